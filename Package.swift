@@ -1,0 +1,160 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Held by every target: what compiles with a warning does not compile.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+/// The parts that only a machine with epoll and OpenSSL can build.
+let onLinux = TargetDependencyCondition.when(platforms: [.linux])
+
+let package = Package(
+    name: "fanfare",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .executable(name: "fanfare", targets: ["fanfare"]),
+        .library(name: "FanfareClient", targets: ["FanfareClient"]),
+        .library(name: "PusherSwift", targets: ["PusherSwift"]),
+        .library(name: "FanfareAPI", targets: ["FanfareAPI"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    ],
+    targets: [
+        // System libraries: a module map and the few macros that Swift cannot see.
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+
+        // Values in, values out: no socket, clock or random source below this line …
+        .target(
+            name: "Digests",
+            dependencies: [.target(name: "COpenSSL", condition: onLinux)],
+            swiftSettings: strict),
+        .target(name: "WebSocket", dependencies: ["CZlib", "Digests"], swiftSettings: strict),
+        .target(name: "HTTP1", swiftSettings: strict),
+        .target(name: "PusherProtocol", dependencies: ["Digests"], swiftSettings: strict),
+        .target(name: "Broker", dependencies: ["PusherProtocol"], swiftSettings: strict),
+
+        // … and the shell that moves the bytes.
+        .target(name: "Net", dependencies: ["CLinux", "COpenSSL"], swiftSettings: strict),
+        .target(name: "HTTPServer", dependencies: ["Net", "HTTP1"], swiftSettings: strict),
+        .target(
+            name: "FanfareServer",
+            dependencies: [
+                "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
+                "Yams", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        // The SDKs.
+        .target(
+            name: "FanfareClient",
+            dependencies: [
+                "WebSocket", "PusherProtocol", .target(name: "Net", condition: onLinux),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .target(name: "PusherSwift", dependencies: ["FanfareClient"], swiftSettings: strict),
+        .target(
+            name: "FanfareAPI",
+            dependencies: ["PusherProtocol", "HTTP1", .target(name: "Net", condition: onLinux)],
+            swiftSettings: strict),
+
+        // Programs.
+        .executableTarget(
+            name: "fanfare",
+            dependencies: [
+                "FanfareServer", "FanfareClient", "FanfareAPI", "Net", "WebSocket", "HTTP1",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "websocket-echo-server",
+            dependencies: [
+                "Net", "WebSocket", "HTTP1",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/WebSocketEchoServer",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "websocket-conformance-client",
+            dependencies: [
+                "Net", "WebSocket", "HTTP1",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/WebSocketConformanceClient",
+            swiftSettings: strict),
+
+        // Demos.
+        .target(
+            name: "RealtimeTable",
+            dependencies: [
+                "HTTPServer", "HTTP1", "Net", "FanfareAPI",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Sources/Demos/RealtimeTable",
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "realtime-table",
+            dependencies: [
+                "RealtimeTable",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Demos/RealtimeTableBackend",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "realtime-table-terminal",
+            dependencies: [
+                "FanfareClient", "FanfareAPI",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Demos/RealtimeTableTerminal",
+            swiftSettings: strict),
+
+        // Tests mirror the sources.
+        .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
+        .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),
+        .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: strict),
+        .testTarget(
+            name: "PusherProtocolTests", dependencies: ["PusherProtocol", "Digests"],
+            swiftSettings: strict),
+        .testTarget(name: "BrokerTests", dependencies: ["Broker"], swiftSettings: strict),
+        .testTarget(name: "NetTests", dependencies: ["Net"], swiftSettings: strict),
+        .testTarget(
+            name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP1", "Net"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FanfareServerTests",
+            dependencies: [
+                "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Broker", "Digests",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FanfareClientTests", dependencies: ["FanfareClient", "FanfareServer"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PusherSwiftTests", dependencies: ["PusherSwift", "FanfareServer", "FanfareAPI"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FanfareAPITests", dependencies: ["FanfareAPI", "FanfareServer"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RealtimeTableTests", dependencies: ["RealtimeTable", "FanfareServer"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FanfareCommandTests", dependencies: ["fanfare"], swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,1 @@
+// Removed by the first file of this target.
