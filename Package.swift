@@ -39,7 +39,8 @@ let package = Package(
         .target(
             name: "Digests",
             dependencies: [.target(name: "COpenSSL", condition: onLinux)],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .target(name: "WebSocket", dependencies: ["CZlib", "Digests"], swiftSettings: strict),
         .target(name: "HTTP1", swiftSettings: strict),
         .target(name: "PusherProtocol", dependencies: ["Digests"], swiftSettings: strict),
@@ -54,7 +55,8 @@ let package = Package(
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
                 "Yams", .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
 
         // The SDKs.
         .target(
@@ -63,12 +65,14 @@ let package = Package(
                 "WebSocket", "PusherProtocol", .target(name: "Net", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .target(name: "PusherSwift", dependencies: ["FanfareClient"], swiftSettings: strict),
         .target(
             name: "FanfareAPI",
             dependencies: ["PusherProtocol", "HTTP1", .target(name: "Net", condition: onLinux)],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
 
         // Programs.
         .executableTarget(
@@ -79,7 +83,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "websocket-echo-server",
             dependencies: [
@@ -87,7 +92,8 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/WebSocketEchoServer",
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "websocket-conformance-client",
             dependencies: [
@@ -95,7 +101,8 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/WebSocketConformanceClient",
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
 
         // Demos.
         .target(
@@ -106,7 +113,8 @@ let package = Package(
             ],
             path: "Sources/Demos/RealtimeTable",
             resources: [.embedInCode("Page")],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "realtime-table",
             dependencies: [
@@ -114,7 +122,8 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Demos/RealtimeTableBackend",
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "realtime-table-terminal",
             dependencies: [
@@ -122,39 +131,56 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Demos/RealtimeTableTerminal",
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
 
         // Tests mirror the sources.
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: strict),
         .testTarget(
-            name: "PusherProtocolTests", dependencies: ["PusherProtocol", "Digests"],
-            swiftSettings: strict),
+            name: "PusherProtocolTests",
+            dependencies: ["PusherProtocol", "Digests"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "BrokerTests", dependencies: ["Broker"], swiftSettings: strict),
         .testTarget(name: "NetTests", dependencies: ["Net"], swiftSettings: strict),
         .testTarget(
-            name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP1", "Net"],
-            swiftSettings: strict),
+            name: "HTTPServerTests",
+            dependencies: ["HTTPServer", "HTTP1", "Net"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
                 "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Broker", "Digests",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .testTarget(
-            name: "FanfareClientTests", dependencies: ["FanfareClient", "FanfareServer"],
-            swiftSettings: strict),
+            name: "FanfareClientTests",
+            dependencies: ["FanfareClient", "FanfareServer"],
+            swiftSettings: strict
+        ),
         .testTarget(
-            name: "PusherSwiftTests", dependencies: ["PusherSwift", "FanfareServer", "FanfareAPI"],
-            swiftSettings: strict),
+            name: "PusherSwiftTests",
+            dependencies: ["PusherSwift", "FanfareServer", "FanfareAPI"],
+            swiftSettings: strict
+        ),
         .testTarget(
-            name: "FanfareAPITests", dependencies: ["FanfareAPI", "FanfareServer"],
-            swiftSettings: strict),
+            name: "FanfareAPITests",
+            dependencies: ["FanfareAPI", "FanfareServer"],
+            swiftSettings: strict
+        ),
         .testTarget(
-            name: "RealtimeTableTests", dependencies: ["RealtimeTable", "FanfareServer"],
-            swiftSettings: strict),
+            name: "RealtimeTableTests",
+            dependencies: ["RealtimeTable", "FanfareServer"],
+            swiftSettings: strict
+        ),
         .testTarget(
-            name: "FanfareCommandTests", dependencies: ["fanfare"], swiftSettings: strict),
+            name: "FanfareCommandTests",
+            dependencies: ["fanfare"],
+            swiftSettings: strict
+        ),
     ]
 )

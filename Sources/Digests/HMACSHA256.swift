@@ -1,0 +1,38 @@
+/// HMAC-SHA256 (RFC 2104) under one key, prepared once.
+///
+/// The two padded halves of the key are absorbed at the start, so that a code costs the message and one more block.
+public struct HMACSHA256: Sendable {
+    private static let blockLength = 64
+    private let inner: DigestState
+    private let outer: DigestState
+
+    /// Prepares codes under `key`, of any length; one longer than 64 bytes is digested first (RFC 2104 §2).
+    public init(key: Span<UInt8>) {
+        var block = [UInt8](repeating: 0, count: HMACSHA256.blockLength)
+        if key.count > block.count {
+            let digest = Digest.sha256(key)
+            block.replaceSubrange(0..<digest.count, with: digest)
+        } else {
+            for index in key.indices { block[index] = key[index] }
+        }
+        let start = DigestState(.sha256)
+        let innerPad = block.map { $0 ^ 0x36 }
+        let outerPad = block.map { $0 ^ 0x5C }
+        inner = start.absorbing(innerPad.span)
+        outer = start.absorbing(outerPad.span)
+    }
+
+    /// Returns the code of `message`, 32 bytes.
+    public func code(for message: Span<UInt8>) -> [UInt8] {
+        let innerDigest = inner.digest(of: message)
+        return outer.digest(of: innerDigest.span)
+    }
+}
+
+/// Whether two byte strings are equal, in a time that depends on their lengths alone.
+public func equalInConstantTime(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+    guard left.count == right.count else { return false }
+    var difference: UInt8 = 0
+    for index in left.indices { difference |= left[index] ^ right[index] }
+    return difference == 0
+}

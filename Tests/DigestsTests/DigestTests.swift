@@ -1,0 +1,125 @@
+import Digests
+import Testing
+
+// `#expect` takes its operands apart and cannot hold a span, so the spans are made in here.
+private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+private func sha1(_ bytes: [UInt8]) -> String { Hex.encode(Digest.sha1(bytes.span)) }
+private func md5(_ bytes: [UInt8]) -> String { Hex.encode(Digest.md5(bytes.span)) }
+private func sha256(_ bytes: [UInt8]) -> String { Hex.encode(Digest.sha256(bytes.span)) }
+private func code(_ mac: HMACSHA256, _ message: [UInt8]) -> String {
+    Hex.encode(mac.code(for: message.span))
+}
+private func base64Decoded(_ text: String) -> [UInt8]? {
+    let ascii = bytes(text)
+    return Base64.decode(ascii.span)
+}
+private func hexDecoded(_ text: String) -> [UInt8]? {
+    let ascii = bytes(text)
+    return Hex.decode(ascii.span)
+}
+private func isEqual(_ left: String, _ right: String) -> Bool {
+    let (left, right) = (bytes(left), bytes(right))
+    return equalInConstantTime(left.span, right.span)
+}
+
+@Suite("Digests") struct DigestTests {
+    @Test(arguments: [
+        ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
+        ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+    ])
+    func sha1Vectors(text: String, digest: String) {
+        #expect(sha1(bytes(text)) == digest)
+    }
+
+    @Test(arguments: [
+        ("", "d41d8cd98f00b204e9800998ecf8427e"), ("abc", "900150983cd24fb0d6963f7d28e17f72"),
+    ])
+    func md5Vectors(text: String, digest: String) {
+        #expect(md5(bytes(text)) == digest)
+    }
+
+    @Test func sha256Vector() {
+        #expect(
+            sha256(bytes("abc"))
+                == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        )
+    }
+
+    @Test func longInputInOneGo() {
+        let million = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
+        #expect(
+            sha256(million)
+                == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+        )
+    }
+}
+
+@Suite("HMAC-SHA256, RFC 4231") struct HMACSHA256Tests {
+    @Test(
+        "Test cases 1 to 3 and 6 (a key longer than a block)",
+        arguments: [
+            (
+                [UInt8](repeating: 0x0B, count: 20), bytes("Hi There"),
+                "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+            ),
+            (
+                bytes("Jefe"), bytes("what do ya want for nothing?"),
+                "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+            ),
+            (
+                [UInt8](repeating: 0xAA, count: 20), [UInt8](repeating: 0xDD, count: 50),
+                "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"
+            ),
+            (
+                [UInt8](repeating: 0xAA, count: 131),
+                bytes("Test Using Larger Than Block-Size Key - Hash Key First"),
+                "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+            ),
+        ]
+    )
+    func vectors(key: [UInt8], message: [UInt8], expected: String) {
+        let mac = HMACSHA256(key: key.span)
+        #expect(code(mac, message) == expected)
+        #expect(
+            code(mac, message) == expected,
+            "a prepared key serves many messages"
+        )
+    }
+}
+
+@Suite("Text forms of bytes") struct TextFormTests {
+    @Test(arguments: [
+        ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
+        ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
+    ])
+    func base64RFC4648(plain: String, text: String) {
+        #expect(Base64.encode(bytes(plain)) == text)
+        #expect(base64Decoded(text) == bytes(plain))
+    }
+
+    @Test(arguments: ["Zg=", "Zg", "Zh==", "Zm9=", "Z===", "====", "Zm 9", "Zm9_", "Zg==Zg=="])
+    func base64Refuses(text: String) {
+        #expect(base64Decoded(text) == nil)
+    }
+
+    @Test func everyByteSurvivesBothForms() {
+        let all = (0...255).map { UInt8($0) }
+        for length in 0...all.count {
+            let some = Array(all.prefix(length))
+            #expect(base64Decoded(Base64.encode(some)) == some)
+            #expect(hexDecoded(Hex.encode(some)) == some)
+        }
+    }
+
+    @Test(arguments: ["0", "0G", "AB", " 0", "0x"])
+    func hexRefuses(text: String) {
+        #expect(hexDecoded(text) == nil)
+    }
+
+    @Test func constantTimeEquality() {
+        #expect(isEqual("abc", "abc"))
+        #expect(!isEqual("abc", "abd"))
+        #expect(!isEqual("abc", "ab"))
+        #expect(isEqual("", ""))
+    }
+}
