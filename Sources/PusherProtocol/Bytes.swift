@@ -1,0 +1,62 @@
+extension Span<UInt8> {
+    /// Returns the bytes as an array of their own.
+    func copy() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            withUnsafeBufferPointer { _ = buffer.update(fromContentsOf: $0) }
+            initializedCount = count
+        }
+    }
+
+    /// Returns the bytes as text; what is not UTF-8 becomes U+FFFD.
+    func string() -> String {
+        withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Whether the first bytes are those of `literal`.
+    func starts(with literal: StaticString) -> Bool {
+        let length = literal.utf8CodeUnitCount
+        guard count >= length else { return false }
+        return literal.withUTF8Buffer { bytes in
+            for index in 0..<length where self[index] != bytes[index] { return false }
+            return true
+        }
+    }
+
+    /// Whether the bytes are those of `literal`, no more and no less.
+    func equals(_ literal: StaticString) -> Bool {
+        count == literal.utf8CodeUnitCount && starts(with: literal)
+    }
+
+    /// Returns the index of the first `byte`, or `nil` when there is none.
+    func firstIndex(of byte: UInt8) -> Int? {
+        for index in indices where self[index] == byte { return index }
+        return nil
+    }
+}
+
+extension [UInt8] {
+    /// Appends borrowed bytes.
+    mutating func append(_ bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
+    }
+
+    /// Appends the bytes of a literal.
+    mutating func append(_ literal: StaticString) {
+        literal.withUTF8Buffer { append(contentsOf: $0) }
+    }
+}
+
+extension UInt8 {
+    /// Whether this is one of `0`…`9`.
+    var isDigit: Bool { self &- 0x30 < 10 }
+
+    /// The value of a hexadecimal digit of either case, or `nil`.
+    var hexValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x41 + 10
+        case 0x61...0x66: self - 0x61 + 10
+        default: nil
+        }
+    }
+}

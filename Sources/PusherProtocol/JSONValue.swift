@@ -1,0 +1,57 @@
+/// The place of one value in a JSON text: nothing is copied until somebody asks for it.
+public struct JSONValue: Equatable, Sendable {
+    /// The kinds of value of RFC 8259 §3.
+    public enum Kind: Equatable, Sendable {
+        /// An object, `{…}`.
+        case object
+        /// An array, `[…]`.
+        case array
+        /// A string, `"…"`.
+        case string
+        /// A number, kept as text: a 64-bit id must not go through a floating-point number.
+        case number
+        /// One of the literals `true` and `false`.
+        case boolean(Bool)
+        /// The literal `null`.
+        case null
+    }
+
+    /// What the value is.
+    public let kind: Kind
+    /// The value as it stands in the text, quotes and brackets included.
+    public let range: Range<Int>
+    /// The length of a string without quotes and with its escapes resolved; of other values, their text. In bytes.
+    public let decodedLength: Int
+
+    /// Whether a string holds escapes, so that its text differs from its value.
+    public var hasEscapes: Bool {
+        kind == .string && decodedLength != range.count - 2
+    }
+
+    /// Returns the bytes of the value as they stand in the text.
+    public func token(in text: Span<UInt8>) -> [UInt8] {
+        text.extracting(range).copy()
+    }
+
+    /// Returns the value of a string as UTF-8; of another value, its text.
+    public func decoded(in text: Span<UInt8>) -> [UInt8] {
+        guard kind == .string else { return token(in: text) }
+        let content = text.extracting(range.lowerBound + 1..<range.upperBound - 1)
+        return hasEscapes ? JSONEscapes.resolve(content, length: decodedLength) : content.copy()
+    }
+
+    /// Returns the value of a string; of another value, its text.
+    public func string(in text: Span<UInt8>) -> String {
+        guard kind == .string, !hasEscapes else {
+            return String(decoding: decoded(in: text), as: UTF8.self)
+        }
+        return text.extracting(range.lowerBound + 1..<range.upperBound - 1).string()
+    }
+
+    /// Whether this is a string whose value is `literal`.
+    public func equals(_ literal: StaticString, in text: Span<UInt8>) -> Bool {
+        guard kind == .string, decodedLength == literal.utf8CodeUnitCount else { return false }
+        guard !hasEscapes else { return decoded(in: text).span.starts(with: literal) }
+        return text.extracting(range.lowerBound + 1..<range.upperBound - 1).starts(with: literal)
+    }
+}

@@ -1,0 +1,110 @@
+/// Writes JSON, commas and escapes included.
+public struct JSONWriter: Sendable {
+    /// What has been written.
+    public private(set) var bytes: [UInt8] = []
+    /// Whether a value has just ended, so that a comma is due before the next.
+    private var needsComma = false
+
+    /// Starts with nothing written.
+    public init() {}
+
+    /// Begins an object; its members are a ``name(_:)`` and a value each.
+    public mutating func beginObject() { begin("{") }
+
+    /// Ends the object.
+    public mutating func endObject() { end("}") }
+
+    /// Begins an array.
+    public mutating func beginArray() { begin("[") }
+
+    /// Ends the array.
+    public mutating func endArray() { end("]") }
+
+    /// Writes the name of a member.
+    public mutating func name(_ name: String) {
+        string(name)
+        bytes.append(":")
+        needsComma = false
+    }
+
+    /// Writes a string.
+    public mutating func string(_ text: String) {
+        string(Array(text.utf8).span)
+    }
+
+    /// Writes a string of UTF-8 bytes.
+    public mutating func string(_ text: Span<UInt8>) {
+        separate()
+        JSONWriter.append(text, to: &bytes)
+    }
+
+    /// Writes an integer.
+    public mutating func integer(_ number: Int) {
+        separate()
+        bytes.append(contentsOf: String(number).utf8)
+    }
+
+    /// Writes a literal.
+    public mutating func boolean(_ value: Bool) {
+        separate()
+        bytes.append(value ? "true" : "false")
+    }
+
+    /// Writes the literal `null`.
+    public mutating func null() {
+        separate()
+        bytes.append("null")
+    }
+
+    /// Writes a value that is JSON already, exactly as it is.
+    public mutating func verbatim(_ json: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
+    private mutating func begin(_ bracket: StaticString) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func end(_ bracket: StaticString) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(",") }
+        needsComma = true
+    }
+
+    /// Appends UTF-8 text as a JSON string, quotes included.
+    public static func append(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
+        bytes.reserveCapacity(bytes.count + text.count + 2)
+        bytes.append("\"")
+        for index in text.indices {
+            switch text[index] {
+            case UInt8(ascii: "\""): bytes.append("\\\"")
+            case UInt8(ascii: "\\"): bytes.append("\\\\")
+            case 0x0A: bytes.append("\\n")
+            case 0x0D: bytes.append("\\r")
+            case 0x09: bytes.append("\\t")
+            case ..<0x20:
+                bytes.append(text[index] < 0x10 ? "\\u000" : "\\u001")
+                bytes.append(contentsOf: String(text[index] & 0x0F, radix: 16).utf8)
+            default: bytes.append(text[index])
+            }
+        }
+        bytes.append("\"")
+    }
+
+    /// Returns UTF-8 text as a JSON string, quotes included.
+    public static func token(_ text: Span<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        append(text, to: &bytes)
+        return bytes
+    }
+
+    /// Returns text as a JSON string, quotes included.
+    public static func token(_ text: String) -> [UInt8] { token(Array(text.utf8).span) }
+}
