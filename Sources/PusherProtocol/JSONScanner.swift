@@ -32,7 +32,8 @@ public struct JSONScanner: Sendable {
 
     /// Checks a text that is to be one value, with white space around it, and returns that value.
     public static func scan(
-        _ text: Span<UInt8>, depthMax: Int = JSONScanner.depthMaxDefault
+        _ text: Span<UInt8>,
+        depthMax: Int = JSONScanner.depthMaxDefault
     ) throws(JSONError) -> JSONValue {
         var scanner = JSONScanner(depthMax: depthMax)
         let value = try scanner.value(in: text)
@@ -107,7 +108,8 @@ public struct JSONScanner: Sendable {
 
     /// Leaves the container if its closing bracket comes next; otherwise takes the comma that is due.
     private mutating func ends(
-        with bracket: UInt8, in text: Span<UInt8>
+        with bracket: UInt8,
+        in text: Span<UInt8>
     ) throws(JSONError) -> Bool {
         skipSpace(in: text)
         if try peek(in: text) == bracket {
@@ -154,7 +156,9 @@ public struct JSONScanner: Sendable {
     // MARK: Literals and numbers
 
     private mutating func literal(
-        _ spelling: StaticString, _ kind: JSONValue.Kind, in text: Span<UInt8>
+        _ spelling: StaticString,
+        _ kind: JSONValue.Kind,
+        in text: Span<UInt8>
     ) throws(JSONError) -> JSONValue {
         let start = position
         for offset in 0..<spelling.utf8CodeUnitCount {
@@ -176,7 +180,8 @@ public struct JSONScanner: Sendable {
         }
         if position < text.count, text[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
-            if position < text.count, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(text[position])
+            if position < text.count,
+                [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(text[position])
             {
                 position += 1
             }
@@ -187,7 +192,8 @@ public struct JSONScanner: Sendable {
 
     /// Takes the digits that must stand here, at least one.
     private mutating func digits(
-        in text: Span<UInt8>, of start: Int
+        in text: Span<UInt8>,
+        of start: Int
     ) throws(JSONError) -> Range<Int> {
         let first = position
         while position < text.count, text[position].isDigit { position += 1 }
@@ -213,7 +219,10 @@ public struct JSONScanner: Sendable {
                 position += 1
                 let length = position - start - 2 - surplus
                 return JSONValue(
-                    kind: .string, range: start..<position, decodedLength: length)
+                    kind: .string,
+                    range: start..<position,
+                    decodedLength: length
+                )
             case UInt8(ascii: "\\"): surplus += try escape(in: text)
             case 0x80...: try sequence(in: text)
             default: throw .controlCharacter(at: position)
@@ -249,7 +258,8 @@ public struct JSONScanner: Sendable {
 
     /// Takes `\uXXXX`.
     private mutating func codeUnit(
-        in text: Span<UInt8>, of start: Int
+        in text: Span<UInt8>,
+        of start: Int
     ) throws(JSONError) -> UInt16 {
         var unit: UInt16 = 0
         for index in position + 2..<position + 6 {

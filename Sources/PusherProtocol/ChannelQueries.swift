@@ -1,0 +1,93 @@
+/// What `GET /apps/ID/channels` asks for.
+public struct ChannelsQuery: Equatable, Sendable {
+    /// What the names must begin with; empty for all.
+    public var prefix: String
+    /// What to say about each channel.
+    public var info: InfoAttributes
+
+    /// Reads the parameters of a query.
+    ///
+    /// - Parameters:
+    ///   - parameters: The parameters; unknown ones are ignored.
+    ///   - countsSubscriptions: Whether the app has subscription counting switched on.
+    ///   - limits: The longest channel name, which bounds the prefix too.
+    /// - Throws: 400 for what such a list cannot answer.
+    public init(
+        _ parameters: QueryParameters,
+        countsSubscriptions: Bool,
+        limits: ProtocolLimits = ProtocolLimits()
+    ) throws(APIError) {
+        prefix = parameters["filter_by_prefix"] ?? ""
+        let lengthMax = limits.channelNameLengthMax
+        guard prefix.utf8.count <= lengthMax else {
+            throw .badRequest("filter_by_prefix too long (\(prefix.utf8.count) > \(lengthMax))")
+        }
+        info = try InfoAttributes(listsIn: parameters)
+        try info.checkForChannels(prefix: prefix, countsSubscriptions: countsSubscriptions)
+    }
+}
+
+/// What `GET /apps/ID/channels/NAME` asks for.
+public struct ChannelQuery: Equatable, Sendable {
+    /// What to say about the channel.
+    public var info: InfoAttributes
+
+    /// Reads the parameters of a query.
+    ///
+    /// - Parameters:
+    ///   - parameters: The parameters; unknown ones are ignored.
+    ///   - kind: The kind of the channel in the path.
+    ///   - countsSubscriptions: Whether the app has subscription counting switched on.
+    /// - Throws: 400 for an attribute that the channel does not have.
+    public init(
+        _ parameters: QueryParameters,
+        kind: ChannelKind,
+        countsSubscriptions: Bool
+    ) throws(APIError) {
+        info = try InfoAttributes(listsIn: parameters)
+        try info.checkForChannel(of: kind, countsSubscriptions: countsSubscriptions)
+    }
+}
+
+/// What `GET /apps/ID/channels/NAME/users` asks for: nothing that could be chosen.
+public enum UsersQuery {
+    /// Checks that the channel has users and that nothing but the signature is in the query.
+    ///
+    /// - Parameters:
+    ///   - parameters: The parameters.
+    ///   - kind: The kind of the channel in the path.
+    /// - Throws: 400.
+    public static func check(
+        _ parameters: QueryParameters,
+        kind: ChannelKind
+    ) throws(APIError) {
+        guard kind.isPresence else {
+            throw .badRequest("Users can only be retrieved for presence channels")
+        }
+        try parameters.refuseAllButSignature()
+    }
+}
+
+extension QueryParameters {
+    /// Checks that the endpoint was given no parameters of its own.
+    ///
+    /// - Throws: 400 with the names of those that were.
+    public func refuseAllButSignature() throws(APIError) {
+        let extraneous = names.filter { $0 != "body_md5" && !$0.hasPrefix("auth_") }
+        guard extraneous.isEmpty else {
+            let list = extraneous.prefix(8).map { String($0.prefix(64)) }.joined(separator: ", ")
+            let shown = String(
+                decoding: JSONWriter.token(list).dropFirst().dropLast(),
+                as: UTF8.self
+            )
+            throw .badRequest("The following query string parameters are extraneous: \(shown)")
+        }
+    }
+}
+
+extension InfoAttributes {
+    /// Reads every `info` of a query.
+    fileprivate init(listsIn parameters: QueryParameters) throws(APIError) {
+        try self.init(parameters.values(of: "info").joined(separator: ","))
+    }
+}

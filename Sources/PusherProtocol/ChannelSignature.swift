@@ -1,0 +1,139 @@
+/// The signature with which an app's backend lets a connection into a channel.
+public enum ChannelSignature {
+    /// Returns what is signed: `socket:channel`, and `:data` when the backend put data beside it.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - channel: The channel's name.
+    ///   - channelData: The text exactly as the client sends it; the same JSON written differently is another text.
+    public static func stringToSign(
+        socketID: SocketID,
+        channel: String,
+        channelData: String?
+    ) -> String {
+        let text = "\(socketID):\(channel)"
+        guard let channelData else { return text }
+        return text + ":" + channelData
+    }
+
+    /// Returns the `auth` that lets a connection in: the key, a colon and the signature.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - channel: The channel's name.
+    ///   - channelData: The member's data on a presence channel, as JSON text.
+    ///   - key: The app's key.
+    ///   - secret: The app's secret.
+    public static func auth(
+        socketID: SocketID,
+        channel: String,
+        channelData: String? = nil,
+        key: String,
+        secret: AppSecret
+    ) -> String {
+        let text = stringToSign(socketID: socketID, channel: channel, channelData: channelData)
+        return key + ":" + secret.sign(text)
+    }
+
+    /// Checks the `auth` of a subscription.
+    ///
+    /// - Parameters:
+    ///   - auth: What the client sent.
+    ///   - socketID: The connection that sent it, whose own id counts.
+    ///   - channel: The channel's name.
+    ///   - channelData: The data beside it, as received, on any kind of channel.
+    ///   - secret: The app's secret for one of its keys, or `nil` for a key that is not the app's.
+    /// - Throws: What is wrong with it; the right signature is not told.
+    public static func verify(
+        _ auth: String,
+        socketID: SocketID,
+        channel: String,
+        channelData: String?,
+        secret: (String) -> AppSecret?
+    ) throws(SignatureError) {
+        let text = stringToSign(socketID: socketID, channel: channel, channelData: channelData)
+        try SignedAuth.verify(auth, of: text, secret: secret)
+    }
+}
+
+/// The signature with which an app's backend says who a connection's user is.
+public enum UserSignature {
+    /// Returns what is signed: `socket::user::data`.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - userData: The user as JSON text, exactly as the client sends it.
+    public static func stringToSign(socketID: SocketID, userData: String) -> String {
+        "\(socketID)::user::\(userData)"
+    }
+
+    /// Returns the `auth` of a sign-in: the key, a colon and the signature.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - userData: The user as JSON text.
+    ///   - key: The app's key.
+    ///   - secret: The app's secret.
+    public static func auth(
+        socketID: SocketID,
+        userData: String,
+        key: String,
+        secret: AppSecret
+    ) -> String {
+        key + ":" + secret.sign(stringToSign(socketID: socketID, userData: userData))
+    }
+
+    /// Checks the `auth` of a sign-in.
+    ///
+    /// - Parameters:
+    ///   - auth: What the client sent.
+    ///   - socketID: The connection that sent it.
+    ///   - userData: The data beside it, as received.
+    ///   - secret: The app's secret for one of its keys, or `nil` for a key that is not the app's.
+    /// - Throws: What is wrong with it; the right signature is not told.
+    public static func verify(
+        _ auth: String,
+        socketID: SocketID,
+        userData: String,
+        secret: (String) -> AppSecret?
+    ) throws(SignatureError) {
+        let text = stringToSign(socketID: socketID, userData: userData)
+        try SignedAuth.verify(auth, of: text, secret: secret)
+    }
+}
+
+/// Why a subscription or a sign-in is not let in.
+public enum SignatureError: Error, Equatable, Sendable {
+    /// The part before the colon is not a key of the app, or there is no colon.
+    case unknownKey(auth: String)
+    /// The part behind it is not the signature of `text`.
+    case mismatch(text: String, signature: String)
+}
+
+extension SignatureError: CustomStringConvertible {
+    /// The hosted service's text: it names what was to be signed, never the secret or the right signature.
+    public var description: String {
+        switch self {
+        case .unknownKey(let auth): "Invalid key in subscription auth data: '\(auth)'"
+        case .mismatch(let text, let signature):
+            "Invalid signature: Expected HMAC SHA256 hex digest of \(text), but got \(signature)"
+        }
+    }
+}
+
+/// `KEY:signature`, taken apart at the first colon.
+private enum SignedAuth {
+    static func verify(
+        _ auth: String,
+        of text: String,
+        secret: (String) -> AppSecret?
+    ) throws(SignatureError) {
+        let parts = auth.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let secret = secret(String(parts[0])) else {
+            throw .unknownKey(auth: auth)
+        }
+        guard secret.verify(Array(parts[1].utf8).span, of: Array(text.utf8).span) else {
+            throw .mismatch(text: text, signature: String(parts[1]))
+        }
+    }
+}

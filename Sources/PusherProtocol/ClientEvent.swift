@@ -1,0 +1,61 @@
+/// An event that a client sends to the others on its channel.
+public struct ClientEvent: Equatable, Sendable {
+    /// The event's name as a JSON string, quotes included.
+    public var nameToken: [UInt8]
+    /// The channel as the client names it; whether it is subscribed is the broker's to say.
+    public var channel: String
+    /// The data as a JSON string, quotes included; what was no string has been made one. `nil` when there is none.
+    public var dataToken: [UInt8]?
+
+    /// Takes the parts of an event as they are, unchecked.
+    ///
+    /// - Parameters:
+    ///   - nameToken: The event's name as a JSON string, quotes included.
+    ///   - channel: The channel's name.
+    ///   - dataToken: The data as a JSON string, quotes included.
+    public init(nameToken: [UInt8], channel: String, dataToken: [UInt8]?) {
+        self.nameToken = nameToken
+        self.channel = channel
+        self.dataToken = dataToken
+    }
+
+    /// The event's name, decoded; for logs and webhooks.
+    public var name: String { EventEnvelope.decode(nameToken) }
+
+    /// The data, decoded; for logs and webhooks.
+    public var data: String? { dataToken.map(EventEnvelope.decode) }
+
+    /// The length of the message to the other subscribers, in bytes.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel, which the sender has joined.
+    ///   - userID: The member who sends, on a presence channel, as a JSON string with its quotes.
+    public func envelopeLength(for channel: ChannelName, userID: [UInt8]? = nil) -> Int {
+        EventEnvelope.length(
+            name: nameToken,
+            channel: channel.text,
+            data: dataToken,
+            userID: userID
+        )
+    }
+
+    /// Appends the message to the other subscribers.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel, which the sender has joined.
+    ///   - userID: The member who sends, on a presence channel, as a JSON string with its quotes.
+    ///   - bytes: What it is appended to.
+    public func appendEnvelope(
+        for channel: ChannelName,
+        userID: [UInt8]? = nil,
+        to bytes: inout [UInt8]
+    ) {
+        EventEnvelope.append(
+            name: nameToken,
+            channel: channel.text,
+            data: dataToken,
+            userID: userID,
+            to: &bytes
+        )
+    }
+}

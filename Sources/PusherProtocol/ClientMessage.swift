@@ -1,0 +1,143 @@
+/// What a client says to the broker.
+public enum ClientMessage: Equatable, Sendable {
+    /// Asks to receive a channel's events.
+    case subscribe(channel: String, auth: String?, channelData: String?)
+    /// Asks not to receive them any more.
+    case unsubscribe(channel: String)
+    /// Asks for a `pusher:pong`.
+    case ping
+    /// Answers a `pusher:ping`.
+    case pong
+    /// Says who the user is, with the signature of the app's backend.
+    case signin(auth: String, userData: String)
+    /// Sends an event to the others on a channel.
+    case clientEvent(ClientEvent)
+    /// Something that this protocol does not know.
+    case unsupported(event: String)
+
+    /// Reads a text message; members that are not known are ignored.
+    ///
+    /// - Parameters:
+    ///   - text: The whole message.
+    ///   - limits: The longest event name and data of a client event.
+    /// - Throws: What to answer in a `pusher:error`; the connection stays open.
+    public static func parse(
+        _ text: Span<UInt8>,
+        limits: ProtocolLimits = ProtocolLimits()
+    ) throws(MessageError) -> ClientMessage {
+        let members = try MessageMembers(text, depthMax: limits.depthMax)
+        guard let event = members["event"] else { throw .missing("event") }
+        guard event.kind == .string else { throw .notAString("event") }
+        if EventName.starts(event, with: "client-", in: text) {
+            return .clientEvent(try clientEvent(event, members, in: text, limits))
+        }
+        let name = event.string(in: text)
+        switch name {
+        case "pusher:ping": return .ping
+        case "pusher:pong": return .pong
+        case "pusher:subscribe":
+            let data = try MessageData(members, in: text, depthMax: limits.depthMax)
+            return .subscribe(
+                channel: try data.required("channel"),
+                auth: try data.optional("auth"),
+                channelData: try data.optional("channel_data")
+            )
+        case "pusher:unsubscribe":
+            let data = try MessageData(members, in: text, depthMax: limits.depthMax)
+            return .unsubscribe(channel: try data.required("channel"))
+        case "pusher:signin":
+            let data = try MessageData(members, in: text, depthMax: limits.depthMax)
+            return .signin(
+                auth: try data.required("auth"),
+                userData: try data.required("user_data")
+            )
+        default:
+            guard name.hasPrefix("pusher") || members["channel"] == nil else {
+                throw .notPrefixed
+            }
+            return .unsupported(event: name)
+        }
+    }
+
+    /// Appends the message as a client sends it.
+    public func append(to bytes: inout [UInt8]) {
+        var json = JSONWriter()
+        json.beginObject()
+        json.name("event")
+        switch self {
+        case .ping: ClientMessage.write("pusher:ping", [], to: &json)
+        case .pong: ClientMessage.write("pusher:pong", [], to: &json)
+        case .subscribe(let channel, let auth, let channelData):
+            ClientMessage.write(
+                "pusher:subscribe",
+                [("auth", auth), ("channel_data", channelData), ("channel", channel)],
+                to: &json
+            )
+        case .unsubscribe(let channel):
+            ClientMessage.write("pusher:unsubscribe", [("channel", channel)], to: &json)
+        case .signin(let auth, let userData):
+            ClientMessage.write(
+                "pusher:signin",
+                [("auth", auth), ("user_data", userData)],
+                to: &json
+            )
+        case .clientEvent(let event):
+            json.verbatim(event.nameToken)
+            json.name("channel")
+            json.string(event.channel)
+            if let data = event.dataToken {
+                json.name("data")
+                json.verbatim(data)
+            }
+        case .unsupported(let event): json.string(event)
+        }
+        json.endObject()
+        bytes.append(contentsOf: json.bytes)
+    }
+
+    /// Writes the event's name and its data, an object of the members that are not `nil`.
+    private static func write(
+        _ event: String,
+        _ members: [(String, String?)],
+        to json: inout JSONWriter
+    ) {
+        json.string(event)
+        json.name("data")
+        json.beginObject()
+        for (name, value) in members {
+            guard let value else { continue }
+            json.name(name)
+            json.string(value)
+        }
+        json.endObject()
+    }
+
+    private static func clientEvent(
+        _ event: JSONValue,
+        _ members: MessageMembers,
+        in text: Span<UInt8>,
+        _ limits: ProtocolLimits
+    ) throws(MessageError) -> ClientEvent {
+        do throws(EventNameError) {
+            try EventName.check(event, in: text, limits: limits)
+        } catch {
+            throw .eventName(error)
+        }
+        guard let channel = members["channel"], channel.kind != .null else {
+            throw .missing("channel")
+        }
+        guard channel.kind == .string else { throw .notAString("channel") }
+        let data = members["data"]
+        if let data, data.decodedLength > limits.dataLengthMax {
+            throw .dataTooLong(length: data.decodedLength, lengthMax: limits.dataLengthMax)
+        }
+        return ClientEvent(
+            nameToken: event.token(in: text),
+            channel: channel.string(in: text),
+            dataToken: data.map {
+                $0.kind == .string
+                    ? $0.token(in: text) : JSONWriter.token(text.extracting($0.range))
+            }
+        )
+    }
+}

@@ -1,0 +1,91 @@
+/// The target of a client's opening handshake: `/app/KEY?protocol=7&client=…&version=…`.
+public struct ConnectionURL: Equatable, Sendable {
+    /// The versions of the protocol that are spoken.
+    public static let protocolVersions = 5...7
+    /// The version that is meant when none is given.
+    public static let currentProtocolVersion = 7
+
+    /// The public key of the app.
+    public var key: String
+    /// The version of the protocol, one of ``protocolVersions``.
+    public var protocolVersion: Int
+    /// What the client's library calls itself; for logs only.
+    public var client: String?
+    /// The version of that library, in any form; for logs only.
+    public var clientVersion: String?
+
+    /// Names an app and a client.
+    ///
+    /// - Parameters:
+    ///   - key: The public key of the app.
+    ///   - protocolVersion: The version of the protocol.
+    ///   - client: What the client's library calls itself.
+    ///   - clientVersion: The version of that library.
+    public init(
+        key: String,
+        protocolVersion: Int = currentProtocolVersion,
+        client: String? = nil,
+        clientVersion: String? = nil
+    ) {
+        self.key = key
+        self.protocolVersion = protocolVersion
+        self.client = client
+        self.clientVersion = clientVersion
+    }
+
+    /// Reads a request target: first the path, then the version; whether there is such an app is the next question.
+    ///
+    /// - Parameters:
+    ///   - target: The request target in origin form.
+    ///   - pathPrefix: What stands in front of `/app/`, such as `/ws`; empty when there is nothing.
+    ///   - requiresVersion: Whether a client must name its protocol version.
+    /// - Throws: The code to close with once the connection is accepted: 4005 for the path, 4008 for no version where
+    ///   one is required, 4006 for one that is no number, 4007 for one that is not spoken.
+    public init(
+        target: Span<UInt8>,
+        pathPrefix: String = "",
+        requiresVersion: Bool = false
+    ) throws(PusherCode) {
+        let queryStart = target.firstIndex(of: UInt8(ascii: "?"))
+        let path = target.extracting(0..<(queryStart ?? target.count)).string()
+        let start = pathPrefix + "/app/"
+        guard path.hasPrefix(start) else { throw .pathNotFound }
+        let segment = path.dropFirst(start.count)
+        guard !segment.isEmpty, !segment.contains("/") else { throw .pathNotFound }
+        let query = target.extracting((queryStart.map { $0 + 1 } ?? target.count)..<target.count)
+        let parameters = QueryParameters(parsing: query)
+        let decodedKey = PercentEncoding.decode(Array(segment.utf8).span)
+        self.init(
+            key: String(decoding: decodedKey, as: UTF8.self),
+            protocolVersion: try ConnectionURL.version(
+                parameters["protocol"],
+                isRequired: requiresVersion
+            ),
+            client: parameters["client"],
+            clientVersion: parameters["version"]
+        )
+    }
+
+    /// The request target, behind a prefix such as `/ws`.
+    public func target(pathPrefix: String = "") -> String {
+        var target = "\(pathPrefix)/app/\(PercentEncoding.encode(key))?protocol=\(protocolVersion)"
+        if let client { target += "&client=\(PercentEncoding.encode(client))" }
+        if let clientVersion { target += "&version=\(PercentEncoding.encode(clientVersion))" }
+        return target
+    }
+
+    private static func version(
+        _ text: String?,
+        isRequired: Bool
+    ) throws(PusherCode) -> Int {
+        guard let text, !text.isEmpty else {
+            guard !isRequired else { throw .noVersion }
+            return currentProtocolVersion
+        }
+        guard text.utf8.allSatisfy(\.isDigit) else { throw .invalidVersion }
+        guard let version = Int(text), protocolVersions.contains(version) else {
+            throw .unsupportedVersion
+        }
+        return version
+    }
+}

@@ -1,0 +1,181 @@
+/// The members of an event in a request, as places in its text, before they are judged.
+struct EventFields {
+    private var name: JSONValue?
+    private var data: JSONValue?
+    private var channel: JSONValue?
+    private var channels: JSONValue?
+    private var socketID: JSONValue?
+    private var info: JSONValue?
+    /// An event of a batch goes to one channel.
+    private let isInBatch: Bool
+
+    init(isInBatch: Bool = false) {
+        self.isInBatch = isInBatch
+    }
+
+    /// Notes one member; `null` counts as absent, unknown ones are ignored, the last of equal names wins.
+    mutating func take(_ name: JSONValue, _ value: JSONValue, in text: Span<UInt8>) {
+        let value = value.kind == .null ? nil : value
+        if name.equals("name", in: text) {
+            self.name = value
+        } else if name.equals("data", in: text) {
+            data = value
+        } else if name.equals("channels", in: text) {
+            channels = value
+        } else if name.equals("channel", in: text) {
+            channel = value
+        } else if name.equals("socket_id", in: text) {
+            socketID = value
+        } else if name.equals("info", in: text) {
+            info = value
+        }
+    }
+
+    /// Judges the members and copies what travels on.
+    func publication(
+        in text: Span<UInt8>,
+        limits: ProtocolLimits
+    ) throws(APIError) -> Publication {
+        Publication(
+            nameToken: try nameToken(in: text, limits),
+            dataToken: try dataToken(in: text, limits),
+            channels: try channelNames(in: text, limits),
+            except: try exceptedSocket(in: text),
+            info: try attributes(in: text)
+        )
+    }
+
+    /// The elements of an array that has been scanned already.
+    static func elements(of array: JSONValue, in text: Span<UInt8>) -> [JSONValue] {
+        var elements: [JSONValue] = []
+        var scanner = JSONScanner(at: array.range.lowerBound, depthMax: .max)
+        try? scanner.beginArray(in: text)
+        while let element = try? scanner.nextElement(in: text) { elements.append(element) }
+        return elements
+    }
+
+    private func nameToken(
+        in text: Span<UInt8>,
+        _ limits: ProtocolLimits
+    ) throws(APIError) -> [UInt8] {
+        guard let name else { throw .missing("name") }
+        guard name.kind == .string else { throw .badRequest("name must be a string") }
+        do throws(EventNameError) {
+            try EventName.check(name, in: text, limits: limits)
+        } catch {
+            throw .badRequest("Invalid event name: \(error)")
+        }
+        guard !EventName.isReserved(name, in: text) else {
+            throw .badRequest(
+                "Invalid event name: names that begin with pusher: or pusher_internal: "
+                    + "are reserved to the server"
+            )
+        }
+        return name.token(in: text)
+    }
+
+    private func dataToken(
+        in text: Span<UInt8>,
+        _ limits: ProtocolLimits
+    ) throws(APIError) -> [UInt8] {
+        guard let data else { throw .missing("data") }
+        guard data.decodedLength <= limits.dataLengthMax else {
+            throw APIError(
+                status: 413,
+                message: "The data content of this event exceeds the allowed maximum "
+                    + "(\(limits.dataLengthMax) bytes). "
+                    + "See https://pusher.com/docs/channels/server_api/http-api/ "
+                    + "- this event has \(data.decodedLength) bytes"
+            )
+        }
+        if data.kind == .string { return data.token(in: text) }
+        return JSONWriter.token(text.extracting(data.range))
+    }
+
+    private func channelNames(
+        in text: Span<UInt8>,
+        _ limits: ProtocolLimits
+    ) throws(APIError) -> [ChannelName] {
+        if let channels, !isInBatch, channels.kind == .array {
+            let elements = EventFields.elements(of: channels, in: text)
+            guard elements.count <= limits.channelsPerTriggerMax else {
+                throw .badRequest(
+                    "Too many channels (\(elements.count) > \(limits.channelsPerTriggerMax))"
+                )
+            }
+            guard !elements.isEmpty else { throw .missing("channel") }
+            return try unique(elements, in: text, limits)
+        }
+        guard let single = isInBatch ? channel : channels ?? channel else {
+            throw .missing("channel")
+        }
+        return [try channelName(single, in: text, limits)]
+    }
+
+    private func unique(
+        _ elements: [JSONValue],
+        in text: Span<UInt8>,
+        _ limits: ProtocolLimits
+    ) throws(APIError) -> [ChannelName] {
+        var names: [ChannelName] = []
+        names.reserveCapacity(elements.count)
+        var seen: Set<ChannelName> = []
+        for element in elements {
+            let name = try channelName(element, in: text, limits)
+            if elements.count == 1 || seen.insert(name).inserted { names.append(name) }
+        }
+        return names
+    }
+
+    private func channelName(
+        _ value: JSONValue,
+        in text: Span<UInt8>,
+        _ limits: ProtocolLimits
+    ) throws(APIError) -> ChannelName {
+        guard value.kind == .string else { throw .badRequest("A channel must be a string") }
+        do throws(ChannelNameError) {
+            // An escape stands for a character that the grammar allows in rare cases only.
+            guard !value.hasEscapes else {
+                return try ChannelName(validating: value.decoded(in: text).span, limits: limits)
+            }
+            let content = value.range.lowerBound + 1..<value.range.upperBound - 1
+            return try ChannelName(validating: text.extracting(content), limits: limits)
+        } catch {
+            throw .badRequest(
+                "Invalid channel name: \(APIError.quote(value.string(in: text))) (\(error))"
+            )
+        }
+    }
+
+    private func exceptedSocket(in text: Span<UInt8>) throws(APIError) -> SocketID? {
+        guard let socketID else { return nil }
+        let decoded = socketID.decoded(in: text)
+        guard socketID.kind == .string, SocketID.isWellFormed(decoded.span) else {
+            let shown = APIError.quote(socketID.string(in: text), lengthMax: 64)
+            throw .badRequest(
+                "Invalid socket_id: \(shown) (expected digits, a dot and digits in a string)"
+            )
+        }
+        // One that no broker of ours gives out names a connection that does not exist.
+        return SocketID(parsing: decoded.span)
+    }
+
+    private func attributes(in text: Span<UInt8>) throws(APIError) -> InfoAttributes {
+        guard let info else { return [] }
+        switch info.kind {
+        case .string: return try InfoAttributes(info.string(in: text))
+        case .array:
+            var attributes: InfoAttributes = []
+            for element in EventFields.elements(of: info, in: text) {
+                guard element.kind == .string else { throw EventFields.malformedInfo }
+                attributes.formUnion(try InfoAttributes(element.string(in: text)))
+            }
+            return attributes
+        default: throw EventFields.malformedInfo
+        }
+    }
+
+    private static var malformedInfo: APIError {
+        .badRequest("info must be a string of attributes separated by commas")
+    }
+}

@@ -1,0 +1,35 @@
+/// Why a message is not understood. The connection stays open; a broker answers with a `pusher:error`.
+public enum MessageError: Error, Equatable, Sendable {
+    /// It is no JSON.
+    case json(JSONError)
+    /// It, or the data of a `pusher:` event, is JSON but no object.
+    case notAnObject
+    /// A member that must be there is absent.
+    case missing(String)
+    /// A member is something else than a string.
+    case notAString(String)
+    /// An event for a channel that does not begin with `client-`.
+    case notPrefixed
+    /// The name of a client event breaks a rule.
+    case eventName(EventNameError)
+    /// The data of a client event is longer than `lengthMax` bytes.
+    case dataTooLong(length: Int, lengthMax: Int)
+}
+
+extension MessageError: CustomStringConvertible {
+    /// The text of the `pusher:error`.
+    public var description: String {
+        switch self {
+        case .json(let error): "Invalid message: \(error)"
+        case .notAnObject: "Invalid message: a JSON object is expected, and one as its data"
+        case .missing(let member): "Invalid message: '\(member)' is missing"
+        case .notAString(let member): "Invalid message: '\(member)' must be a string"
+        case .notPrefixed:
+            "Client event rejected - client events must be prefixed by 'client-'"
+        case .eventName(let error): "Client event rejected - invalid event name: \(error)"
+        case .dataTooLong(let length, let lengthMax):
+            "Client event rejected - its data has \(length) bytes, "
+                + "at most \(lengthMax) are allowed"
+        }
+    }
+}

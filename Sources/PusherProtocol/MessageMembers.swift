@@ -1,0 +1,110 @@
+/// The members of a message that the protocol knows, as places in its text.
+struct MessageMembers {
+    private var event: JSONValue?
+    private var channel: JSONValue?
+    private var data: JSONValue?
+    private var userID: JSONValue?
+
+    /// Checks a whole message.
+    init(_ text: Span<UInt8>, depthMax: Int) throws(MessageError) {
+        do throws(JSONError) {
+            var scanner = JSONScanner(depthMax: depthMax)
+            try scanner.beginObject(in: text)
+            while let name = try scanner.nextName(in: text) {
+                let value = try scanner.value(in: text)
+                if name.equals("event", in: text) { event = value }
+                if name.equals("channel", in: text) { channel = value }
+                if name.equals("data", in: text) { data = value }
+                if name.equals("user_id", in: text) { userID = value }
+            }
+            try scanner.finish(in: text)
+        } catch {
+            guard (try? JSONScanner.scan(text, depthMax: depthMax)) == nil else {
+                throw .notAnObject
+            }
+            throw .json(error)
+        }
+    }
+
+    subscript(name: StaticString) -> JSONValue? {
+        switch name.description {
+        case "event": event
+        case "channel": channel
+        case "data": data
+        case "user_id": userID
+        default: nil
+        }
+    }
+}
+
+/// The data of a control event: an object, or a string that holds one.
+struct MessageData {
+    private let text: [UInt8]
+    private let members: [String: JSONValue]
+
+    /// Reads the data of a message; without any it has no members.
+    init(
+        _ message: MessageMembers,
+        in text: Span<UInt8>,
+        depthMax: Int
+    ) throws(MessageError) {
+        guard let data = message["data"], data.kind != .null else {
+            self.text = []
+            members = [:]
+            return
+        }
+        try self.init(data.decoded(in: text), depthMax: depthMax)
+    }
+
+    /// Reads an object.
+    init(
+        _ text: [UInt8],
+        depthMax: Int = JSONScanner.depthMaxDefault
+    ) throws(MessageError) {
+        self.text = text
+        members = try MessageData.members(of: text, depthMax: depthMax)
+    }
+
+    /// Returns a string that must be there.
+    func required(_ name: String) throws(MessageError) -> String {
+        guard let value = try optional(name) else { throw .missing(name) }
+        return value
+    }
+
+    /// Returns a string, or `nil` when it is absent or `null`.
+    func optional(_ name: String) throws(MessageError) -> String? {
+        guard let value = members[name], value.kind != .null else { return nil }
+        guard value.kind == .string else { throw .notAString(name) }
+        return value.string(in: text.span)
+    }
+
+    /// Returns a string, or `nil` when there is none.
+    func string(_ name: String) -> String? { (try? optional(name)) ?? nil }
+
+    /// Returns an integer, or `nil` when there is none.
+    func integer(_ name: String) -> Int? {
+        guard let value = members[name], value.kind == .number else { return nil }
+        return Int(value.string(in: text.span))
+    }
+
+    /// Returns a member as JSON text, or `nil`.
+    func json(_ name: String) -> [UInt8]? { members[name]?.token(in: text.span) }
+
+    private static func members(
+        of text: [UInt8],
+        depthMax: Int
+    ) throws(MessageError) -> [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        do throws(JSONError) {
+            var scanner = JSONScanner(depthMax: depthMax)
+            try scanner.beginObject(in: text.span)
+            while let name = try scanner.nextName(in: text.span) {
+                members[name.string(in: text.span)] = try scanner.value(in: text.span)
+            }
+            try scanner.finish(in: text.span)
+        } catch {
+            throw .notAnObject
+        }
+        return members
+    }
+}

@@ -1,0 +1,122 @@
+/// The parameters of a query string, names in lower case, values decoded, sorted by name.
+///
+/// That is the form in which the HTTP API signs them. All text lies in one buffer: a query of any length costs two
+/// allocations.
+public struct QueryParameters: Sendable {
+    struct Entry {
+        var name: Range<Int>
+        var value: Range<Int>
+    }
+
+    /// Names and values with their escapes resolved.
+    private(set) var text: [UInt8] = []
+    /// Sorted by name; those of one name in the order given.
+    private(set) var entries: [Entry] = []
+    /// Where in `text` a raw `+` stands, which a form-encoding client means as a space.
+    private var plusIndices: [Int] = []
+
+    /// No parameters.
+    public init() {}
+
+    /// Takes a query string apart.
+    ///
+    /// - Parameter query: What follows the `?`, as received. A `%` without two digits behind it stands for itself.
+    public init(parsing query: Span<UInt8>) {
+        text.reserveCapacity(query.count)
+        entries.reserveCapacity(8)
+        var start = 0
+        while start < query.count {
+            let rest = query.extracting(start..<query.count)
+            let length = rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.count
+            if length > 0 { append(rest.extracting(0..<length)) }
+            start += length + 1
+        }
+        sort()
+    }
+
+    /// Takes a query string apart.
+    public init(_ query: String) {
+        self.init(parsing: Array(query.utf8).span)
+    }
+
+    /// The value of the first parameter called `name`, in lower case, or `nil` when there is none.
+    public subscript(name: String) -> String? { values(of: name).first }
+
+    /// The names, in order; those that were given several times come several times.
+    public var names: [String] {
+        entries.map { String(decoding: text[$0.name], as: UTF8.self) }
+    }
+
+    /// The values of all parameters called `name`, in the order given.
+    ///
+    /// - Parameter name: In lower case. `channels` also stands for `channels[]` and `channels[0]`.
+    public func values(of name: String) -> [String] {
+        let name = Array(name.utf8)
+        let matches = entries.filter { entry in
+            let bracket = text[entry.name].firstIndex(of: UInt8(ascii: "["))
+            return text[entry.name.lowerBound..<(bracket ?? entry.name.upperBound)] == name[...]
+        }
+        // The order given: `channels[10]` sorts before `channels[2]`.
+        return matches.sorted { $0.value.lowerBound < $1.value.lowerBound }
+            .map { String(decoding: text[$0.value], as: UTF8.self) }
+    }
+
+    /// The value of the first parameter called `name`, or `nil`.
+    func value(of name: StaticString) -> Range<Int>? {
+        for entry in entries where text.span.extracting(entry.name).equals(name) {
+            return entry.value
+        }
+        return nil
+    }
+
+    /// Whether the query held a `+` that was not escaped.
+    var hasPlus: Bool { !plusIndices.isEmpty }
+
+    /// Returns the same parameters, each raw `+` read as a space.
+    func readingPlusAsSpace() -> QueryParameters {
+        var copy = self
+        for index in plusIndices { copy.text[index] = UInt8(ascii: " ") }
+        copy.sort()
+        return copy
+    }
+
+    private mutating func append(_ pair: Span<UInt8>) {
+        let equals = pair.firstIndex(of: UInt8(ascii: "="))
+        let nameStart = text.count
+        decode(pair.extracting(0..<(equals ?? pair.count)))
+        for index in nameStart..<text.count {
+            if case UInt8(ascii: "A")...UInt8(ascii: "Z") = text[index] { text[index] |= 0x20 }
+        }
+        let valueStart = text.count
+        if let equals { decode(pair.extracting(equals + 1..<pair.count)) }
+        entries.append(
+            Entry(name: nameStart..<valueStart, value: valueStart..<text.count)
+        )
+    }
+
+    private mutating func decode(_ bytes: Span<UInt8>) {
+        var start = 0
+        while start < bytes.count {
+            let rest = bytes.extracting(start..<bytes.count)
+            guard let plus = rest.firstIndex(of: UInt8(ascii: "+")) else {
+                return PercentEncoding.appendDecoded(rest, to: &text)
+            }
+            PercentEncoding.appendDecoded(rest.extracting(0..<plus), to: &text)
+            plusIndices.append(text.count)
+            text.append(UInt8(ascii: "+"))
+            start += plus + 1
+        }
+    }
+
+    private mutating func sort() {
+        let text = text
+        entries.sort { left, right in
+            let leftName = text[left.name]
+            let rightName = text[right.name]
+            if leftName.elementsEqual(rightName) {
+                return left.name.lowerBound < right.name.lowerBound
+            }
+            return leftName.lexicographicallyPrecedes(rightName)
+        }
+    }
+}

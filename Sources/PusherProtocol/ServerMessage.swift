@@ -1,0 +1,172 @@
+/// What the broker says to a client.
+///
+/// Clients differ in what they can read: the data of some events must be a string that holds JSON, of others an
+/// object, and a client that finds the other form drops the event without a word. Each case is written in the form that
+/// every official client reads; ``parse(_:)`` takes both.
+public enum ServerMessage: Equatable, Sendable {
+    /// The first message: the connection's id, and after how many seconds of silence the client is to ping.
+    case connectionEstablished(socketID: SocketID, activityTimeout: Int)
+    /// Something went wrong; the connection may go on. The code is written even when it is `null`.
+    case error(code: PusherCode?, message: String)
+    /// Asks for a `pusher:pong`.
+    case ping
+    /// Answers a `pusher:ping`.
+    case pong
+    /// The subscription stands. The data is `{}`, or the members of a presence channel as JSON text.
+    case subscriptionSucceeded(channel: String, data: String)
+    /// The subscription was refused.
+    case subscriptionError(channel: String, type: String, message: String, status: Int)
+    /// How many connections are subscribed.
+    case subscriptionCount(channel: String, count: Int)
+    /// A user has joined a presence channel; what is known about the user is JSON text.
+    case memberAdded(channel: String, userID: String, userInfo: String?)
+    /// A user has left a presence channel.
+    case memberRemoved(channel: String, userID: String)
+    /// The cache channel has no event to begin with.
+    case cacheMiss(channel: String)
+    /// The user is signed in; the data is the text that was signed.
+    case signinSuccess(userData: String)
+    /// Which of the users that this one watches came and went.
+    case watchlist(online: [String], offline: [String])
+    /// An event on a channel, as a client sees it.
+    case event(ReceivedEvent)
+
+    /// Appends the message as the broker sends it.
+    public func append(to bytes: inout [UInt8]) {
+        var json = JSONWriter()
+        json.beginObject()
+        write(to: &json)
+        json.endObject()
+        bytes.append(contentsOf: json.bytes)
+    }
+
+    /// The message as the broker sends it.
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return bytes
+    }
+
+    private func write(to json: inout JSONWriter) {
+        switch self {
+        case .connectionEstablished(let socketID, let activityTimeout):
+            json.event("pusher:connection_established")
+            json.text { data in
+                data.name("socket_id")
+                data.string(socketID.description)
+                data.name("activity_timeout")
+                data.integer(activityTimeout)
+            }
+        case .error(let code, let message):
+            json.event("pusher:error")
+            json.object { data in
+                data.name("code")
+                if let code { data.integer(code.rawValue) } else { data.null() }
+                data.name("message")
+                data.string(message)
+            }
+        case .ping:
+            json.event("pusher:ping")
+            json.object { _ in }
+        case .pong:
+            json.event("pusher:pong")
+            json.object { _ in }
+        case .subscriptionSucceeded(let channel, let text):
+            json.event("pusher_internal:subscription_succeeded", channel: channel)
+            json.name("data")
+            json.string(text)
+        case .subscriptionError(let channel, let type, let message, let status):
+            json.event("pusher:subscription_error", channel: channel)
+            json.text { data in
+                data.name("type")
+                data.string(type)
+                data.name("error")
+                data.string(message)
+                data.name("status")
+                data.integer(status)
+            }
+        case .subscriptionCount(let channel, let count):
+            json.event("pusher_internal:subscription_count", channel: channel)
+            json.text { data in
+                data.name("subscription_count")
+                data.integer(count)
+            }
+        case .memberAdded(let channel, let userID, let userInfo):
+            json.event("pusher_internal:member_added", channel: channel)
+            json.text { data in
+                data.name("user_id")
+                data.string(userID)
+                guard let userInfo else { return }
+                data.name("user_info")
+                data.verbatim(Array(userInfo.utf8))
+            }
+        case .memberRemoved(let channel, let userID):
+            json.event("pusher_internal:member_removed", channel: channel)
+            json.text { data in
+                data.name("user_id")
+                data.string(userID)
+            }
+        case .cacheMiss(let channel):
+            // Java throws when there is no data at all.
+            json.event("pusher:cache_miss", channel: channel)
+            json.text { _ in }
+        case .signinSuccess(let userData):
+            json.event("pusher:signin_success")
+            json.object { data in
+                data.name("user_data")
+                data.string(userData)
+            }
+        case .watchlist(let online, let offline):
+            json.event("pusher_internal:watchlist_events")
+            json.object { data in
+                data.name("events")
+                data.beginArray()
+                data.users("online", online)
+                data.users("offline", offline)
+                data.endArray()
+            }
+        case .event(let event): event.write(to: &json)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func event(_ name: String, channel: String? = nil) {
+        self.name("event")
+        string(name)
+        guard let channel else { return }
+        self.name("channel")
+        string(channel)
+    }
+
+    /// Writes `data` as an object.
+    fileprivate mutating func object(_ members: (inout JSONWriter) -> Void) {
+        name("data")
+        beginObject()
+        members(&self)
+        endObject()
+    }
+
+    /// Writes `data` as a string that holds an object.
+    fileprivate mutating func text(_ members: (inout JSONWriter) -> Void) {
+        var inner = JSONWriter()
+        inner.beginObject()
+        members(&inner)
+        inner.endObject()
+        name("data")
+        string(inner.bytes.span)
+    }
+
+    /// Writes one group of a watchlist event; none for nobody.
+    fileprivate mutating func users(_ group: String, _ ids: [String]) {
+        guard !ids.isEmpty else { return }
+        beginObject()
+        name("name")
+        string(group)
+        name("user_ids")
+        beginArray()
+        for id in ids { string(id) }
+        endArray()
+        endObject()
+    }
+}
