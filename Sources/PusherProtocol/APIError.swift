@@ -5,7 +5,7 @@
 public struct APIError: Error, Equatable, Sendable {
     /// The HTTP status.
     public var status: Int
-    /// One line without its line end. Never holds a secret.
+    /// One line without its line end; it never holds a secret.
     public var message: String
 
     /// Makes a refusal.

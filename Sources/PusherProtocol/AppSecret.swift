@@ -23,11 +23,12 @@ public struct AppSecret: Sendable {
     /// Returns the signature of `message`: HMAC-SHA256 as 64 lower-case hexadecimal digits.
     public func sign(_ message: String) -> String { sign(Array(message.utf8).span) }
 
-    /// Whether `signature` is the signature of `message`; the comparison takes the same time for every wrong one.
+    /// Compares a signature with the right one, in the same time wherever they differ.
     ///
     /// - Parameters:
     ///   - signature: Hexadecimal digits, lower case: upper case is refused, as by every other implementation.
     ///   - message: What was signed.
+    /// - Returns: Whether it is the signature of `message`.
     public func verify(_ signature: Span<UInt8>, of message: Span<UInt8>) -> Bool {
         if AppSecret.matches(signature, current.code(for: message)) { return true }
         guard let previous else { return false }

@@ -3,7 +3,7 @@
 /// One to `channelNameLengthMax` characters out of `A–Z a–z 0–9 _ - = @ , . ;`; a leading `#` belongs to the
 /// channels `#server-to-user-<user id>` alone.
 public struct ChannelName: Sendable {
-    /// The name. ASCII, and never in need of escapes in JSON.
+    /// The name: ASCII, and never in need of escapes in JSON.
     public let text: String
     /// What its prefix makes of the channel.
     public let kind: ChannelKind

@@ -1,11 +1,12 @@
 /// The signature with which an app's backend lets a connection into a channel.
 public enum ChannelSignature {
-    /// Returns what is signed: `socket:channel`, and `:data` when the backend put data beside it.
+    /// Writes what is signed: `socket:channel`, and `:data` when the backend put data beside it.
     ///
     /// - Parameters:
     ///   - socketID: The connection.
     ///   - channel: The channel's name.
     ///   - channelData: The text exactly as the client sends it; the same JSON written differently is another text.
+    /// - Returns: The text.
     public static func stringToSign(
         socketID: SocketID,
         channel: String,
@@ -16,7 +17,7 @@ public enum ChannelSignature {
         return text + ":" + channelData
     }
 
-    /// Returns the `auth` that lets a connection in: the key, a colon and the signature.
+    /// Signs a connection's subscription to a channel.
     ///
     /// - Parameters:
     ///   - socketID: The connection.
@@ -24,6 +25,7 @@ public enum ChannelSignature {
     ///   - channelData: The member's data on a presence channel, as JSON text.
     ///   - key: The app's key.
     ///   - secret: The app's secret.
+    /// - Returns: The value of `auth`: the key, a colon and the signature.
     public static func auth(
         socketID: SocketID,
         channel: String,
@@ -58,22 +60,24 @@ public enum ChannelSignature {
 
 /// The signature with which an app's backend says who a connection's user is.
 public enum UserSignature {
-    /// Returns what is signed: `socket::user::data`.
+    /// Writes what is signed: `socket::user::data`.
     ///
     /// - Parameters:
     ///   - socketID: The connection.
     ///   - userData: The user as JSON text, exactly as the client sends it.
+    /// - Returns: The text.
     public static func stringToSign(socketID: SocketID, userData: String) -> String {
         "\(socketID)::user::\(userData)"
     }
 
-    /// Returns the `auth` of a sign-in: the key, a colon and the signature.
+    /// Signs a connection's sign-in.
     ///
     /// - Parameters:
     ///   - socketID: The connection.
     ///   - userData: The user as JSON text.
     ///   - key: The app's key.
     ///   - secret: The app's secret.
+    /// - Returns: The value of `auth`: the key, a colon and the signature.
     public static func auth(
         socketID: SocketID,
         userData: String,

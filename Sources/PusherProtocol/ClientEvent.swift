@@ -4,7 +4,9 @@ public struct ClientEvent: Equatable, Sendable {
     public var nameToken: [UInt8]
     /// The channel as the client names it; whether it is subscribed is the broker's to say.
     public var channel: String
-    /// The data as a JSON string, quotes included; what was no string has been made one. `nil` when there is none.
+    /// The data as a JSON string, quotes included; what was no string has been made one.
+    ///
+    /// `nil` when the client sent none.
     public var dataToken: [UInt8]?
 
     /// Takes the parts of an event as they are, unchecked.
@@ -25,11 +27,12 @@ public struct ClientEvent: Equatable, Sendable {
     /// The data, decoded; for logs and webhooks.
     public var data: String? { dataToken.map(EventEnvelope.decode) }
 
-    /// The length of the message to the other subscribers, in bytes.
+    /// Counts the bytes of the message to the other subscribers.
     ///
     /// - Parameters:
     ///   - channel: The channel, which the sender has joined.
     ///   - userID: The member who sends, on a presence channel, as a JSON string with its quotes.
+    /// - Returns: The length, in bytes.
     public func envelopeLength(for channel: ChannelName, userID: [UInt8]? = nil) -> Int {
         EventEnvelope.length(
             name: nameToken,

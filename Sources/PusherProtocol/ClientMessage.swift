@@ -20,6 +20,7 @@ public enum ClientMessage: Equatable, Sendable {
     /// - Parameters:
     ///   - text: The whole message.
     ///   - limits: The longest event name and data of a client event.
+    /// - Returns: What the client says.
     /// - Throws: What to answer in a `pusher:error`; the connection stays open.
     public static func parse(
         _ text: Span<UInt8>,

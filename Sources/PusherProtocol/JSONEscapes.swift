@@ -5,6 +5,7 @@ enum JSONEscapes {
     /// - Parameters:
     ///   - content: What stands between the quotes.
     ///   - length: The length of the result, in bytes.
+    /// - Returns: The value as UTF-8.
     static func resolve(_ content: Span<UInt8>, length: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(length)

@@ -20,7 +20,7 @@ public struct JSONValue: Equatable, Sendable {
     public let kind: Kind
     /// The value as it stands in the text, quotes and brackets included.
     public let range: Range<Int>
-    /// The length of a string without quotes and with its escapes resolved; of other values, their text. In bytes.
+    /// The bytes of a string without its quotes and with its escapes resolved; of another value, of its text.
     public let decodedLength: Int
 
     /// Whether a string holds escapes, so that its text differs from its value.

@@ -1,4 +1,4 @@
-/// Why a message is not understood. The connection stays open; a broker answers with a `pusher:error`.
+/// Why a message is not understood; the connection stays open, and a broker answers with a `pusher:error`.
 public enum MessageError: Error, Equatable, Sendable {
     /// It is no JSON.
     case json(JSONError)

@@ -42,6 +42,11 @@ struct MessageData {
     private let text: [UInt8]
     private let members: [String: JSONValue]
 
+    private init() {
+        text = []
+        members = [:]
+    }
+
     /// Reads the data of a message; without any it has no members.
     init(
         _ message: MessageMembers,
@@ -49,8 +54,7 @@ struct MessageData {
         depthMax: Int
     ) throws(MessageError) {
         guard let data = message["data"], data.kind != .null else {
-            self.text = []
-            members = [:]
+            self.init()
             return
         }
         try self.init(data.decoded(in: text), depthMax: depthMax)

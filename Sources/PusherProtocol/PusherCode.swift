@@ -32,9 +32,9 @@ public struct PusherCode: RawRepresentable, Hashable, Sendable, Error {
     public static let pongNotReceived = PusherCode(rawValue: 4201)
     /// 4202: nothing was heard for too long.
     public static let closedAfterInactivity = PusherCode(rawValue: 4202)
-    /// 4301: a client event came too soon after others. For `pusher:error` only.
+    /// 4301, in `pusher:error` only: a client event came too soon after others.
     public static let clientEventRejected = PusherCode(rawValue: 4301)
-    /// 4302: the watchlist was cut to its first entries. For `pusher:error` only.
+    /// 4302, in `pusher:error` only: the watchlist was cut to its first entries.
     public static let watchlistLimitExceeded = PusherCode(rawValue: 4302)
 
     /// What a client does when its connection is closed with a code.

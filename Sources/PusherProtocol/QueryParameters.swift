@@ -47,9 +47,10 @@ public struct QueryParameters: Sendable {
         entries.map { String(decoding: text[$0.name], as: UTF8.self) }
     }
 
-    /// The values of all parameters called `name`, in the order given.
+    /// Finds all parameters called `name`.
     ///
     /// - Parameter name: In lower case. `channels` also stands for `channels[]` and `channels[0]`.
+    /// - Returns: Their values, in the order given.
     public func values(of name: String) -> [String] {
         let name = Array(name.utf8)
         let matches = entries.filter { entry in

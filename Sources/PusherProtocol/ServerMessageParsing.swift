@@ -4,6 +4,7 @@ extension ServerMessage {
     /// A `pusher:` event that does not hold what it should comes out as an ``event(_:)``, so that a client may log it.
     ///
     /// - Parameter text: The whole message.
+    /// - Returns: What the broker says.
     /// - Throws: What is wrong with a message that is no event at all.
     public static func parse(
         _ text: Span<UInt8>

@@ -6,6 +6,7 @@ public enum TriggerRequest {
     ///   - body: The content. When it is empty, the parameters of the query take its place.
     ///   - parameters: The parameters of the query.
     ///   - limits: What the app allows.
+    /// - Returns: The event, ready to be published.
     /// - Throws: 400 or 413 with a text that names what is wrong.
     public static func parse(
         _ body: Span<UInt8>,

@@ -1,20 +1,22 @@
 /// The signature of a webhook, over its body as it is.
 public enum WebhookSignature {
-    /// Returns the value of `X-Pusher-Signature`.
+    /// Signs a webhook.
     ///
     /// - Parameters:
     ///   - body: The content exactly as it is sent.
     ///   - secret: The secret of the key in `X-Pusher-Key`.
+    /// - Returns: The value of `X-Pusher-Signature`.
     public static func sign(_ body: Span<UInt8>, secret: AppSecret) -> String {
         secret.sign(body)
     }
 
-    /// Whether `signature` is that of `body`.
+    /// Compares the signature of a webhook with the right one.
     ///
     /// - Parameters:
     ///   - signature: The value of `X-Pusher-Signature`.
     ///   - body: The content exactly as received.
     ///   - secret: The secret of the key in `X-Pusher-Key`.
+    /// - Returns: Whether it is the signature of `body`.
     public static func verify(
         _ signature: String,
         body: Span<UInt8>,
