@@ -1,0 +1,126 @@
+/// The parameters of one `permessage-deflate` element, in an offer or in a response (RFC 7692 §7.1).
+struct DeflateParameters: Equatable {
+    static let extensionName = "permessage-deflate"
+
+    /// What is said of the client's window.
+    enum ClientWindow: Equatable {
+        /// Nothing: an offer without it forbids it in the response.
+        case unmentioned
+        /// Only in an offer: the client can keep to any.
+        case unbounded
+        case bits(Int)
+    }
+
+    var serverNoContextTakeover = false
+    var clientNoContextTakeover = false
+    var serverMaxWindowBits: Int?
+    var clientWindow = ClientWindow.unmentioned
+
+    init() {}
+
+    /// Reads an element's parameters; `nil` for one that is unknown, repeated or has a wrong value.
+    init?(_ element: ExtensionElement) {
+        var seen: Set<String> = []
+        for parameter in element.parameters {
+            guard seen.insert(parameter.name).inserted else { return nil }
+            switch (parameter.name, parameter.value) {
+            case ("server_no_context_takeover", nil): serverNoContextTakeover = true
+            case ("client_no_context_takeover", nil): clientNoContextTakeover = true
+            case ("client_max_window_bits", nil): clientWindow = .unbounded
+            case ("server_max_window_bits", let value?):
+                guard let bits = Self.windowBits(value) else { return nil }
+                serverMaxWindowBits = bits
+            case ("client_max_window_bits", let value?):
+                guard let bits = Self.windowBits(value) else { return nil }
+                clientWindow = .bits(bits)
+            default: return nil
+            }
+        }
+    }
+
+    /// A decimal number from 8 to 15 without leading zeros (§7.1.2).
+    private static func windowBits(_ value: String) -> Int? {
+        (8...15).first { String($0) == value }
+    }
+
+    /// The element as the field spells it.
+    var text: String {
+        var text = Self.extensionName
+        if serverNoContextTakeover { text += "; server_no_context_takeover" }
+        if clientNoContextTakeover { text += "; client_no_context_takeover" }
+        if let bits = serverMaxWindowBits { text += "; server_max_window_bits=\(bits)" }
+        switch clientWindow {
+        case .unmentioned: break
+        case .unbounded: text += "; client_max_window_bits"
+        case .bits(let bits): text += "; client_max_window_bits=\(bits)"
+        }
+        return text
+    }
+}
+
+extension DeflateOptions {
+    /// What a client offers.
+    var offer: DeflateParameters {
+        var offer = DeflateParameters()
+        offer.serverNoContextTakeover = serverNoContextTakeover
+        offer.clientNoContextTakeover = clientNoContextTakeover
+        offer.serverMaxWindowBits = serverMaxWindowBits < 15 ? serverMaxWindowBits : nil
+        offer.clientWindow = clientMaxWindowBits < 15 ? .bits(clientMaxWindowBits) : .unbounded
+        return offer
+    }
+
+    /// What a server answers to an offer, which it can always accept.
+    func response(to offer: DeflateParameters) -> DeflateParameters {
+        var response = DeflateParameters()
+        response.serverNoContextTakeover = serverNoContextTakeover || offer.serverNoContextTakeover
+        // The offer's is only a hint that the client would not use its context anyway; said back,
+        // it becomes a promise, and this side can forget each message (§7.1.1.2).
+        response.clientNoContextTakeover = clientNoContextTakeover || offer.clientNoContextTakeover
+        let serverBits = min(serverMaxWindowBits, offer.serverMaxWindowBits ?? 15)
+        if serverBits < 15 || offer.serverMaxWindowBits != nil {
+            response.serverMaxWindowBits = serverBits
+        }
+        switch offer.clientWindow {
+        case .unmentioned: break  // §7.1.2.2: then the response must not mention it either.
+        case .unbounded:
+            if clientMaxWindowBits < 15 { response.clientWindow = .bits(clientMaxWindowBits) }
+        case .bits(let bits): response.clientWindow = .bits(min(bits, clientMaxWindowBits))
+        }
+        return response
+    }
+
+    /// Whether a response says no more and no less than the offer allows (§7.1).
+    func isAnswered(by response: DeflateParameters) -> Bool {
+        guard response.serverNoContextTakeover || !serverNoContextTakeover else { return false }
+        if serverMaxWindowBits < 15 {
+            guard let bits = response.serverMaxWindowBits, bits <= serverMaxWindowBits else {
+                return false
+            }
+        }
+        switch response.clientWindow {
+        case .unmentioned: return true
+        case .unbounded: return false  // In a response the value is required.
+        case .bits(let bits): return bits <= clientMaxWindowBits
+        }
+    }
+
+    /// What a response settles.
+    ///
+    /// - Parameters:
+    ///   - response: The server's.
+    ///   - role: Which side these options belong to.
+    /// - Returns: The parameters of both directions, with this side's own settings.
+    func negotiated(_ response: DeflateParameters, role: Role) -> NegotiatedDeflate {
+        var clientBits = role == .client ? clientMaxWindowBits : 15
+        if case .bits(let bits) = response.clientWindow { clientBits = bits }
+        return NegotiatedDeflate(
+            serverNoContextTakeover: response.serverNoContextTakeover,
+            // What a client offered for itself it does, whether the server says it back or not.
+            clientNoContextTakeover: response.clientNoContextTakeover
+                || (role == .client && clientNoContextTakeover),
+            serverMaxWindowBits: response.serverMaxWindowBits ?? 15,
+            clientMaxWindowBits: clientBits,
+            options: self
+        )
+    }
+}

@@ -1,0 +1,118 @@
+import CZlib
+
+/// Decompresses messages (RFC 7692 §7.2.2), fragment by fragment and within a bound.
+///
+/// zlib takes about 7 KiB at the first compressed message, and `2^windowBits` bytes more once a
+/// message has to be remembered.
+final class Inflater {
+    private let windowBits: Int32
+    /// zlib keeps the address, so the state must not move.
+    private var stream: UnsafeMutablePointer<z_stream>?
+
+    /// A decompressor that holds no memory yet.
+    ///
+    /// - Parameter windowBits: Logarithm of how far back a match may reach, 8 to 15.
+    init(windowBits: Int) {
+        precondition(8...15 ~= windowBits)
+        self.windowBits = Int32(windowBits)
+    }
+
+    deinit { release() }
+
+    /// Continues a message with what has arrived of it.
+    ///
+    /// - Parameters:
+    ///   - compressed: Any piece of the message's payload.
+    ///   - output: Where the bytes go.
+    ///   - limit: The most bytes that `output` may hold; zlib never writes more than one past it.
+    /// - Throws: `corruptCompression`, or `messageTooLong` at the first byte over the limit.
+    func inflate(
+        _ compressed: Span<UInt8>,
+        into output: inout [UInt8],
+        limit: Int
+    ) throws(WebSocketError) {
+        let failure = compressed.withUnsafeBufferPointer { input -> WebSocketError? in
+            var offset = 0
+            while offset < input.count {
+                // zlib counts in 32 bits.
+                let count = min(input.count - offset, 1 << 30)
+                let piece = UnsafeBufferPointer(rebasing: input[offset..<offset + count])
+                if let failure = run(piece, into: &output, limit: limit) { return failure }
+                offset += count
+            }
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    /// Ends a message that was not empty.
+    ///
+    /// - Parameters:
+    ///   - output: Where the last bytes go.
+    ///   - limit: The most bytes that `output` may hold.
+    /// - Throws: `corruptCompression` when the data break off inside a block, or `messageTooLong`.
+    func finish(into output: inout [UInt8], limit: Int) throws(WebSocketError) {
+        // §7.2.2: the sender cut the empty stored block that ends its flush.
+        let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+        try inflate(tail.span, into: &output, limit: limit)
+        // zlib's data_type: 128 between two blocks, plus the bits of the last byte not yet used.
+        guard let stream, stream.pointee.data_type & (128 | 31) == 128 else {
+            throw .corruptCompression
+        }
+    }
+
+    /// Forgets all messages and gives zlib's memory back.
+    func release() {
+        guard let stream else { return }
+        inflateEnd(stream)
+        stream.deinitialize(count: 1)
+        stream.deallocate()
+        self.stream = nil
+    }
+
+    private func openStream() -> UnsafeMutablePointer<z_stream> {
+        if let stream { return stream }
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let status = shim_inflateInit2(stream, -windowBits)
+        precondition(status == Z_OK, "inflateInit2 failed with \(status)")
+        self.stream = stream
+        return stream
+    }
+
+    private func run(
+        _ input: UnsafeBufferPointer<UInt8>,
+        into output: inout [UInt8],
+        limit: Int
+    ) -> WebSocketError? {
+        let stream = openStream()
+        // SAFETY: zlib only reads through next_in, and not after this call.
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+        stream.pointee.avail_in = UInt32(input.count)
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16384) { chunk in
+            repeat {
+                // One more than may be kept: a message over the limit shows, and costs a byte.
+                let room = limit - output.count
+                stream.pointee.next_out = chunk.baseAddress
+                stream.pointee.avail_out = UInt32(room < chunk.count ? room + 1 : chunk.count)
+                let offered = stream.pointee.avail_out
+                let status = CZlib.inflate(stream, Z_SYNC_FLUSH)
+                let count = Int(offered - stream.pointee.avail_out)
+                guard count <= room else { return .messageTooLong(limit: limit) }
+                output.append(contentsOf: chunk[..<count])
+                switch status {
+                case Z_OK: break
+                case Z_BUF_ERROR:
+                    // No progress was possible: all input is used and all output is out.
+                    return nil
+                case Z_STREAM_END:
+                    // §7.2.3.4: a final block may end the stream inside a message; what follows
+                    // is a new one, which still refers to the window.
+                    inflateResetKeep(stream)
+                default: return .corruptCompression
+                }
+            } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0
+            return nil
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// The compressor and decompressor of one connection, each made at its first message.
+final class MessageCompression {
+    private let agreed: NegotiatedDeflate
+    private let role: Role
+    private var deflater: Deflater?
+    private var inflater: Inflater?
+
+    init(_ agreed: NegotiatedDeflate, role: Role) {
+        self.agreed = agreed
+        self.role = role
+    }
+
+    /// Compresses a message to be sent.
+    ///
+    /// - Parameter message: The whole payload.
+    /// - Returns: `nil` when it is better sent as it is (RFC 7692 §6: the sender may choose).
+    func compress(_ message: Span<UInt8>) -> [UInt8]? {
+        guard message.count >= agreed.compressionThreshold, !message.isEmpty else { return nil }
+        let isServer = role == .server
+        let forgets = isServer ? agreed.serverNoContextTakeover : agreed.clientNoContextTakeover
+        let deflater =
+            self.deflater
+            ?? Deflater(
+                windowBits: isServer ? agreed.serverMaxWindowBits : agreed.clientMaxWindowBits,
+                level: agreed.level,
+                memoryLevel: agreed.memoryLevel
+            )
+        let compressed = deflater.deflate(message)
+        guard forgets else {
+            // The next message may refer to this one, so the peer must see it compressed.
+            self.deflater = deflater
+            return compressed
+        }
+        return compressed.count < message.count ? compressed : nil
+    }
+
+    /// Inflates a piece of a message.
+    func inflate(
+        _ compressed: Span<UInt8>,
+        into output: inout [UInt8],
+        limit: Int
+    ) throws(WebSocketError) {
+        try openInflater().inflate(compressed, into: &output, limit: limit)
+    }
+
+    /// Ends a message that had at least one byte.
+    func finish(into output: inout [UInt8], limit: Int) throws(WebSocketError) {
+        try openInflater().finish(into: &output, limit: limit)
+        let forgets =
+            role == .server ? agreed.clientNoContextTakeover : agreed.serverNoContextTakeover
+        if forgets { inflater = nil }
+    }
+
+    /// Gives all memory back; nothing more can be sent or received.
+    func release() {
+        deflater = nil
+        inflater = nil
+    }
+
+    private func openInflater() -> Inflater {
+        if let inflater { return inflater }
+        let bits = role == .server ? agreed.clientMaxWindowBits : agreed.serverMaxWindowBits
+        let inflater = Inflater(windowBits: bits)
+        self.inflater = inflater
+        return inflater
+    }
+}

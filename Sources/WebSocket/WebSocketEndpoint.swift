@@ -1,0 +1,293 @@
+/// One side of an open WebSocket (RFC 6455 §5–7): bytes in, messages out, and the frames to send.
+///
+/// It does no I/O and is a small value: it owns heap memory only while a message is incomplete or
+/// a compression context lives. The caller keeps unconsumed bytes, gives them again in front of
+/// what comes next, and closes the transport when ``isClosed`` or after an error.
+///
+/// ```swift
+/// var position = 0
+/// do {
+///     while let incoming = try endpoint.next(in: &bytes, at: &position) {
+///         switch incoming.kind {
+///         case .text, .binary: incoming.withPayload(in: bytes.span) { deliver($0) }
+///         case .ping: send(incoming.withPayload(in: bytes.span) { endpoint.pong($0) })
+///         case .pong: break
+///         case .close: send(endpoint.answerClose())
+///         }
+///     }
+/// } catch {
+///     send(endpoint.close(error.closeCode, reason: error.description))
+/// }
+/// ```
+public struct WebSocketEndpoint: ~Copyable {
+    /// Which side this is.
+    public let role: Role
+    /// Whether a close frame was made: nothing more will be sent.
+    public private(set) var isCloseSent = false
+    /// Whether the peer's close frame came: nothing more will be received.
+    public private(set) var isCloseReceived = false
+    /// Whether the peer broke a rule: nothing more will be received.
+    public private(set) var hasFailed = false
+    private var receivedCloseCode: CloseCode?
+    private let limits: WebSocketLimits
+    private var message: IncompleteMessage?
+    private let compression: MessageCompression?
+
+    /// An endpoint of a connection whose opening handshake has just ended.
+    ///
+    /// - Parameters:
+    ///   - role: Which side this is.
+    ///   - limits: What the peer may make this side hold.
+    ///   - compression: What the handshake agreed.
+    public init(
+        role: Role,
+        limits: WebSocketLimits = .init(),
+        compression: NegotiatedDeflate? = nil
+    ) {
+        self.role = role
+        self.limits = limits
+        self.compression = compression.map { MessageCompression($0, role: role) }
+    }
+
+    /// Whether one side has begun the closing handshake (§7.1.3).
+    public var isClosing: Bool { isCloseSent || isCloseReceived || hasFailed }
+
+    /// Whether the closing handshake is over: the server now closes the transport, the client waits
+    /// for that (§7.1.1).
+    public var isClosed: Bool { isCloseSent && (isCloseReceived || hasFailed) }
+
+    /// Whether a message has begun whose end has not arrived.
+    public var hasIncompleteMessage: Bool { message != nil }
+
+    /// Reads on until something is complete.
+    ///
+    /// Payloads are unmasked in place. A message that lies whole in one frame in `bytes` is lent
+    /// from there; control frames come when they stand, also between fragments. What follows a
+    /// close frame or an error is consumed and ignored (§1.4, §7.1.7).
+    ///
+    /// - Parameters:
+    ///   - bytes: What was received. UTF-8, limits and all other rules are checked as it comes, not
+    ///     only at the end of a message.
+    ///   - position: Where to read on; moves past what is consumed. When `nil` is returned, what is
+    ///     left is an incomplete header or control frame, 131 bytes at most, to be given again.
+    /// - Returns: What the peer said, or `nil` when more bytes are needed.
+    /// - Throws: The first rule that the peer broke: send ``close(_:reason:mask:)`` with the error's
+    ///   code and close the transport.
+    public mutating func next(
+        in bytes: inout MutableSpan<UInt8>,
+        at position: inout Int
+    ) throws(WebSocketError) -> Incoming? {
+        guard !isCloseReceived, !hasFailed else {
+            position = bytes.count
+            return nil
+        }
+        do throws(WebSocketError) {
+            return try read(&bytes, at: &position)
+        } catch {
+            hasFailed = true
+            message = nil
+            compression?.release()
+            position = bytes.count
+            throw error
+        }
+    }
+
+    /// A frame with a whole message, compressed when that was agreed and pays.
+    ///
+    /// - Parameters:
+    ///   - kind: What the message is; a text must be UTF-8.
+    ///   - payload: The message.
+    ///   - mask: A fresh random key from a client, `nil` from a server.
+    /// - Returns: The frame, or `nil` after a close frame (§5.5.1).
+    public mutating func encode(
+        _ kind: MessageKind,
+        _ payload: Span<UInt8>,
+        mask: UInt32? = nil
+    ) -> [UInt8]? {
+        guard maySend(mask) else { return nil }
+        if let compressed = compression?.compress(payload) {
+            return FrameEncoder.frame(
+                kind.opcode,
+                isCompressed: true,
+                payload: compressed.span,
+                mask: mask
+            )
+        }
+        return FrameEncoder.frame(kind.opcode, payload: payload, mask: mask)
+    }
+
+    /// A ping frame.
+    ///
+    /// - Parameters:
+    ///   - payload: At most 125 bytes, which the pong brings back.
+    ///   - mask: A fresh random key from a client, `nil` from a server.
+    /// - Returns: The frame, or `nil` after a close frame.
+    public func ping(_ payload: Span<UInt8>, mask: UInt32? = nil) -> [UInt8]? {
+        maySend(mask) ? FrameEncoder.frame(.ping, payload: payload, mask: mask) : nil
+    }
+
+    /// A pong frame.
+    ///
+    /// - Parameters:
+    ///   - payload: That of the ping which it answers.
+    ///   - mask: A fresh random key from a client, `nil` from a server.
+    /// - Returns: The frame, or `nil` after a close frame.
+    public func pong(_ payload: Span<UInt8>, mask: UInt32? = nil) -> [UInt8]? {
+        maySend(mask) ? FrameEncoder.frame(.pong, payload: payload, mask: mask) : nil
+    }
+
+    /// The close frame that begins or ends the closing handshake; the last frame of this side.
+    ///
+    /// - Parameters:
+    ///   - code: Must be valid on the wire; `nil` sends an empty payload.
+    ///   - reason: Cut to 123 bytes at a scalar's boundary; ignored without a code.
+    ///   - mask: A fresh random key from a client, `nil` from a server.
+    /// - Returns: The frame, or `nil` when one was made before.
+    public mutating func close(
+        _ code: CloseCode?,
+        reason: String = "",
+        mask: UInt32? = nil
+    ) -> [UInt8]? {
+        guard maySend(mask) else { return nil }
+        isCloseSent = true
+        if isClosed { compression?.release() }
+        return FrameEncoder.close(code, reason: reason, mask: mask)
+    }
+
+    /// The answer to the peer's close frame, with the code that it sent (§5.5.1).
+    ///
+    /// - Parameter mask: A fresh random key from a client, `nil` from a server.
+    /// - Returns: The frame, or `nil` when this side closed first.
+    public mutating func answerClose(mask: UInt32? = nil) -> [UInt8]? {
+        precondition(isCloseReceived, "there is no close frame to answer")
+        return close(receivedCloseCode, mask: mask)
+    }
+
+    private func maySend(_ mask: UInt32?) -> Bool {
+        precondition((mask != nil) == (role == .client), "a client masks, a server does not (§5.1)")
+        return !isCloseSent
+    }
+}
+
+extension WebSocketEndpoint {
+    private mutating func read(
+        _ bytes: inout MutableSpan<UInt8>,
+        at position: inout Int
+    ) throws(WebSocketError) -> Incoming? {
+        while true {
+            if let message, message.missingLength > 0 {
+                let count = min(message.missingLength, bytes.count - position)
+                guard count > 0 else { return nil }
+                try message.take(&bytes, in: position..<position + count)
+                position += count
+                if let whole = try finish(message) { return whole }
+                continue
+            }
+            let header = try FrameHeader.parse(
+                bytes.span,
+                at: position,
+                role: role,
+                allowsCompression: compression != nil
+            )
+            guard let header else { return nil }
+            let start = position + header.length
+            if header.opcode.isControl {
+                guard bytes.count - start >= header.payloadLength else { return nil }
+                position = start + header.payloadLength
+                return try control(header, &bytes, in: start..<position)
+            }
+            position = start
+            if let whole = try begin(header, &bytes, at: &position) { return whole }
+        }
+    }
+
+    /// Begins a data frame; lends the message at once if it is whole.
+    private mutating func begin(
+        _ header: FrameHeader,
+        _ bytes: inout MutableSpan<UInt8>,
+        at position: inout Int
+    ) throws(WebSocketError) -> Incoming? {
+        guard header.opcode != .continuation else {
+            guard let message else { throw .unexpectedContinuation }
+            try message.begin(header)
+            return header.payloadLength == 0 ? try finish(message) : nil
+        }
+        guard message == nil else { throw .interruptedMessage }
+        let kind: MessageKind = header.opcode == .text ? .text : .binary
+        let isWhole = header.isFinal && header.payloadLength <= bytes.count - position
+        if isWhole, !header.isCompressed {
+            guard header.payloadLength <= limits.messageLengthMax else {
+                throw .messageTooLong(limit: limits.messageLengthMax)
+            }
+            let range = position..<position + header.payloadLength
+            position = range.upperBound
+            unmask(header, &bytes, in: range)
+            if kind == .text {
+                var validator = UTF8Validator()
+                guard validator.accept(bytes.span.extracting(range)), validator.isComplete else {
+                    throw .invalidText
+                }
+            }
+            return Incoming(kind: kind == .text ? .text : .binary, payload: .within(range))
+        }
+        // Its limits are checked when a length is announced, before anything is buffered.
+        let compression = header.isCompressed ? self.compression : nil
+        let message = IncompleteMessage(kind: kind, compression: compression, limits: limits)
+        try message.begin(header)
+        self.message = message
+        return header.payloadLength == 0 ? try finish(message) : nil
+    }
+
+    private mutating func finish(
+        _ message: IncompleteMessage
+    ) throws(WebSocketError) -> Incoming? {
+        guard let payload = try message.finished() else { return nil }
+        self.message = nil
+        return Incoming(
+            kind: message.kind == .text ? .text : .binary,
+            payload: .assembled(payload)
+        )
+    }
+
+    /// Reads a control frame that has arrived whole (§5.5).
+    private mutating func control(
+        _ header: FrameHeader,
+        _ bytes: inout MutableSpan<UInt8>,
+        in range: Range<Int>
+    ) throws(WebSocketError) -> Incoming {
+        unmask(header, &bytes, in: range)
+        switch header.opcode {
+        case .ping: return Incoming(kind: .ping, payload: .within(range))
+        case .pong: return Incoming(kind: .pong, payload: .within(range))
+        default: break
+        }
+        let code = try closeCode(bytes.span.extracting(range))
+        isCloseReceived = true
+        receivedCloseCode = code
+        message = nil
+        if isClosed { compression?.release() }
+        let reason = min(range.lowerBound + 2, range.upperBound)..<range.upperBound
+        return Incoming(kind: .close(code), payload: .within(reason))
+    }
+
+    /// Checks the payload of a close frame (§5.5.1, §7.4).
+    private func closeCode(_ payload: Span<UInt8>) throws(WebSocketError) -> CloseCode? {
+        guard !payload.isEmpty else { return nil }
+        guard payload.count >= 2 else { throw .truncatedCloseCode }
+        let code = CloseCode(rawValue: UInt16(payload[0]) << 8 | UInt16(payload[1]))
+        guard code.isValidOnWire else { throw .invalidCloseCode(code.rawValue) }
+        var validator = UTF8Validator()
+        guard validator.accept(payload.extracting(2...)), validator.isComplete else {
+            throw .invalidCloseReason
+        }
+        return code
+    }
+
+    private func unmask(
+        _ header: FrameHeader,
+        _ bytes: inout MutableSpan<UInt8>,
+        in range: Range<Int>
+    ) {
+        if let mask = header.mask { Mask.apply(mask, to: &bytes, in: range) }
+    }
+}
