@@ -1,0 +1,185 @@
+public import PusherProtocol
+
+/// One client's conversation with the broker, from `connection_established` to the close.
+///
+/// A value: a message goes in, the effects that it causes come out, and the caller carries them out in order. It
+/// knows neither the socket nor the clock.
+public struct Session {
+    /// What the caller has to do.
+    public enum Effect: Sendable {
+        /// Send this message to the client.
+        case send(ServerMessage)
+        /// Ask the channel's home for a subscription; its answer comes back with `request`.
+        case join(ChannelName, request: UInt32)
+        /// Take the connection out of the channel, here and at its home.
+        case leave(ChannelName)
+        /// Say why, close with this code, and drop the connection.
+        case close(PusherCode, message: String)
+    }
+
+    private enum Subscription {
+        /// Asked for, and not yet granted by the channel's home.
+        case awaited(request: UInt32)
+        case active
+    }
+
+    /// The identifier that the client signs with and that backends exclude.
+    public let socketID: SocketID
+    /// The app that the client connected to.
+    public let app: App
+
+    private var subscriptions: [ChannelName: Subscription] = [:]
+    private var lastRequest: UInt32 = 0
+    private var faults = FaultCount()
+
+    /// Begins the conversation of the client `socketID` of `app`.
+    public init(socketID: SocketID, app: App) {
+        self.socketID = socketID
+        self.app = app
+    }
+
+    /// The channels that the connection has joined or asked to join.
+    public var channels: some Collection<ChannelName> { subscriptions.keys }
+
+    /// Takes in one message of the client.
+    ///
+    /// - Parameters:
+    ///   - message: What the client said.
+    ///   - now: Unix seconds, for the rate of faults.
+    public mutating func receive(_ message: ClientMessage, now: Int64) -> [Effect] {
+        switch message {
+        case .ping:
+            return [.send(.pong)]
+        case .pong:
+            return []
+        case .subscribe(let channel, let auth, let channelData):
+            return subscribe(channel, auth: auth, channelData: channelData, now: now)
+        case .unsubscribe(let channel):
+            return unsubscribe(channel, now: now)
+        case .signin:
+            return refuse(
+                "User sign-in is not available on this broker",
+                code: .unauthorized,
+                now: now
+            )
+        case .clientEvent(let event):
+            return refuse(
+                "Client event rejected - this broker does not relay client events "
+                    + "(channel \(event.channel))",
+                now: now
+            )
+        case .unsupported(let event):
+            return refuse("Unsupported event received on socket: '\(event)'", now: now)
+        }
+    }
+
+    /// Takes in a message that breaks the protocol's form: the connection stays, unless it makes a habit of it.
+    public mutating func receive(_ fault: MessageError, now: Int64) -> [Effect] {
+        refuse(fault.description, now: now)
+    }
+
+    /// Takes in the home's grant of a subscription.
+    ///
+    /// - Returns: Whether the client still waits for this very grant. If not, it has unsubscribed meanwhile and the
+    ///   home has been told so already.
+    public mutating func granted(_ channel: ChannelName, request: UInt32) -> Bool {
+        guard case .awaited(request) = subscriptions[channel] else { return false }
+        subscriptions[channel] = .active
+        return true
+    }
+
+    // MARK: - Subscriptions
+
+    private mutating func subscribe(
+        _ text: String,
+        auth: String?,
+        channelData: String?,
+        now: Int64
+    ) -> [Effect] {
+        let name: ChannelName
+        do {
+            name = try ChannelName(text, limits: app.limits.texts)
+        } catch {
+            return refuseSubscription(text, .invalidName(error.description), now: now)
+        }
+        guard subscriptions[name] == nil else {
+            return refuse("Existing subscription to channel \(text)", now: now)
+        }
+        guard subscriptions.count < app.limits.subscriptionsMax else {
+            return refuseSubscription(text, .tooMany(limit: app.limits.subscriptionsMax), now: now)
+        }
+        if let refusal = judge(name, auth: auth, channelData: channelData) {
+            return refuseSubscription(text, refusal, now: now)
+        }
+        lastRequest &+= 1
+        subscriptions[name] = .awaited(request: lastRequest)
+        return [.join(name, request: lastRequest)]
+    }
+
+    private mutating func unsubscribe(_ text: String, now: Int64) -> [Effect] {
+        guard
+            let name = try? ChannelName(text, limits: app.limits.texts),
+            subscriptions.removeValue(forKey: name) != nil
+        else {
+            return refuse(
+                "No current subscription to channel \(text), or subscription in progress",
+                now: now
+            )
+        }
+        return [.leave(name)]
+    }
+
+    /// Why the connection may not join, or `nil` when it may.
+    private func judge(
+        _ name: ChannelName,
+        auth: String?,
+        channelData: String?
+    ) -> SubscriptionRefusal? {
+        switch name.kind {
+        case .public: nil
+        default: .unavailable(name)
+        }
+    }
+
+    // MARK: - Refusals
+
+    private mutating func refuseSubscription(
+        _ channel: String,
+        _ refusal: SubscriptionRefusal,
+        now: Int64
+    ) -> [Effect] {
+        let told = ServerMessage.subscriptionError(
+            channel: channel,
+            type: refusal.type,
+            message: refusal.description,
+            status: refusal.status
+        )
+        return [.send(told)] + refuse(refusal.description, now: now)
+    }
+
+    private mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> [Effect]
+    {
+        if faults.record(at: now) > app.limits.faultsPerMinuteMax {
+            return [
+                .close(
+                    .overCapacity,
+                    message: "More than \(app.limits.faultsPerMinuteMax) faulty messages a minute"
+                )
+            ]
+        }
+        return [.send(.error(code: code, message: message))]
+    }
+}
+
+/// How many faults fell into the current minute.
+struct FaultCount {
+    private var minute: Int64 = 0
+    private var count = 0
+
+    /// Counts one more and returns how many this minute has seen.
+    mutating func record(at now: Int64) -> Int {
+        if now / 60 != minute { (minute, count) = (now / 60, 0) }
+        count += 1
+        return count
+    }
+}
