@@ -1,0 +1,86 @@
+/// Dates as HTTP writes them: `Sun, 06 Nov 1994 08:49:37 GMT` (IMF-fixdate, RFC 9110 §5.6.7).
+public enum HTTPDate {
+    /// Writes a point in time.
+    ///
+    /// - Parameter unixTime: Seconds since 1970, from 0 up to the end of the year 9999; others are
+    ///   taken for the nearest of these.
+    /// - Returns: 29 ASCII bytes.
+    public static func encode(unixTime: Int64) -> [UInt8] {
+        let time = Int(min(max(unixTime, 0), 253_402_300_799))
+        let (days, second) = time.quotientAndRemainder(dividingBy: 86400)
+        let (year, month, day) = civilDate(daysSince1970: days)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(29)
+        // 1 January 1970 was a Thursday.
+        append(weekdays, days % 7, to: &bytes)
+        bytes += [UInt8(ascii: ","), Octet.space]
+        append(day, to: &bytes)
+        bytes.append(Octet.space)
+        append(months, month - 1, to: &bytes)
+        bytes.append(Octet.space)
+        append(year / 100, to: &bytes)
+        append(year % 100, to: &bytes)
+        bytes.append(Octet.space)
+        append(second / 3600, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        append(second / 60 % 60, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        append(second % 60, to: &bytes)
+        bytes.append(contentsOf: " GMT".utf8)
+        return bytes
+    }
+
+    private static let weekdays: StaticString = "ThuFriSatSunMonTueWed"
+    private static let months: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+    private static func append(_ names: StaticString, _ index: Int, to bytes: inout [UInt8]) {
+        names.withUTF8Buffer { bytes.append(contentsOf: $0[index * 3..<index * 3 + 3]) }
+    }
+
+    private static func append(_ twoDigits: Int, to bytes: inout [UInt8]) {
+        bytes.append(0x30 + UInt8(truncatingIfNeeded: twoDigits / 10))
+        bytes.append(0x30 + UInt8(truncatingIfNeeded: twoDigits % 10))
+    }
+
+    /// Turns a day number into a date of the Gregorian calendar.
+    ///
+    /// The year is taken to begin in March, which puts the leap day at its end; 400 years have
+    /// 146,097 days.
+    private static func civilDate(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
+        let (era, day) = (days + 719_468).quotientAndRemainder(dividingBy: 146_097)
+        let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365
+        let dayOfYear = day - (365 * year + year / 4 - year / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        return (
+            year: era * 400 + year + (month < 10 ? 0 : 1),
+            month: month < 10 ? month + 3 : month - 9,
+            day: dayOfYear - (153 * month + 2) / 5 + 1
+        )
+    }
+}
+
+/// The date of the current second, written once and shared by every response of that second.
+public struct HTTPDateCache: Sendable {
+    private var unixTime: Int64
+    private var bytes: [UInt8]
+
+    /// Begins with a point in time.
+    ///
+    /// - Parameter unixTime: Seconds since 1970.
+    public init(unixTime: Int64 = 0) {
+        self.unixTime = unixTime
+        bytes = HTTPDate.encode(unixTime: unixTime)
+    }
+
+    /// The date at a point in time, written anew only when the second has changed.
+    ///
+    /// - Parameter unixTime: Seconds since 1970.
+    /// - Returns: 29 ASCII bytes, as ``HTTPDate`` writes them.
+    public mutating func date(at unixTime: Int64) -> [UInt8] {
+        if unixTime != self.unixTime {
+            self.unixTime = unixTime
+            bytes = HTTPDate.encode(unixTime: unixTime)
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,92 @@
+/// A request method (RFC 9110 §9); methods are case-sensitive.
+public enum Method: Hashable, Sendable, CustomStringConvertible {
+    /// Transfer a representation of the resource.
+    case get
+    /// As GET, without the content.
+    case head
+    /// Process the content of the request.
+    case post
+    /// Replace the resource.
+    case put
+    /// Remove the resource.
+    case delete
+    /// Make a tunnel.
+    case connect
+    /// Describe the communication options.
+    case options
+    /// Test the way to the resource.
+    case trace
+    /// Change the resource in part (RFC 5789).
+    case patch
+    /// Any other token.
+    case other(String)
+
+    /// Names a method.
+    ///
+    /// - Parameter name: A token of RFC 9110 §5.6.2.
+    public init(_ name: String) {
+        self = Self.known.first { $0.description == name } ?? .other(name)
+    }
+
+    /// The method as it stands in a request line.
+    public var description: String {
+        switch self {
+        case .get: "GET"
+        case .head: "HEAD"
+        case .post: "POST"
+        case .put: "PUT"
+        case .delete: "DELETE"
+        case .connect: "CONNECT"
+        case .options: "OPTIONS"
+        case .trace: "TRACE"
+        case .patch: "PATCH"
+        case .other(let name): name
+        }
+    }
+
+    private static let known: [Method] = [
+        .get, .head, .post, .put, .delete, .connect, .options, .trace, .patch,
+    ]
+
+    /// Reads the token in `range`, which makes a string of an unknown method only.
+    init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+        let name = bytes.extracting(range)
+        switch name.count {
+        case 3 where name.equals("GET"): self = .get
+        case 3 where name.equals("PUT"): self = .put
+        case 4 where name.equals("POST"): self = .post
+        case 4 where name.equals("HEAD"): self = .head
+        case 5 where name.equals("PATCH"): self = .patch
+        case 5 where name.equals("TRACE"): self = .trace
+        case 6 where name.equals("DELETE"): self = .delete
+        case 7 where name.equals("OPTIONS"): self = .options
+        case 7 where name.equals("CONNECT"): self = .connect
+        default: self = .other(bytes.text(range))
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether the bytes are those of `text`.
+    func equals(_ text: StaticString) -> Bool {
+        text.withUTF8Buffer { text in
+            guard text.count == count else { return false }
+            for index in text.indices where text[index] != self[index] { return false }
+            return true
+        }
+    }
+
+    /// Whether the bytes are those of `text`, which is in lower case, in either case of letters.
+    func equalsIgnoringCase(_ text: StaticString) -> Bool {
+        text.withUTF8Buffer { equalsIgnoringCase($0.span) }
+    }
+
+    /// Whether the bytes are those of `text`, which is in lower case, in either case of letters.
+    func equalsIgnoringCase(_ text: Span<UInt8>) -> Bool {
+        guard text.count == count else { return false }
+        for index in text.indices where Octet.lowercased(self[index]) != text[index] {
+            return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,227 @@
+/// Request line and fields of a request: one copy of its bytes, and places in them.
+///
+/// Strings are made when they are asked for. What every request needs is read once, on arrival:
+/// method, version, length of the content, and what becomes of the connection. On a hot path use
+/// the methods that lend spans or compare with a `StaticString`; they do not allocate.
+public struct RequestHead: Sendable {
+    /// What is to be done.
+    public let method: Method
+
+    /// 1 for HTTP/1.1 and later versions of HTTP/1, 0 for HTTP/1.0.
+    public let minorVersion: Int
+
+    /// The form in which the target was sent.
+    public let targetForm: TargetForm
+
+    /// The length of the content in bytes; nil when none was announced.
+    public let contentLength: Int?
+
+    /// Whether the content comes in chunks (RFC 9112 §7.1).
+    public let isChunked: Bool
+
+    /// Whether the client will send another request on the connection (RFC 9112 §9.3).
+    public let keepAlive: Bool
+
+    /// Whether the client waits for 100 (Continue) before it sends content (RFC 9110 §10.1.1).
+    public let expectsContinue: Bool
+
+    /// Whether the client asks for another protocol (RFC 9110 §7.8): the field Upgrade is there,
+    /// Connection names it, and the version is 1.1.
+    public let isUpgrade: Bool
+
+    private let section: FieldSection
+    private let targetRange: Range<Int>
+    private let pathRange: Range<Int>
+    private let queryRange: Range<Int>?
+    private let authorityRange: Range<Int>?
+
+    /// Whether content follows the head.
+    public var hasContent: Bool { isChunked || (contentLength ?? 0) > 0 }
+
+    /// The request target as it was sent.
+    public var target: String { section.text(targetRange) }
+
+    /// The path as it was sent, percent-encoded and without the query; "/" when the target is in
+    /// absolute form and has none, "*" for the asterisk form, empty for the authority form.
+    public var path: String { section.text(pathRange) }
+
+    /// What follows the first `?` of the target, as it was sent; nil when there is none.
+    public var query: String? { queryRange.map { section.text($0) } }
+
+    /// Host and port of the target where it has them (RFC 9112 §3.2.2), else of the field Host.
+    public var authority: String? { authorityRange.map { section.text($0) } }
+
+    /// All fields in order, names as they were sent.
+    public var fields: [Field] { section.all }
+
+    /// The number of field lines.
+    public var fieldCount: Int { section.lines.count }
+
+    /// The first value of a field.
+    ///
+    /// - Parameter name: In any case of letters.
+    /// - Returns: nil when there is none.
+    public func field(_ name: String) -> String? { section.text(name) }
+
+    /// All values of a field.
+    ///
+    /// - Parameter name: In any case of letters.
+    /// - Returns: One value for each line, in order; empty when there is none.
+    public func fields(_ name: String) -> [String] { section.texts(name) }
+
+    /// Lends the target as it was sent.
+    public func withTarget<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+        try body(section.bytes.span.extracting(targetRange))
+    }
+
+    /// Lends the path as it was sent, without the query.
+    public func withPath<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+        try body(section.bytes.span.extracting(pathRange))
+    }
+
+    /// Lends the query as it was sent; an empty span when there is none.
+    public func withQuery<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+        try body(section.bytes.span.extracting(queryRange ?? 0..<0))
+    }
+
+    /// Lends the first value of a field.
+    ///
+    /// - Parameters:
+    ///   - name: In lower case.
+    ///   - body: Receives the value, without white space around it.
+    /// - Returns: What `body` returned; nil when the field is not there and `body` was not called.
+    /// - Throws: What `body` throws.
+    public func withField<R, E: Error>(
+        _ name: StaticString,
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R? {
+        guard let range = name.withUTF8Buffer({ section.first($0.span) }) else { return nil }
+        return try body(section.bytes.span.extracting(range))
+    }
+
+    /// Whether the path, as it was sent, is `path`.
+    public func hasPath(_ path: StaticString) -> Bool { withPath { $0.equals(path) } }
+
+    /// Whether the path, as it was sent, begins with `prefix`.
+    public func hasPathPrefix(_ prefix: StaticString) -> Bool {
+        let length = prefix.utf8CodeUnitCount
+        guard pathRange.count >= length else { return false }
+        return withPath { $0.extracting(0..<length).equals(prefix) }
+    }
+
+    /// Whether a field that is a comma-separated list has `element`, over all its lines.
+    ///
+    /// Both are given in lower case, and compared in either case of letters.
+    public func field(_ name: StaticString, contains element: StaticString) -> Bool {
+        let bytes = section.bytes.span
+        var isFound = false
+        for line in section.lines where bytes.extracting(line.name).equalsIgnoringCase(name) {
+            bytes.forEachListElement(in: line.value) {
+                if bytes.extracting($0).equalsIgnoringCase(element) { isFound = true }
+            }
+        }
+        return isFound
+    }
+
+    /// Judges a head whose lines are well-formed, and copies it out of `bytes`.
+    ///
+    /// The places in `line` and `lines` are counted from the head's beginning.
+    init(
+        _ bytes: Span<UInt8>,
+        _ range: Range<Int>,
+        line: RequestLine,
+        lines: [FieldLine],
+        limits: HTTPLimits
+    ) throws(HTTPError) {
+        let head = bytes.extracting(range)
+        let framing = try MessageFraming(head, lines, minorVersion: line.minorVersion)
+        if line.minorVersion > 0, framing.host == nil { throw .hostMissing }
+        if let host = framing.host, !RequestTarget.isAuthority(head, host) {
+            throw .hostMalformed(head.text(host))
+        }
+        if let length = framing.contentLength, length > limits.bodyLengthMax {
+            throw .contentTooLong(length: length, limit: limits.bodyLengthMax)
+        }
+        if line.minorVersion > 0, let expectation = framing.expectation {
+            guard head.extracting(expectation).equalsIgnoringCase("100-continue") else {
+                throw .expectationUnknown(head.text(expectation))
+            }
+            expectsContinue = framing.isChunked || (framing.contentLength ?? 0) > 0
+            // Content is coming, and nothing says where it ends.
+            if !framing.isChunked, framing.contentLength == nil { throw .lengthRequired }
+        } else {
+            expectsContinue = false
+        }
+        // RFC 1945 §8.3: in HTTP/1.0 a valid length is required, content has no other end.
+        if line.minorVersion == 0, framing.contentLength == nil {
+            switch line.method {
+            case .post, .put, .patch: throw .lengthRequired
+            default: break
+            }
+        }
+        method = line.method
+        minorVersion = line.minorVersion
+        targetForm = line.target.form
+        contentLength = framing.contentLength
+        isChunked = framing.isChunked
+        keepAlive = !framing.closes && (line.minorVersion > 0 || framing.keepsAlive)
+        isUpgrade = framing.hasUpgrade && framing.hasUpgradeOption && line.minorVersion > 0
+        targetRange = line.targetRange
+        queryRange = line.target.query
+        authorityRange = line.target.authority ?? framing.host
+        var copy = bytes.copy(range)
+        if targetForm == .absolute, line.target.path.isEmpty {
+            pathRange = copy.count..<copy.count + 1
+            copy.append(UInt8(ascii: "/"))
+        } else {
+            pathRange = line.target.path
+        }
+        section = FieldSection(bytes: copy, lines: lines)
+    }
+}
+
+/// The first line of a request (RFC 9112 §3); places counted from the head's beginning.
+struct RequestLine: Sendable {
+    let method: Method
+    let targetRange: Range<Int>
+    let target: RequestTarget
+    let minorVersion: Int
+
+    /// Reads `method SP request-target SP HTTP-version`, a line alone without its ending.
+    init(_ line: Span<UInt8>) throws(HTTPError) {
+        var index = 0
+        while index < line.count, OctetSet.token.contains(line[index]) { index += 1 }
+        let methodEnd = index
+        guard methodEnd > 0, index < line.count, line[index] == Octet.space else {
+            throw .requestLineMalformed
+        }
+        index += 1
+        while index < line.count, line[index] != Octet.space { index += 1 }
+        targetRange = methodEnd + 1..<index
+        guard index < line.count, !targetRange.isEmpty else { throw .requestLineMalformed }
+        minorVersion = try HTTPVersion.minor(line.extracting(index + 1..<line.count)) {
+            .requestLineMalformed
+        }
+        method = Method(line, 0..<methodEnd)
+        target = try RequestTarget(line, targetRange, method: method)
+    }
+}
+
+/// The version of a start line (RFC 9112 §2.3).
+enum HTTPVersion {
+    /// Reads `HTTP/1.x`.
+    ///
+    /// - Returns: 0 for HTTP/1.0; 1 for every later version of HTTP/1, which a recipient treats as
+    ///   the highest that it knows (RFC 9110 §2.5).
+    /// - Throws: `malformed()`, or `.versionUnsupported` for a version of another major number.
+    static func minor(
+        _ text: Span<UInt8>,
+        malformed: () -> HTTPError
+    ) throws(HTTPError) -> Int {
+        guard text.count == 8, text.extracting(0..<5).equals("HTTP/"), Octet.isDigit(text[5]),
+            text[6] == UInt8(ascii: "."), Octet.isDigit(text[7])
+        else { throw malformed() }
+        guard text[5] == UInt8(ascii: "1") else { throw .versionUnsupported(text.text(0..<8)) }
+        return text[7] == UInt8(ascii: "0") ? 0 : 1
+    }
+}

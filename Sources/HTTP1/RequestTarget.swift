@@ -1,0 +1,111 @@
+/// The forms of a request target (RFC 9112 §3.2).
+public enum TargetForm: Sendable {
+    /// `/path?query`: the usual one.
+    case origin
+    /// `http://host/path?query`: to a proxy, though every server must take it.
+    case absolute
+    /// `host:port`: CONNECT only.
+    case authority
+    /// `*`: OPTIONS only.
+    case asterisk
+}
+
+/// A request target taken apart; places are those of the bytes it was read from.
+struct RequestTarget: Sendable {
+    var form: TargetForm
+    var path: Range<Int>
+    var query: Range<Int>?
+    /// Host and port of the absolute form and of the authority form.
+    var authority: Range<Int>?
+
+    /// Reads the target in `range`.
+    ///
+    /// - Throws: `.targetMalformed`.
+    init(_ bytes: Span<UInt8>, _ range: Range<Int>, method: Method) throws(HTTPError) {
+        guard let first = range.first else { throw .targetMalformed }
+        for index in range where !OctetSet.target.contains(bytes[index]) { throw .targetMalformed }
+        if method == .connect {
+            guard Self.isAuthority(bytes, range, needsPort: true) else { throw .targetMalformed }
+            form = .authority
+            path = range.upperBound..<range.upperBound
+            authority = range
+        } else if bytes[first] == UInt8(ascii: "/") {
+            form = .origin
+            (path, query) = Self.split(bytes, range)
+        } else if bytes[first] == UInt8(ascii: "*"), range.count == 1 {
+            guard method == .options else { throw .targetMalformed }
+            form = .asterisk
+            path = range
+        } else {
+            form = .absolute
+            let start = try Self.authorityStart(bytes, range)
+            var end = start
+            while end < range.upperBound, bytes[end] != UInt8(ascii: "/"),
+                bytes[end] != UInt8(ascii: "?")
+            { end += 1 }
+            guard end > start, Self.isAuthority(bytes, start..<end) else { throw .targetMalformed }
+            authority = start..<end
+            (path, query) = Self.split(bytes, end..<range.upperBound)
+        }
+    }
+
+    /// Parts a path from the query behind its first question mark.
+    private static func split(
+        _ bytes: Span<UInt8>,
+        _ range: Range<Int>
+    ) -> (path: Range<Int>, query: Range<Int>?) {
+        for index in range where bytes[index] == UInt8(ascii: "?") {
+            return (range.lowerBound..<index, index + 1..<range.upperBound)
+        }
+        return (range, nil)
+    }
+
+    /// Where the authority begins behind `scheme "://"` (RFC 3986 §3).
+    private static func authorityStart(
+        _ bytes: Span<UInt8>,
+        _ range: Range<Int>
+    ) throws(HTTPError) -> Int {
+        var index = range.lowerBound
+        guard Octet.isLetter(bytes[index]) else { throw .targetMalformed }
+        while index < range.upperBound, bytes[index] != UInt8(ascii: ":") {
+            let byte = bytes[index]
+            guard
+                Octet.isLetter(byte) || Octet.isDigit(byte) || byte == UInt8(ascii: "+")
+                    || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+            else { throw .targetMalformed }
+            index += 1
+        }
+        guard index + 3 <= range.upperBound, bytes.extracting(index..<index + 3).equals("://")
+        else { throw .targetMalformed }
+        return index + 3
+    }
+
+    /// Whether the bytes are `uri-host [":" port]` (RFC 3986 §3.2), without user information.
+    static func isAuthority(
+        _ bytes: Span<UInt8>,
+        _ range: Range<Int>,
+        needsPort: Bool = false
+    ) -> Bool {
+        var index = range.lowerBound
+        if index < range.upperBound, bytes[index] == UInt8(ascii: "[") {
+            index += 1
+            let address = index
+            while index < range.upperBound,
+                Octet.hexValue(bytes[index]) != nil || bytes[index] == UInt8(ascii: ":")
+                    || bytes[index] == UInt8(ascii: ".")
+            { index += 1 }
+            guard index > address, index < range.upperBound, bytes[index] == UInt8(ascii: "]")
+            else { return false }
+            index += 1
+        } else {
+            while index < range.upperBound, OctetSet.registeredName.contains(bytes[index]) {
+                index += 1
+            }
+        }
+        if index == range.upperBound { return !needsPort }
+        guard bytes[index] == UInt8(ascii: ":") else { return false }
+        let port = index + 1..<range.upperBound
+        if needsPort, port.isEmpty { return false }
+        return port.count <= 5 && port.allSatisfy { Octet.isDigit(bytes[$0]) }
+    }
+}

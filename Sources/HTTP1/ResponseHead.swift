@@ -1,0 +1,89 @@
+/// Status line and fields of a response: one copy of its bytes, and places in them.
+public struct ResponseHead: Sendable {
+    /// The status code.
+    public let status: Status
+
+    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    public let minorVersion: Int
+
+    /// The length of the content in bytes; nil when none was announced.
+    public let contentLength: Int?
+
+    /// Whether the content comes in chunks (RFC 9112 §7.1).
+    public let isChunked: Bool
+
+    /// Whether the server will take another request on the connection (RFC 9112 §9.3).
+    public let keepAlive: Bool
+
+    private let section: FieldSection
+    private let reasonRange: Range<Int>
+
+    /// The reason phrase as it was sent.
+    public var reason: String { section.text(reasonRange) }
+
+    /// All fields in order, names as they were sent.
+    public var fields: [Field] { section.all }
+
+    /// The first value of a field.
+    ///
+    /// - Parameter name: In any case of letters.
+    /// - Returns: nil when there is none.
+    public func field(_ name: String) -> String? { section.text(name) }
+
+    /// All values of a field.
+    ///
+    /// - Parameter name: In any case of letters.
+    /// - Returns: One value for each line, in order; empty when there is none.
+    public func fields(_ name: String) -> [String] { section.texts(name) }
+
+    /// Judges a head whose lines are well-formed; places are counted from its beginning.
+    init(
+        _ bytes: Span<UInt8>,
+        _ range: Range<Int>,
+        line: StatusLine,
+        lines: [FieldLine]
+    ) throws(HTTPError) {
+        let framing = try MessageFraming(
+            bytes.extracting(range),
+            lines,
+            minorVersion: line.minorVersion
+        )
+        status = line.status
+        minorVersion = line.minorVersion
+        reasonRange = line.reason
+        contentLength = framing.contentLength
+        isChunked = framing.isChunked
+        keepAlive = !framing.closes && (line.minorVersion > 0 || framing.keepsAlive)
+        section = FieldSection(bytes: bytes.copy(range), lines: lines)
+    }
+}
+
+/// The first line of a response (RFC 9112 §4).
+struct StatusLine: Sendable {
+    let minorVersion: Int
+    let status: Status
+    let reason: Range<Int>
+
+    /// Reads `HTTP-version SP status-code SP [reason-phrase]`.
+    ///
+    /// The line comes alone, without its ending. The space behind the code may be missing when there
+    /// is no reason: many servers leave it out.
+    init(_ line: Span<UInt8>) throws(HTTPError) {
+        guard line.count >= 12, line[8] == Octet.space else { throw .statusLineMalformed }
+        minorVersion = try HTTPVersion.minor(line.extracting(0..<8)) { .statusLineMalformed }
+        var code = 0
+        for index in 9..<12 {
+            guard Octet.isDigit(line[index]) else { throw .statusLineMalformed }
+            code = code * 10 + Int(line[index] - 0x30)
+        }
+        guard 100..<600 ~= code else { throw .statusLineMalformed }
+        status = Status(code)
+        guard line.count > 12 else {
+            reason = 12..<12
+            return
+        }
+        guard line[12] == Octet.space else { throw .statusLineMalformed }
+        reason = 13..<line.count
+        for index in reason where !Octet.isFieldValue(line[index]) { throw .statusLineMalformed }
+    }
+}

@@ -1,0 +1,195 @@
+/// Reads the responses of one connection from its bytes (RFC 9112), strictly and without I/O.
+///
+/// It is used as ``RequestParser`` is, with two differences: the end of the connection can be the
+/// end of a response, so it is told by ``finish()``; and a response to HEAD looks as if content
+/// followed, so ``expect(_:)`` says what was asked.
+public struct ResponseParser: Sendable {
+    /// How far the bytes have brought the parser.
+    public enum Progress: Sendable {
+        /// The response is incomplete, or there is none.
+        case needsMore
+        /// A response 1xx apart from 101; the final one follows (RFC 9110 §15.2).
+        case interim(ResponseHead)
+        /// The head of the final response is complete; its content comes next.
+        case head(ResponseHead)
+        /// The content of the response whose head came before; empty when it has none.
+        ///
+        /// Behind that of 101 (Switching Protocols) come the bytes of the other protocol.
+        case content(Content)
+    }
+
+    private enum Phase { case head, fixed, chunked, untilEnd, failed(HTTPError) }
+
+    private let limits: HTTPLimits
+    private var phase = Phase.head
+    private var methods: [Method] = []
+
+    // The head so far; places are counted from its beginning, which stays at the caller's index.
+    private var scanner = LineScanner()
+    private var lineStart = 0
+    private var statusLine: StatusLine?
+    private var fields = FieldLines()
+
+    // The content so far.
+    private var remaining = 0
+    private var collected: [UInt8] = []
+    private var chunks = ChunkedContent()
+
+    /// Begins with a connection's first byte.
+    ///
+    /// - Parameter limits: What the peer may make the parser read and keep.
+    public init(limits: HTTPLimits = HTTPLimits()) { self.limits = limits }
+
+    /// Says that a request was sent, whose response comes behind those of earlier ones.
+    ///
+    /// - Parameter method: Its method. Without any, a response is read as one to GET.
+    public mutating func expect(_ method: Method) { methods.append(method) }
+
+    /// Reads on.
+    ///
+    /// - Parameters:
+    ///   - bytes: What has been received and not consumed.
+    ///   - index: Where to read on in `bytes`; left behind what was consumed.
+    /// - Returns: What is complete; call again until it is `.needsMore`.
+    /// - Throws: The first rule that the response breaks; every later call throws the same.
+    public mutating func advance(
+        over bytes: Span<UInt8>,
+        from index: inout Int
+    ) throws(HTTPError) -> Progress {
+        do throws(HTTPError) {
+            switch phase {
+            case .head: return try readHead(bytes, &index)
+            case .fixed: return readFixed(bytes, &index)
+            case .chunked: return try readChunks(bytes, &index)
+            case .untilEnd: return try readOn(bytes, &index)
+            case .failed(let error): throw error
+            }
+        } catch {
+            phase = .failed(error)
+            collected = []
+            chunks = ChunkedContent()
+            throw error
+        }
+    }
+
+    /// Says that the server has ended the connection.
+    ///
+    /// - Returns: The content of a response that ends with its connection (RFC 9112 §6.3 rule 8);
+    ///   nil between two responses.
+    /// - Throws: `.responseTruncated` inside a response, or what `advance` has thrown. Bytes of a
+    ///   status line that was not complete are still with the caller and are not judged here.
+    public mutating func finish() throws(HTTPError) -> Content? {
+        switch phase {
+        case .untilEnd:
+            phase = .head
+            let content = collected
+            collected = []
+            return Content(.collected(content))
+        case .head where statusLine == nil: return nil
+        case .failed(let error): throw error
+        default:
+            phase = .failed(.responseTruncated)
+            throw .responseTruncated
+        }
+    }
+
+    private mutating func readHead(
+        _ bytes: Span<UInt8>,
+        _ index: inout Int
+    ) throws(HTTPError) -> Progress {
+        while true {
+            let isFirst = statusLine == nil
+            let line = try scanner.line(
+                in: bytes,
+                from: index + lineStart,
+                lengthMax: isFirst ? limits.requestLineLengthMax : fields.remaining(limits),
+                tooLong: isFirst
+                    ? .statusLineMalformed : .fieldsTooLong(limit: limits.fieldBytesMax)
+            )
+            guard let line else { return .needsMore }
+            lineStart = line.upperBound + 2 - index
+            if isFirst {
+                statusLine = try StatusLine(bytes.extracting(line))
+            } else if line.isEmpty {
+                break
+            } else {
+                try fields.append(bytes, line, base: index, limits: limits)
+            }
+        }
+        guard let statusLine else { return .needsMore }
+        let range = index..<index + lineStart
+        let head = try ResponseHead(bytes, range, line: statusLine, lines: fields.lines)
+        index = range.upperBound
+        lineStart = 0
+        self.statusLine = nil
+        fields = FieldLines()
+        if head.status.isInformational, head.status != 101 { return .interim(head) }
+        try begin(head)
+        return .head(head)
+    }
+
+    /// Decides how the content ends (RFC 9112 §6.3).
+    private mutating func begin(_ head: ResponseHead) throws(HTTPError) {
+        let method = methods.isEmpty ? Method.get : methods.removeFirst()
+        remaining = 0
+        if method == .head || head.status.hasNoContent
+            || method == .connect && head.status.isSuccess
+        {
+            phase = .fixed
+        } else if head.isChunked {
+            phase = .chunked
+        } else if let length = head.contentLength {
+            guard length <= limits.bodyLengthMax else {
+                throw .contentTooLong(length: length, limit: limits.bodyLengthMax)
+            }
+            remaining = length
+            phase = .fixed
+        } else {
+            phase = .untilEnd
+        }
+    }
+
+    private mutating func readFixed(_ bytes: Span<UInt8>, _ index: inout Int) -> Progress {
+        let range = index..<index + min(remaining, bytes.count - index)
+        index = range.upperBound
+        if range.count == remaining, collected.isEmpty {
+            phase = .head
+            return .content(Content(.lent(range)))
+        }
+        collect(bytes, range)
+        remaining -= range.count
+        guard remaining == 0 else { return .needsMore }
+        phase = .head
+        let content = collected
+        collected = []
+        return .content(Content(.collected(content)))
+    }
+
+    private mutating func readChunks(
+        _ bytes: Span<UInt8>,
+        _ index: inout Int
+    ) throws(HTTPError) -> Progress {
+        guard try chunks.receive(bytes, from: &index, limits: limits) else { return .needsMore }
+        phase = .head
+        let content = chunks.bytes
+        chunks = ChunkedContent()
+        return .content(Content(.collected(content)))
+    }
+
+    private mutating func readOn(
+        _ bytes: Span<UInt8>,
+        _ index: inout Int
+    ) throws(HTTPError) -> Progress {
+        let range = index..<bytes.count
+        guard range.count <= limits.bodyLengthMax - collected.count else {
+            throw .contentTooLong(length: nil, limit: limits.bodyLengthMax)
+        }
+        collect(bytes, range)
+        index = range.upperBound
+        return .needsMore
+    }
+
+    private mutating func collect(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+        bytes.extracting(range).withUnsafeBufferPointer { collected.append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,115 @@
+extension Response {
+    /// Writes the answer.
+    ///
+    /// - Parameters:
+    ///   - framing: What the request asked for.
+    ///   - date: The date as ``HTTPDate`` writes it.
+    /// - Returns: The bytes to send.
+    public func encode(for framing: AnswerFraming, date: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        append(to: &bytes, for: framing, date: date)
+        return bytes
+    }
+
+    /// Writes the answer behind others, so that the answers of one read leave together.
+    ///
+    /// The status line always says HTTP/1.1 (RFC 9110 §2.5). Control characters in values, which
+    /// could end the head early, are written as spaces; a name that is not a token traps.
+    ///
+    /// - Parameters:
+    ///   - bytes: Where to write.
+    ///   - framing: What the request asked for.
+    ///   - date: The date as ``HTTPDate`` writes it.
+    public func append(to bytes: inout [UInt8], for framing: AnswerFraming, date: [UInt8]) {
+        let sendsBody = !framing.isHEAD && !status.hasNoContent
+        bytes.reserveCapacity(bytes.count + 256 + (sendsBody ? body.count : 0))
+        bytes.append(contentsOf: "HTTP/1.1 ".utf8)
+        bytes.append(decimal: status.code)
+        bytes.append(Octet.space)
+        bytes.append(contentsOf: status.reason.utf8)
+        bytes.append(contentsOf: "\r\nDate: ".utf8)
+        bytes.append(contentsOf: date)
+        bytes.append(contentsOf: "\r\n".utf8)
+        var hasUpgrade = false
+        for field in fields {
+            switch FieldOwner(field.name) {
+            case .writer: continue
+            case .upgrade: hasUpgrade = true
+            case .caller: break
+            }
+            bytes.append(field: field)
+        }
+        // RFC 9110 §8.6: none with 1xx and 204; with 304, that of the content not sent is unknown.
+        if !status.hasNoContent {
+            bytes.append(contentsOf: "Content-Length: ".utf8)
+            bytes.append(decimal: body.count)
+            bytes.append(contentsOf: "\r\n".utf8)
+        }
+        appendConnection(to: &bytes, framing, hasUpgrade)
+        bytes.append(contentsOf: "\r\n".utf8)
+        if sendsBody { bytes.append(contentsOf: body) }
+    }
+
+    /// Writes what becomes of the connection (RFC 9112 §9.6) where the version does not say it.
+    private func appendConnection(
+        to bytes: inout [UInt8],
+        _ framing: AnswerFraming,
+        _ hasUpgrade: Bool
+    ) {
+        let closes = closesConnection || !framing.keepAlive
+        switch (closes, hasUpgrade) {
+        case (true, true): bytes.append(contentsOf: "Connection: upgrade, close\r\n".utf8)
+        case (true, false): bytes.append(contentsOf: "Connection: close\r\n".utf8)
+        case (false, true): bytes.append(contentsOf: "Connection: upgrade\r\n".utf8)
+        case (false, false):
+            guard framing.minorVersion == 0 else { return }
+            bytes.append(contentsOf: "Connection: keep-alive\r\n".utf8)
+        }
+    }
+}
+
+/// Who decides about a field of a message that we write.
+enum FieldOwner {
+    case writer
+    /// The caller; the writer names it in Connection (RFC 9110 §7.8).
+    case upgrade
+    case caller
+
+    init(_ name: String) {
+        switch name.utf8.count {
+        case 4 where name.lowercased() == "date": self = .writer
+        case 7 where name.lowercased() == "upgrade": self = .upgrade
+        case 10 where name.lowercased() == "connection": self = .writer
+        case 14 where name.lowercased() == "content-length": self = .writer
+        case 17 where name.lowercased() == "transfer-encoding": self = .writer
+        default: self = .caller
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Writes a number that is not negative.
+    mutating func append(decimal number: Int) {
+        if number >= 10 { append(decimal: number / 10) }
+        append(0x30 + UInt8(truncatingIfNeeded: number % 10))
+    }
+
+    /// Writes a field line; control characters in the value become spaces (RFC 9110 §5.5).
+    mutating func append(field: Field) {
+        for byte in field.name.utf8 {
+            precondition(
+                OctetSet.token.contains(byte),
+                "a field name has only the characters of a token"
+            )
+            append(byte)
+        }
+        precondition(!field.name.isEmpty, "a field has a name")
+        append(UInt8(ascii: ":"))
+        append(Octet.space)
+        for byte in field.value.utf8 {
+            append(Octet.isFieldValue(byte) ? byte : Octet.space)
+        }
+        append(Octet.carriageReturn)
+        append(Octet.lineFeed)
+    }
+}
