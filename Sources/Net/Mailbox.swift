@@ -13,7 +13,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// - Parameter loop: The loop to wake.
     public init(wakes loop: EventLoop) { self.loop = loop }
 
-    /// Adds a message; from any thread. Bounding their number is the poster's matter.
+    /// Adds a message, from any thread; bounding their number is the poster's matter.
     public func post(_ message: Message) {
         let wasEmpty = messages.withLock { messages in
             messages.append(message)

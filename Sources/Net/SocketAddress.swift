@@ -14,12 +14,11 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     init(family: Family) { self.family = family }
 
-    /// Reads an IP address in numbers.
+    /// Reads an IP address in numbers; nil if it is none.
     ///
     /// - Parameters:
     ///   - ip: `127.0.0.1`, `::1`, or `[::1]`; not a host's name.
     ///   - port: The port; 0 lets the kernel choose one when listening.
-    /// - Returns: nil if `ip` is no IP address.
     public init?(ip: String, port: UInt16) {
         let isBracketed = ip.hasPrefix("[") && ip.hasSuffix("]")
         let text = isBracketed ? String(ip.dropFirst().dropLast()) : ip
@@ -37,6 +36,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// A Unix-domain stream socket.
     ///
     /// - Parameter path: Its file's path; Linux allows 107 bytes, and a longer one fails when used.
+    /// - Returns: The address; nothing is looked up.
     public static func unix(path: String) -> SocketAddress {
         SocketAddress(family: .unix(path: path))
     }

@@ -54,6 +54,7 @@ struct TimerWheel<Payload> {
     /// - Parameters:
     ///   - deadline: The tick at which it is due; one that has passed counts as the next tick.
     ///   - payload: What ``takeDue(at:)`` returns then.
+    /// - Returns: The timer's name, for ``cancel(_:)``.
     mutating func schedule(at deadline: UInt64, _ payload: Payload) -> TimerID {
         // The next tick: a timer that renews itself at once must not hold up this one for ever.
         let deadline = min(max(deadline, now + 1), now + Self.reach - 1)
