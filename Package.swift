@@ -154,6 +154,7 @@ let package = Package(
             name: "FanfareServerTests",
             dependencies: [
                 "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Broker", "Digests",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
