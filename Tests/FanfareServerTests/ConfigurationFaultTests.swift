@@ -51,8 +51,8 @@ func faults(
                 "f.yaml:5: listen.prot is not a key: did you mean listen.port?",
                 "f.yaml:6: listen.port must be a port from 0 to 65535 (0 takes any free one), "
                     + "or none, not \"70000\"",
-                "f.yaml:8: tls.port needs a certificate: name its files in tls.certificates "
-                    + "(\"fanfare keys certificate\" makes one for development)",
+                "f.yaml:8: tls.port needs a certificate: name its files in tls.certificates, "
+                    + "or with --tls-certificate and --tls-key (\"fanfare keys certificate\" makes one for development)",
                 "f.yaml:13: apps.1.secret is missing: it must be 1 to 256 characters of ASCII "
                     + "without spaces",
                 "f.yaml:13: apps.1.id is 1, as that of apps.0: each app needs its own",

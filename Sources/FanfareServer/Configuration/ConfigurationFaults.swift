@@ -59,8 +59,8 @@ extension Configuration {
         if tlsPort != nil, certificates.isEmpty {
             add(
                 "tls.port",
-                "needs a certificate: name its files in tls.certificates "
-                    + "(\"fanfare keys certificate\" makes one for development)"
+                "needs a certificate: name its files in tls.certificates, or with "
+                    + "--tls-certificate and --tls-key (\"fanfare keys certificate\" makes one for development)"
             )
         }
         if tlsPort == nil, !certificates.isEmpty {

@@ -1,4 +1,5 @@
 internal import Logging
+internal import PusherProtocol
 
 /// Records as JSON lines for programs, an object each.
 ///
@@ -6,47 +7,45 @@ internal import Logging
 ///      "metadata":{"address":"127.0.0.1:6001"}}
 struct JSONLog: LogForm {
     func append(_ record: LogRecord, to bytes: inout [UInt8]) {
-        var line =
-            "{\"time\":\"\(LogTime(record.time).text)\",\"level\":\"\(record.level.rawValue)\""
-        line += ",\"label\":\(Self.quoted(record.label))"
-        line += ",\"message\":\(Self.quoted(record.message))"
+        var json = JSONWriter()
+        json.beginObject()
+        json.name("time")
+        json.string(LogTime(record.time).text)
+        json.name("level")
+        json.string(record.level.rawValue)
+        json.name("label")
+        json.string(record.label)
+        json.name("message")
+        json.string(record.message)
         if !record.fields.isEmpty {
-            let fields = record.fields.map { "\(Self.quoted($0.name)):\(Self.value($0.value))" }
-            line += ",\"metadata\":{\(fields.joined(separator: ","))}"
-        }
-        bytes += line.utf8
-        bytes += "}\n".utf8
-    }
-
-    private static func value(_ value: Logger.MetadataValue) -> String {
-        switch value {
-        case .string(let text): quoted(text)
-        case .stringConvertible(let thing): quoted("\(thing)")
-        case .array(let values): "[\(values.map(Self.value).joined(separator: ","))]"
-        case .dictionary(let fields):
-            "{"
-                + fields.sorted { $0.key < $1.key }
-                .map { "\(quoted($0.key)):\(Self.value($0.value))" }
-                .joined(separator: ",") + "}"
-        }
-    }
-
-    /// A string of JSON (RFC 8259 §7).
-    static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
+            json.name("metadata")
+            json.beginObject()
+            for (name, value) in record.fields {
+                json.name(name)
+                Self.write(value, to: &json)
             }
+            json.endObject()
         }
-        return result + "\""
+        json.endObject()
+        bytes += json.bytes
+        bytes.append(UInt8(ascii: "\n"))
+    }
+
+    private static func write(_ value: Logger.MetadataValue, to json: inout JSONWriter) {
+        switch value {
+        case .string(let text): json.string(text)
+        case .stringConvertible(let thing): json.string("\(thing)")
+        case .array(let values):
+            json.beginArray()
+            for value in values { write(value, to: &json) }
+            json.endArray()
+        case .dictionary(let fields):
+            json.beginObject()
+            for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+                json.name(name)
+                write(value, to: &json)
+            }
+            json.endObject()
+        }
     }
 }

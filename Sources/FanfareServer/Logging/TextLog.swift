@@ -12,38 +12,18 @@ struct TextLog: LogForm {
         var line = "\(color("2"))\(time)\(color("0")) "
         line += color(Self.colors[record.level] ?? "0")
         line += padded(record.level.rawValue, to: 8) + color("0") + " "
-        line += padded(Self.printable(record.label), to: 8) + " "
+        line += padded(record.label.printable, to: 8) + " "
         // A message may have lines of its own; each stays recognisable as part of it.
-        line += Self.printable(record.message)
+        line += record.message.printable
         if !record.fields.isEmpty { line += " " }
         for (name, value) in record.fields {
-            let text = Self.printable("\(value)")
+            let text = "\(value)".printable
             let needsQuotes = text.isEmpty || text.contains { $0 == " " || $0 == "\"" || $0 == "=" }
             let shown = needsQuotes ? "\"\(text.replacing("\"", with: "\\\""))\"" : text
-            line += " \(color("2"))\(Self.printable(name))=\(color("0"))\(shown)"
+            line += " \(color("2"))\(name.printable)=\(color("0"))\(shown)"
         }
         bytes += line.utf8
         bytes.append(UInt8(ascii: "\n"))
-    }
-
-    /// The text with control characters spelt out: what a peer sends must not move the cursor or fake a line.
-    static func printable(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _ where isControl(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.generalCategory == .control
     }
 
     private func color(_ code: String) -> String { isColored ? "\u{1B}[\(code)m" : "" }
