@@ -191,7 +191,7 @@ import Testing
         #expect(error?.description.contains(Example.secretText) == false)
     }
 
-    /// (secret, socket, data, signature)
+    // (secret, socket, data, signature)
     static let users: [(String, String, String, String)] = [
         (
             Example.secretText, "1234.1234", #"{"id":"12345"}"#,

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// (name, path, query behind the auth parameters, signature)
+    // (name, path, query behind the auth parameters, signature)
     static let gets: [(String, String, String, String)] = [
         (
             "G1", "/apps/3/channels", "",
@@ -127,7 +127,7 @@ import Testing
         #expect(Self.refusal(path: "/apps/3/some/resource", query: query)?.status == 401)
     }
 
-    /// (name, path, body, its MD5 or nil, signature)
+    // (name, path, body, its MD5 or nil, signature)
     static let posts: [(String, String, String, String?, String)] = [
         (
             "P1", "/apps/3/events", documentationBody, "ec365a775a4cd0599faeb73354201b6f",
@@ -201,7 +201,7 @@ import Testing
         )
     }
 
-    /// (key, secret, time, method, path, body, own parameters, signature)
+    // (key, secret, time, method, path, body, own parameters, signature)
     static let libraries: [(String, String, Int64, String, String, String, String, String)] = [
         (
             "key", "secret", 1000, "GET", "/some/obscure/api", "",
