@@ -28,7 +28,10 @@ public struct APIEvent: Equatable, Sendable {
     ///   - except: The id of a connection that is left out.
     ///   - info: What is to be told about the channel in return.
     public init(
-        _ name: String, on channel: String, text: String, except: String? = nil,
+        _ name: String,
+        on channel: String,
+        text: String,
+        except: String? = nil,
         info: Set<ChannelAttribute> = []
     ) {
         self.name = name
@@ -48,11 +51,19 @@ public struct APIEvent: Equatable, Sendable {
     ///   - info: What is to be told about the channel in return.
     /// - Throws: `.encoding` when the value cannot be written.
     public init(
-        _ name: String, on channel: String, data: some Encodable, except: String? = nil,
+        _ name: String,
+        on channel: String,
+        data: some Encodable,
+        except: String? = nil,
         info: Set<ChannelAttribute> = []
     ) throws(FanfareAPIError) {
         self.init(
-            name, on: channel, text: try APIEvent.json(data), except: except, info: info)
+            name,
+            on: channel,
+            text: try APIEvent.json(data),
+            except: except,
+            info: info
+        )
     }
 
     /// Writes a value as JSON.
@@ -66,7 +77,10 @@ public struct APIEvent: Equatable, Sendable {
 
     /// Writes the members that a single trigger and an event of a batch have in common.
     static func write(
-        name: String, text: String, except: String?, info: Set<ChannelAttribute>,
+        name: String,
+        text: String,
+        except: String?,
+        info: Set<ChannelAttribute>,
         to json: inout JSONWriter
     ) {
         json.name("name")

@@ -31,7 +31,11 @@ public struct APIRequest: Equatable, Sendable {
     ///   - timeout: How long the whole exchange may take.
     ///   - answerLengthMax: The longest content of an answer, in bytes.
     public init(
-        method: String, target: String, body: [UInt8], timeout: Duration, answerLengthMax: Int
+        method: String,
+        target: String,
+        body: [UInt8],
+        timeout: Duration,
+        answerLengthMax: Int
     ) {
         self.method = method
         self.target = target

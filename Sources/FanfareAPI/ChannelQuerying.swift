@@ -7,7 +7,8 @@ extension FanfareAPI {
     /// - Returns: What was asked for, by name.
     /// - Throws: Why there is no answer.
     public func channels(
-        prefix: String = "", info: Set<ChannelAttribute> = []
+        prefix: String = "",
+        info: Set<ChannelAttribute> = []
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         var parameters: [(name: String, value: String)] = []
         if !prefix.isEmpty { parameters.append((name: "filter_by_prefix", value: prefix)) }
@@ -26,13 +27,17 @@ extension FanfareAPI {
     /// - Returns: What is known.
     /// - Throws: Why there is no answer.
     public func channel(
-        _ name: String, info: Set<ChannelAttribute> = []
+        _ name: String,
+        info: Set<ChannelAttribute> = []
     ) async throws(FanfareAPIError) -> ChannelState {
         guard !name.isEmpty else { throw .invalidArgument("The channel's name is empty") }
         let parameters =
             info.isEmpty ? [] : [(name: "info", value: ChannelAttribute.list(info))]
         let answer = try await call(
-            "GET", "channels/\(FanfareAPI.segment(name))", parameters: parameters)
+            "GET",
+            "channels/\(FanfareAPI.segment(name))",
+            parameters: parameters
+        )
         return try APIAnswers.decode(ChannelState.self, from: answer)
     }
 

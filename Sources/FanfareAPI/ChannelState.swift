@@ -65,7 +65,8 @@ struct APIAnswers: Decodable {
 
     /// Reads the content of a 200 response.
     static func decode<Answer: Decodable>(
-        _ type: Answer.Type, from body: [UInt8]
+        _ type: Answer.Type,
+        from body: [UInt8]
     ) throws(FanfareAPIError) -> Answer {
         do {
             return try JSONDecoder().decode(type, from: Data(body))

@@ -59,7 +59,10 @@
 
             func begin(_ exchange: Exchange) {
                 deadlines[exchange.id] = reactor.schedule(
-                    after: exchange.timeout, self, tag: Int(truncatingIfNeeded: exchange.id))
+                    after: exchange.timeout,
+                    self,
+                    tag: Int(truncatingIfNeeded: exchange.id)
+                )
                 assign(exchange)
             }
 
@@ -72,7 +75,9 @@
                 guard let exchange = remove(UInt64(truncatingIfNeeded: tag)) else { return }
                 exchange.finish(
                     .failure(
-                        .timedOut(after: exchange.timeout, mayHaveArrived: exchange.wasSent)))
+                        .timedOut(after: exchange.timeout, mayHaveArrived: exchange.wasSent)
+                    )
+                )
             }
 
             /// The exchange has its answer, or will get none over this connection.
@@ -92,7 +97,10 @@
 
             /// A connection has ended, perhaps with a request that has no answer.
             func lost(
-                _ connection: PooledConnection, _ exchange: Exchange?, isStale: Bool, reason: String
+                _ connection: PooledConnection,
+                _ exchange: Exchange?,
+                isStale: Bool,
+                reason: String
             ) {
                 connections.removeAll { $0 === connection }
                 idle.removeAll { $0 === connection }
@@ -121,7 +129,9 @@
                     .failure(
                         exchange.wasSent
                             ? .connectionLost(reason)
-                            : .unreachable("\(address.url): \(reason)")))
+                            : .unreachable("\(address.url): \(reason)")
+                    )
+                )
             }
 
             private func assign(_ exchange: Exchange) {
@@ -142,7 +152,9 @@
                     let stream = try reactor.connect(
                         to: exchange.addresses[0],
                         tls: tls.map { (context: $0, serverName: address.host) },
-                        timeout: exchange.timeout / exchange.addresses.count, owner: connection)
+                        timeout: exchange.timeout / exchange.addresses.count,
+                        owner: connection
+                    )
                     connection.attach(stream)
                     connection.carry(exchange)
                     connections.append(connection)

@@ -19,8 +19,12 @@
         var wasRepeated = false
 
         init(
-            id: UInt64, method: Method, bytes: [UInt8], addresses: [SocketAddress],
-            timeout: Duration, answerLengthMax: Int,
+            id: UInt64,
+            method: Method,
+            bytes: [UInt8],
+            addresses: [SocketAddress],
+            timeout: Duration,
+            answerLengthMax: Int,
             continuation: CheckedContinuation<Result<APIResponse, FanfareAPIError>, Never>
         ) {
             self.id = id

@@ -52,7 +52,11 @@ public final class FanfareAPI: Sendable {
     ///   - settings: How long a call may take, and how much it may bring.
     /// - Throws: `.invalidURL`, `.invalidArgument`, or `.unreachable` when the trusted certificates cannot be read.
     public convenience init(
-        appID: String, key: String, secret: String, url: String, settings: Settings = Settings()
+        appID: String,
+        key: String,
+        secret: String,
+        url: String,
+        settings: Settings = Settings()
     ) throws(FanfareAPIError) {
         let address = try BrokerAddress(url)
         #if canImport(Darwin)
@@ -61,7 +65,12 @@ public final class FanfareAPI: Sendable {
             let transport = try SocketTransport(to: address, trust: settings.trust)
         #endif
         try self.init(
-            appID: appID, key: key, secret: secret, transport: transport, settings: settings)
+            appID: appID,
+            key: key,
+            secret: secret,
+            transport: transport,
+            settings: settings
+        )
     }
 
     /// Makes a client for one app over a transport of its own.
@@ -75,7 +84,10 @@ public final class FanfareAPI: Sendable {
     ///   - clock: Seconds since 1970; `nil` for this machine's clock.
     /// - Throws: `.invalidArgument` when id, key or secret is empty.
     public init(
-        appID: String, key: String, secret: String, transport: any APITransport,
+        appID: String,
+        key: String,
+        secret: String,
+        transport: any APITransport,
         settings: Settings = Settings(),
         clock: (@Sendable () -> Int64)? = nil
     ) throws(FanfareAPIError) {
@@ -98,20 +110,34 @@ public final class FanfareAPI: Sendable {
     ///   - parameters: The endpoint's own parameters, not encoded.
     ///   - body: The content.
     func call(
-        _ method: String, _ path: String, parameters: [(name: String, value: String)] = [],
+        _ method: String,
+        _ path: String,
+        parameters: [(name: String, value: String)] = [],
         body: [UInt8] = []
     ) async throws(FanfareAPIError) -> [UInt8] {
         let path = "/apps/\(FanfareAPI.segment(appID))/\(path)"
         let query = RequestSignature.sign(
-            method: method, path: path, parameters: parameters, body: body.span, key: key,
-            secret: secret, timestamp: clock())
+            method: method,
+            path: path,
+            parameters: parameters,
+            body: body.span,
+            key: key,
+            secret: secret,
+            timestamp: clock()
+        )
         let request = APIRequest(
-            method: method, target: "\(path)?\(query)", body: body, timeout: settings.timeout,
-            answerLengthMax: settings.answerLengthMax)
+            method: method,
+            target: "\(path)?\(query)",
+            body: body,
+            timeout: settings.timeout,
+            answerLengthMax: settings.answerLengthMax
+        )
         let response = try await transport.send(request)
         guard response.status == 200 else {
             throw .refused(
-                status: response.status, message: FanfareAPI.firstLine(of: response.body))
+                status: response.status,
+                message: FanfareAPI.firstLine(of: response.body)
+            )
         }
         return response.body
     }

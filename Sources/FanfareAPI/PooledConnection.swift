@@ -102,9 +102,11 @@
             exchange = nil
             self.stream = nil
             pool.lost(
-                self, unanswered,
+                self,
+                unanswered,
                 isStale: wasUsed && !hasBegun,
-                reason: error.map { "\($0)" } ?? "the broker closed it")
+                reason: error.map { "\($0)" } ?? "the broker closed it"
+            )
         }
 
         /// Ends the exchange with an answer; the connection is kept if both sides can tell where the next one begins.

@@ -29,7 +29,8 @@
         ///   - trust: Which certificates are believed.
         /// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
         public init(
-            to address: BrokerAddress, trust: ServerTrust = .system
+            to address: BrokerAddress,
+            trust: ServerTrust = .system
         ) throws(FanfareAPIError) {
             self.address = address
             do {
@@ -45,15 +46,21 @@
 
         /// Sends one request and waits for the whole answer.
         public func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse {
+            guard !Task.isCancelled else { throw .cancelled(mayHaveArrived: false) }
             let bytes = try encode(request)
             let addresses = try await resolve(within: request.timeout)
             let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
             let outcome = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     let exchange = Exchange(
-                        id: id, method: Method(request.method), bytes: bytes, addresses: addresses,
-                        timeout: request.timeout, answerLengthMax: request.answerLengthMax,
-                        continuation: continuation)
+                        id: id,
+                        method: Method(request.method),
+                        bytes: bytes,
+                        addresses: addresses,
+                        timeout: request.timeout,
+                        answerLengthMax: request.answerLengthMax,
+                        continuation: continuation
+                    )
                     pool.inbox.post(.begin(exchange))
                     // A cancellation before this point has found nothing to cancel.
                     if Task.isCancelled { pool.inbox.post(.cancel(id)) }
@@ -69,8 +76,11 @@
             if !request.body.isEmpty { fields.append(Field("Content-Type", "application/json")) }
             do throws(HTTPError) {
                 return try Request(
-                    Method(request.method), address.pathPrefix + request.target,
-                    host: address.hostField, fields: fields, body: request.body
+                    Method(request.method),
+                    address.pathPrefix + request.target,
+                    host: address.hostField,
+                    fields: fields,
+                    body: request.body
                 ).encode()
             } catch {
                 throw .invalidArgument("The request cannot be written: \(error)")
@@ -85,7 +95,9 @@
                 return [address]
             }
             let known = lookedUp.withLock { $0 }
-            if let known, .now - known.at < SocketTransport.lookUpLifetime { return known.addresses }
+            if let known, .now - known.at < SocketTransport.lookUpLifetime {
+                return known.addresses
+            }
             let (host, port) = (address.host, address.port)
             let outcome: Result<[SocketAddress], FanfareAPIError> =
                 await withCheckedContinuation { continuation in
@@ -103,7 +115,8 @@
                     let milliseconds = Int(timeout.components.seconds) * 1000
                     queue.asyncAfter(deadline: .now() + .milliseconds(max(milliseconds, 1))) {
                         first.resume(
-                            .failure(.unreachable("no answer to the look-up of \(host) in time")))
+                            .failure(.unreachable("no answer to the look-up of \(host) in time"))
+                        )
                     }
                 }
             let addresses = try outcome.get()

@@ -13,7 +13,10 @@ extension FanfareAPI {
     /// - Throws: Why it was not sent, or not known to be.
     @discardableResult
     public func trigger(
-        _ event: String, on channel: String, data: some Encodable, except: String? = nil,
+        _ event: String,
+        on channel: String,
+        data: some Encodable,
+        except: String? = nil,
         info: Set<ChannelAttribute> = []
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         try await trigger(event, on: [channel], data: data, except: except, info: info)
@@ -31,7 +34,10 @@ extension FanfareAPI {
     /// - Throws: Why it was not sent, or not known to be.
     @discardableResult
     public func trigger(
-        _ event: String, on channels: [String], data: some Encodable, except: String? = nil,
+        _ event: String,
+        on channels: [String],
+        data: some Encodable,
+        except: String? = nil,
         info: Set<ChannelAttribute> = []
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         let text = try APIEvent.json(data)
@@ -50,7 +56,10 @@ extension FanfareAPI {
     /// - Throws: Why it was not sent, or not known to be.
     @discardableResult
     public func trigger(
-        _ event: String, on channel: String, text: String, except: String? = nil,
+        _ event: String,
+        on channel: String,
+        text: String,
+        except: String? = nil,
         info: Set<ChannelAttribute> = []
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         try await trigger(event, on: [channel], text: text, except: except, info: info)
@@ -68,7 +77,10 @@ extension FanfareAPI {
     /// - Throws: Why it was not sent, or not known to be.
     @discardableResult
     public func trigger(
-        _ event: String, on channels: [String], text: String, except: String? = nil,
+        _ event: String,
+        on channels: [String],
+        text: String,
+        except: String? = nil,
         info: Set<ChannelAttribute> = []
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         var json = JSONWriter()
@@ -102,8 +114,12 @@ extension FanfareAPI {
             json.name("channel")
             json.string(event.channel)
             APIEvent.write(
-                name: event.name, text: event.text, except: event.except, info: event.info,
-                to: &json)
+                name: event.name,
+                text: event.text,
+                except: event.except,
+                info: event.info,
+                to: &json
+            )
             json.endObject()
         }
         json.endArray()

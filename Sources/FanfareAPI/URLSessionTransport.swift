@@ -14,15 +14,18 @@
         ///   - trust: Which certificates are believed.
         /// - Throws: `.unreachable` when the trusted certificates cannot be read.
         public init(
-            to address: BrokerAddress, trust: ServerTrust = .system
+            to address: BrokerAddress,
+            trust: ServerTrust = .system
         ) throws(FanfareAPIError) {
             self.address = address
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil
             configuration.httpShouldSetCookies = false
             session = URLSession(
-                configuration: configuration, delegate: try CertificateJudge(trust),
-                delegateQueue: nil)
+                configuration: configuration,
+                delegate: try CertificateJudge(trust),
+                delegateQueue: nil
+            )
         }
 
         deinit { session.finishTasksAndInvalidate() }
@@ -34,7 +37,9 @@
             }
             let (seconds, attoseconds) = request.timeout.components
             var message = URLRequest(
-                url: url, timeoutInterval: Double(seconds) + Double(attoseconds) / 1e18)
+                url: url,
+                timeoutInterval: Double(seconds) + Double(attoseconds) / 1e18
+            )
             message.httpMethod = request.method
             message.setValue("fanfare-api-swift", forHTTPHeaderField: "X-Pusher-Library")
             if !request.body.isEmpty {
@@ -100,7 +105,8 @@
         }
 
         func urlSession(
-            _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+            _ session: URLSession,
+            didReceive challenge: URLAuthenticationChallenge
         ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
             guard
                 challenge.protectionSpace.authenticationMethod
