@@ -109,6 +109,8 @@ public final class FanfareAPI: Sendable {
     ///   - path: What stands behind `/apps/ID/`; each segment percent-encoded.
     ///   - parameters: The endpoint's own parameters, not encoded.
     ///   - body: The content.
+    /// - Returns: The content of the answer.
+    /// - Throws: `.refused` for any other status than 200, and what the transport throws.
     func call(
         _ method: String,
         _ path: String,

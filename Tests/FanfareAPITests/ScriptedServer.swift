@@ -43,6 +43,7 @@ final class ScriptedServer: Sendable {
     /// Listens on a port of the kernel's choice.
     ///
     /// - Parameter script: Called with each request and its number, counted from zero over all connections.
+    /// - Throws: When the kernel gives no socket.
     init(_ script: @escaping @Sendable (Received, Int) -> Action) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
