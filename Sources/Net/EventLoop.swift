@@ -1,0 +1,193 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// The actor that lives on an ``EventLoop``'s thread.
+///
+/// Its `unownedExecutor` must be that loop, and it owns the ``Reactor`` that waits:
+///
+/// ```swift
+/// actor Shard: LoopResident {
+///     nonisolated let loop: EventLoop
+///     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+///     private let reactor: Reactor
+///     private var isStopping = false
+///     init(loop: EventLoop) throws {
+///         self.loop = loop
+///         reactor = try Reactor(loop: loop)
+///     }
+///     func turn() -> Bool {
+///         reactor.poll()
+///         reactor.flush()
+///         if isStopping { reactor.shutDown() }
+///         return !isStopping
+///     }
+///     func stop() { isStopping = true }
+/// }
+/// ```
+public protocol LoopResident: Actor {
+    /// Waits once, handles what is ready, and flushes; false ends the loop.
+    func turn() -> Bool
+}
+
+/// A thread that is the serial executor of one actor, its ``LoopResident``.
+///
+/// Between two turns the jobs run that were sent to the actor: a call of one of its methods from
+/// elsewhere, the rest of its tasks. Jobs sent after the last turn's jobs never run.
+public final class EventLoop: SerialExecutor, Sendable {
+    /// The thread's name, of which Linux shows 15 bytes.
+    public let name: String
+    /// An eventfd in the reactor's epoll set.
+    let wakeup: FileDescriptor
+    /// Set from the first ``wake()`` until the reactor looks: one write a burst.
+    let isWakePending = Atomic<Bool>(false)
+    /// An eventfd that becomes readable when the thread is done, for ``join()``.
+    private let ended: FileDescriptor
+    private let thread = Atomic<UInt>(0)
+    private let inbox = Mutex<[UnownedJob]>([])
+    private let life = Mutex(Life.idle)
+
+    private typealias Waiting = [CheckedContinuation<Void, Never>]
+    private enum Life {
+        case idle
+        case running(waiting: Waiting)
+        case stopped
+    }
+
+    /// Makes a loop that does not run yet.
+    ///
+    /// - Parameter name: The name of its thread.
+    /// - Throws: What `eventfd` left: descriptors or memory have run out.
+    public init(name: String = "loop") throws(SystemError) {
+        let flags = Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)
+        self.name = name
+        ended = try FileDescriptor(eventfd(0, flags), from: "eventfd")
+        wakeup = try FileDescriptor(eventfd(0, flags), from: "eventfd")
+    }
+
+    /// Whether the caller runs on this loop's thread.
+    public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    /// Ends the reactor's wait, or its next one; from any thread.
+    ///
+    /// Whatever the caller wrote before is visible to the turn that follows.
+    public func wake() {
+        guard !isWakePending.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // On the loop's own thread the flag is enough: it is looked at before each wait.
+        if !isCurrent { eventfd_write(wakeup.raw, 1) }
+    }
+
+    // MARK: Executor
+
+    /// Takes a job from the Swift runtime; it runs after the current turn.
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        inbox.withLock { $0.append(job) }
+        wake()
+    }
+
+    /// Says whether this thread is the loop's; the runtime asks this outside a job.
+    public func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    /// Traps unless the caller runs on the loop's thread.
+    public func checkIsolated() { precondition(isCurrent, "not on the thread of loop \(name)") }
+
+    // MARK: Running
+
+    /// Starts the thread, which calls the resident's `turn()` until it returns false.
+    ///
+    /// A loop runs once. The thread takes no signals: they reach the program's own threads.
+    ///
+    /// - Parameter resident: The actor whose executor is this loop; the thread keeps it alive.
+    /// - Throws: What `pthread_create` returned: threads or memory have run out.
+    public func start(_ resident: some LoopResident) throws(SystemError) {
+        life.withLock { life in
+            guard case .idle = life else { preconditionFailure("a loop runs once") }
+            life = .running(waiting: [])
+        }
+        do throws(SystemError) {
+            try startThread { self.run(resident) }
+        } catch {
+            life.withLock { $0 = .idle }
+            throw error
+        }
+    }
+
+    /// Blocks the calling thread, which is not the loop's, until the loop has stopped.
+    public func join() {
+        precondition(!isCurrent, "a loop cannot wait for itself")
+        var poll = pollfd(fd: ended.raw, events: Int16(POLLIN), revents: 0)
+        while Glibc.poll(&poll, 1, -1) < 0 && errno == EINTR {}
+    }
+
+    /// Returns when the loop has stopped; at once if it never ran.
+    public func waitUntilStopped() async {
+        await withCheckedContinuation { continuation in
+            let isOver = life.withLock { life in
+                guard case .running(var waiting) = life else { return true }
+                waiting.append(continuation)
+                life = .running(waiting: waiting)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func run(_ resident: some LoopResident) {
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        pthread_setname_np(pthread_self(), String(name.prefix(15)))
+        while resident.assumeIsolated({ $0.turn() }) { runJobs() }
+        // The job that asked the resident to stop may be followed by the rest of its caller.
+        while runJobs() {}
+        let waiting = life.withLock { life in
+            guard case .running(let waiting) = life else { return [] as Waiting }
+            life = .stopped
+            return waiting
+        }
+        thread.store(0, ordering: .relaxed)
+        eventfd_write(ended.raw, 1)
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Runs the jobs that are there now; those that they bring wait for the next turn.
+    @discardableResult
+    private func runJobs() -> Bool {
+        let jobs = inbox.withLock { exchange(&$0, with: []) }
+        for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        return !jobs.isEmpty
+    }
+}
+
+/// Runs `body` on a new, detached thread that all signals are blocked on.
+private func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    // A thread inherits the mask of the one that makes it.
+    var all = sigset_t()
+    var previous = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &previous)
+    defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+    let argument = Unmanaged.passRetained(Body(body))
+    var thread = pthread_t()
+    let code = pthread_create(
+        &thread,
+        &attributes,
+        { argument in
+            guard let argument else { return nil }
+            Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+            return nil
+        },
+        argument.toOpaque()
+    )
+    guard code == 0 else {
+        argument.release()
+        throw SystemError(call: "pthread_create", code: code)
+    }
+}

@@ -1,0 +1,138 @@
+import CLinux
+import Glibc
+
+/// A listening socket that makes streams of what connects to it.
+///
+/// Running out of descriptors neither stops it nor makes it spin: a connection that finds none is
+/// taken with a descriptor held in reserve and closed at once, so that its peer knows; what remains
+/// in the kernel's backlog is taken up by a timer.
+public final class Listener {
+    /// The address, with the port that the kernel chose.
+    public let address: SocketAddress
+    /// How many connections have been accepted and given to an owner.
+    public private(set) var acceptedCount = 0
+    /// How many connections were closed at once because no descriptor was left for them.
+    public private(set) var refusedCount = 0
+
+    let fd: Int32
+    let generation: UInt32
+    var isReady = false
+    private var descriptor: FileDescriptor?
+    private let file: UnixSocketFile?
+    private let reactor: Reactor
+    private let limits: StreamLimits
+    private var accept: ((Stream) -> any StreamOwner)?
+    private var retryTimer: TimerID?
+
+    /// Connections taken in one turn, so that a crowd at the door does not hold up those inside.
+    private static var burstCountMax: Int { 64 }
+    /// How long to wait for a descriptor, or memory, to become free.
+    private static var retryDelay: Duration { .milliseconds(50) }
+
+    init(
+        _ descriptor: consuming FileDescriptor,
+        address: SocketAddress,
+        file: UnixSocketFile?,
+        generation: UInt32,
+        reactor: Reactor,
+        limits: StreamLimits,
+        accept: @escaping (Stream) -> any StreamOwner
+    ) {
+        fd = descriptor.raw
+        self.descriptor = consume descriptor
+        self.address = address
+        self.file = file
+        self.generation = generation
+        self.reactor = reactor
+        self.limits = limits
+        self.accept = accept
+    }
+
+    /// Whether it has stopped listening.
+    public var isClosed: Bool { descriptor == nil }
+
+    /// Stops listening; streams already accepted live on, those still in the backlog are reset.
+    public func close() {
+        guard descriptor != nil else { return }
+        file?.remove()
+        if fd < reactor.sources.count { reactor.sources[Int(fd)] = nil }
+        descriptor = nil
+        // It may refer to whoever refers to the listener.
+        accept = nil
+        if let timer = retryTimer.take() { reactor.cancel(timer) }
+    }
+
+    func retry() {
+        retryTimer = nil
+        acceptBurst()
+    }
+
+    /// Accepts what waits, at most a burst of it.
+    func acceptBurst() {
+        isReady = false
+        var hasRefused = false
+        for _ in 0..<Self.burstCountMax {
+            guard descriptor != nil else { return }
+            let accepted = acceptOne()
+            guard accepted < 0 else {
+                admit(accepted)
+                continue
+            }
+            switch errno {
+            case EAGAIN: return
+            case EMFILE, ENFILE:
+                guard refuseOne() else { return retryLater() }
+                hasRefused = true
+            case ENOBUFS, ENOMEM: return retryLater()
+            // Errors of the connection that was to be accepted (accept(2)): the next one may be fine.
+            default: continue
+            }
+        }
+        if hasRefused { retryLater() } else { reactor.acceptLater(self) }
+    }
+
+    private func acceptOne() -> Int32 {
+        accept4(fd, nil, nil, Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue))
+    }
+
+    private func admit(_ accepted: Int32) {
+        guard let accept,
+            let descriptor = try? FileDescriptor(accepted, from: "accept4"),
+            let stream = try? reactor.enter(
+                descriptor,
+                limits: limits,
+                owner: Nobody.shared,
+                phase: .handshaking
+            )
+        else { return }
+        acceptedCount += 1
+        stream.currentOwner = accept(stream)
+        if stream.phase == .handshaking { stream.open() }
+    }
+
+    /// Closes one waiting connection, by means of the descriptor in reserve.
+    private func refuseOne() -> Bool {
+        reactor.replaceSpareDescriptor()
+        guard reactor.spareDescriptor != nil else { return false }
+        reactor.spareDescriptor = nil
+        let accepted = acceptOne()
+        if accepted >= 0 {
+            refusedCount += 1
+            _ = Glibc.close(accepted)
+        }
+        reactor.replaceSpareDescriptor()
+        return accepted >= 0
+    }
+
+    private func retryLater() {
+        guard retryTimer == nil, !isClosed else { return }
+        retryTimer = reactor.schedule(after: Self.retryDelay, .accept(self))
+    }
+}
+
+/// Owns a stream for the moment between its making and the listener's choice.
+private final class Nobody: StreamOwner, Sendable {
+    static let shared = Nobody()
+    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { 0 }
+    func streamClosed(_ stream: Stream, error: StreamError?) {}
+}

@@ -1,0 +1,30 @@
+import Synchronization
+
+/// Messages from any thread to a loop, in the order of posting.
+///
+/// Posting into an empty mailbox wakes the loop, so a burst costs one write to its eventfd. The
+/// loop's resident drains its mailboxes between `poll()` and `flush()`.
+public final class Mailbox<Message: Sendable>: Sendable {
+    private let loop: EventLoop
+    private let messages = Mutex<[Message]>([])
+
+    /// Makes an empty mailbox.
+    ///
+    /// - Parameter loop: The loop to wake.
+    public init(wakes loop: EventLoop) { self.loop = loop }
+
+    /// Adds a message, from any thread; bounding their number is the poster's matter.
+    public func post(_ message: Message) {
+        let wasEmpty = messages.withLock { messages in
+            messages.append(message)
+            return messages.count == 1
+        }
+        if wasEmpty { loop.wake() }
+    }
+
+    /// Takes all messages that have been posted.
+    public func drain() -> [Message] { messages.withLock { exchange(&$0, with: []) } }
+
+    /// How many messages wait.
+    public var count: Int { messages.withLock { $0.count } }
+}

@@ -1,0 +1,135 @@
+import Glibc
+
+/// What a stream has to send and the kernel has not accepted yet, as references to shared buffers.
+///
+/// A stream has one only while it holds bytes; the reactor keeps a few empty ones for the next.
+final class OutputQueue {
+    /// How many buffers one system call takes.
+    static let vectorCountMax = 64
+
+    private var buffers: [[UInt8]] = []
+    /// The index of the first buffer that is not sent; those before it are empty.
+    private var first = 0
+    /// How many bytes of the first buffer have been accepted.
+    private var offset = 0
+    /// Bytes queued.
+    private(set) var byteCount = 0
+
+    var isEmpty: Bool { byteCount == 0 }
+
+    /// Adds a buffer, of which the bytes before `start` have been sent already.
+    ///
+    /// - Precondition: The queue is empty, or `start` is 0.
+    func append(_ bytes: [UInt8], from start: Int = 0) {
+        assert(start < bytes.count && (start == 0 || isEmpty))
+        if isEmpty { offset = start }
+        buffers.append(bytes)
+        byteCount += bytes.count - start
+    }
+
+    /// Offers the first buffers to the kernel in one call, without waiting and without SIGPIPE.
+    ///
+    /// - Returns: The bytes accepted, which are removed; negative as sendmsg(2).
+    func send(to fd: Int32) -> Int {
+        let sent: Int
+        if first == buffers.count - 1 {
+            sent = buffers[first].withUnsafeBytes {
+                Glibc.send(
+                    fd,
+                    $0.baseAddress.map { $0 + offset },
+                    $0.count - offset,
+                    Socket.sendFlags
+                )
+            }
+        } else {
+            sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.vectorCountMax) {
+                vectors in
+                fill(vectors, at: 0) { count in
+                    var message = msghdr()
+                    message.msg_iov = vectors.baseAddress
+                    message.msg_iovlen = count
+                    return sendmsg(fd, &message, Socket.sendFlags)
+                }
+            }
+        }
+        if sent > 0 { remove(sent) }
+        return sent
+    }
+
+    /// Points the vectors at the buffers, one level of the stack each: so all are lent at once.
+    private func fill(
+        _ vectors: UnsafeMutableBufferPointer<iovec>,
+        at index: Int,
+        _ body: (Int) -> Int
+    ) -> Int {
+        guard index < vectors.count, first + index < buffers.count else { return body(index) }
+        let start = index == 0 ? offset : 0
+        return buffers[first + index].withUnsafeBytes { bytes in
+            let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+            vectors[index] = iovec(iov_base: base.map { $0 + start }, iov_len: bytes.count - start)
+            return fill(vectors, at: index + 1, body)
+        }
+    }
+
+    /// Copies the first bytes, as many as fit, and leaves them queued.
+    ///
+    /// - Returns: How many bytes were copied.
+    func copy(to target: UnsafeMutableRawBufferPointer) -> Int {
+        var copied = 0
+        var index = first
+        while index < buffers.count && copied < target.count {
+            let start = index == first ? offset : 0
+            let count = min(buffers[index].count - start, target.count - copied)
+            buffers[index].withUnsafeBytes { bytes in
+                let part = UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
+                UnsafeMutableRawBufferPointer(rebasing: target[copied...]).copyMemory(from: part)
+            }
+            copied += count
+            index += 1
+        }
+        return copied
+    }
+
+    /// Removes the first bytes, which have been accepted.
+    func remove(_ count: Int) {
+        assert(count <= byteCount)
+        byteCount -= count
+        if byteCount == 0 { return clear() }
+        var rest = count
+        while rest >= buffers[first].count - offset {
+            rest -= buffers[first].count - offset
+            buffers[first] = []
+            first += 1
+            offset = 0
+        }
+        offset += rest
+        // A queue that never empties must not keep the places of what it has sent.
+        if first >= 64 && first * 2 >= buffers.count {
+            buffers.removeFirst(first)
+            first = 0
+        }
+    }
+
+    /// Drops the buffers of which no byte has been accepted, nor is among the first `promised`.
+    func discard(promised: Int) {
+        var kept = 0
+        var index = first
+        while index < buffers.count {
+            let start = index == first ? offset : 0
+            guard start > 0 || kept < promised else { break }
+            kept += buffers[index].count - start
+            index += 1
+        }
+        buffers.removeLast(buffers.count - index)
+        byteCount = kept
+        if kept == 0 { clear() }
+    }
+
+    /// Drops everything and keeps a little room for the next use.
+    func clear() {
+        buffers.removeAll(keepingCapacity: buffers.capacity <= Self.vectorCountMax)
+        first = 0
+        offset = 0
+        byteCount = 0
+    }
+}

@@ -1,0 +1,362 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// Called when a timer of ``Reactor/schedule(after:_:tag:)`` is due.
+public protocol TimerTarget: AnyObject {
+    /// The time has come.
+    ///
+    /// - Parameter tag: The number given when the timer was scheduled.
+    func timerFired(tag: Int)
+}
+
+/// What waits for the kernel on behalf of one loop: its streams, listeners, timers and groups.
+///
+/// Confined to the loop's thread: it belongs to the loop's resident and is not Sendable. A turn is
+/// `poll()`, in which bytes and timers reach their owners, then whatever the resident does, then
+/// `flush()`, which sends what all of them wrote. A descriptor is registered once, for both
+/// directions and edge-triggered (epoll(7)), so that neither reading nor writing changes the set.
+///
+/// The reactor and its streams refer to each other: ``shutDown()`` lets everything go.
+public final class Reactor {
+    /// The loop whose thread it is confined to.
+    public let loop: EventLoop
+    /// The time at which this turn's events were taken; read once a turn.
+    public private(set) var now: MonotonicTime
+    /// Seconds since 1970, read once a turn; it may jump.
+    public private(set) var unixTime: Int64
+    /// How many streams there are, closing ones included.
+    public internal(set) var streamCount = 0
+
+    let epoll: FileDescriptor
+    private let events: UnsafeMutablePointer<epoll_event>
+    private let received: UnsafeMutableBufferPointer<UInt8>
+    private let start: MonotonicTime
+    private var isPolling = false
+    private var isFlushing = false
+    private var isShutDown = false
+
+    /// Who an event is for, by descriptor.
+    var sources: [Source?] = []
+    private var lastGeneration: UInt32 = 0
+    private var timers = TimerWheel<Alarm>()
+    private var spareQueues: [OutputQueue] = []
+    /// Given up for a moment when no descriptor is left, so that a connection can be refused.
+    var spareDescriptor: FileDescriptor?
+
+    // What is to be done, each at most once in its list.
+    private var ready: [Stream] = []
+    private var readyListeners: [Listener] = []
+    private var dirty: [Stream] = []
+    private var notices: [(Stream, Notice)] = []
+    private var closed: [(Stream, StreamError?)] = []
+    var dirtyGroups: [StreamGroup] = []
+
+    enum Source {
+        case stream(Stream)
+        case listener(Listener)
+    }
+
+    /// What a timer is for.
+    enum Alarm {
+        case target(any TimerTarget, tag: Int)
+        case deadline(Stream)
+        case accept(Listener)
+    }
+
+    /// What happened to a stream while nobody could be told.
+    enum Notice {
+        case failed(StreamError), overflowed, drained
+    }
+
+    private static var eventCountMax: Int { 512 }
+    /// The receive buffer, one for all streams: 64 KiB, in bytes.
+    private static var receivedLength: Int { 64 << 10 }
+    /// The eventfd's mark in the epoll set; descriptors are far smaller.
+    private static var wakeupMark: UInt64 { .max }
+
+    /// Makes a reactor without streams.
+    ///
+    /// - Parameter loop: The loop that will call it, and that wakes it.
+    /// - Throws: The call that failed: descriptors or memory have run out.
+    public init(loop: EventLoop) throws(SystemError) {
+        let epoll = try FileDescriptor(epoll_create1(Int32(EPOLL_CLOEXEC)), from: "epoll_create1")
+        var interest = epoll_event()
+        interest.events = EPOLLIN.rawValue | EPOLLET.rawValue
+        interest.data.u64 = Self.wakeupMark
+        try SystemError.check(
+            epoll_ctl(epoll.raw, EPOLL_CTL_ADD, loop.wakeup.raw, &interest),
+            "epoll_ctl"
+        )
+        self.loop = loop
+        now = .current
+        start = now
+        unixTime = currentUnixTime()
+        events = .allocate(capacity: Self.eventCountMax)
+        received = .allocate(capacity: Self.receivedLength)
+        received.initialize(repeating: 0)
+        self.epoll = epoll
+        replaceSpareDescriptor()
+    }
+
+    deinit {
+        events.deallocate()
+        received.deallocate()
+    }
+
+    // MARK: The turn
+
+    /// Waits, lends what has arrived to its owners, accepts, and fires the timers that are due.
+    ///
+    /// It waits for an event, a timer or ``EventLoop/wake()``, and not at all while something is left
+    /// to do from an earlier turn.
+    ///
+    /// - Parameter limit: The longest wait; nil for no limit.
+    public func poll(atMost limit: Duration? = nil) {
+        precondition(!isPolling && !isFlushing, "poll() inside a turn")
+        precondition(!isShutDown, "poll() after shutDown()")
+        isPolling = true
+        defer { isPolling = false }
+        let count = epoll_wait(
+            epoll.raw,
+            events,
+            Int32(Self.eventCountMax),
+            millisecondsToWait(atMost: limit)
+        )
+        // After the wait and before the resident drains its mailboxes.
+        _ = loop.isWakePending.exchange(false, ordering: .acquiringAndReleasing)
+        now = .current
+        unixTime = currentUnixTime()
+        // First all events are noted, then they are served: no owner runs while descriptors that
+        // an event may still name could be closed and used again.
+        for index in 0..<max(Int(count), 0) { note(events[index]) }
+        for stream in exchange(&ready, with: []) { stream.serve() }
+        for listener in exchange(&readyListeners, with: []) { listener.acceptBurst() }
+        fireTimers()
+    }
+
+    /// Sends what was written in this turn and tells owners what came of it.
+    ///
+    /// First each stream's own bytes, then the groups' (a share of them, when the members are many),
+    /// then what this brought about. Streams closed in this turn are let go at the end.
+    public func flush() {
+        precondition(!isFlushing, "flush() inside flush()")
+        isFlushing = true
+        defer { isFlushing = false }
+        flushStreams()
+        walkGroups()
+        repeat {
+            flushStreams()
+            for (stream, notice) in exchange(&notices, with: []) { tell(stream, notice) }
+            for (stream, error) in exchange(&closed, with: []) {
+                stream.currentOwner.streamClosed(stream, error: error)
+            }
+        } while !dirty.isEmpty || !notices.isEmpty || !closed.isEmpty
+    }
+
+    /// `poll()`, then `flush()`.
+    public func turn() {
+        poll()
+        flush()
+    }
+
+    /// Closes everything at once and tells the owners; the reactor is of no further use.
+    public func shutDown() {
+        guard !isShutDown else { return }
+        isShutDown = true
+        for source in sources {
+            switch source {
+            case .stream(let stream): stream.end(with: .shutDown)
+            case .listener(let listener): listener.close()
+            case nil: break
+            }
+        }
+        timers.removeAll()
+        while !closed.isEmpty {
+            for (stream, error) in exchange(&closed, with: []) {
+                stream.currentOwner.streamClosed(stream, error: error)
+            }
+        }
+        for list in [exchange(&ready, with: []), exchange(&dirty, with: [])] { _ = list }
+        notices = []
+        dirtyGroups = []
+        readyListeners = []
+        spareQueues = []
+    }
+
+    private func flushStreams() {
+        for stream in exchange(&dirty, with: []) { stream.flush() }
+    }
+
+    private func tell(_ stream: Stream, _ notice: Notice) {
+        guard stream.phase != .closed else { return }
+        switch notice {
+        case .failed(let error):
+            stream.end(with: error)
+        case .drained:
+            if stream.isOpen { stream.currentOwner.streamDrained(stream) }
+        case .overflowed:
+            stream.flags.remove(.overflowed)
+            guard stream.isOpen else { return }
+            stream.currentOwner.streamOverflowed(stream)
+            let (queued, limit) = (stream.queuedByteCount, stream.limits.queuedBytesMax)
+            // A closing stream takes no more bytes and has a deadline.
+            if stream.isOpen && queued > limit {
+                stream.end(with: .overflow(queued: queued, limit: limit))
+            }
+        }
+    }
+
+    // MARK: Events
+
+    private var hasWork: Bool {
+        !ready.isEmpty || !dirty.isEmpty || !dirtyGroups.isEmpty || !readyListeners.isEmpty
+            || !notices.isEmpty || !closed.isEmpty || loop.isWakePending.load(ordering: .relaxed)
+    }
+
+    private func millisecondsToWait(atMost limit: Duration?) -> Int32 {
+        guard !hasWork else { return 0 }
+        var wait = limit.map { $0.wholeNanoseconds } ?? .max
+        if let tick = timers.nextTick {
+            let elapsed = start.duration(to: .current).wholeNanoseconds
+            wait = min(wait, Int64(tick) * 1_000_000 - elapsed)
+        }
+        guard wait < .max else { return -1 }
+        return Int32(min(max((wait + 999_999) / 1_000_000, 0), Int64(Int32.max)))
+    }
+
+    private func note(_ event: epoll_event) {
+        let mark = event.data.u64
+        // The counter of the eventfd need not be read: each write is an edge.
+        guard mark != Self.wakeupMark else { return }
+        let fd = Int(mark & 0xFFFF_FFFF)
+        let generation = UInt32(truncatingIfNeeded: mark >> 32)
+        guard fd < sources.count, let source = sources[fd] else { return }
+        switch source {
+        case .listener(let listener):
+            if listener.generation == generation { acceptLater(listener) }
+        case .stream(let stream):
+            guard stream.generation == generation else { return }
+            let bits = event.events
+            if bits & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 {
+                stream.flags.insert(.readable)
+            }
+            if bits & EPOLLOUT.rawValue != 0 { stream.flags.insert(.writable) }
+            if bits & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 {
+                stream.flags.insert(.hungUp)
+            }
+            if bits & EPOLLERR.rawValue != 0 {
+                stream.flags.formUnion([.broken, .readable, .writable, .hungUp])
+            }
+            serve(stream)
+        }
+    }
+
+    private func fireTimers() {
+        let tick = UInt64(start.duration(to: now).wholeNanoseconds / 1_000_000)
+        while let alarm = timers.takeDue(at: tick) {
+            switch alarm {
+            case .target(let target, let tag): target.timerFired(tag: tag)
+            case .deadline(let stream): stream.deadlinePassed()
+            case .accept(let listener): listener.retry()
+            }
+        }
+    }
+
+    // MARK: Timers
+
+    /// Calls `target` once, from `poll()`, when `delay` has passed since this turn's ``now``.
+    ///
+    /// - Parameters:
+    ///   - delay: Kept to the millisecond, never early; at most two years.
+    ///   - target: Kept alive until then.
+    ///   - tag: What the target is called with.
+    /// - Returns: What ``cancel(_:)`` takes.
+    @discardableResult
+    public func schedule(
+        after delay: Duration,
+        _ target: any TimerTarget,
+        tag: Int = 0
+    ) -> TimerID {
+        schedule(after: delay, .target(target, tag: tag))
+    }
+
+    /// Cancels a timer; one that has fired, or was cancelled before, is no fault.
+    public func cancel(_ id: TimerID) { timers.cancel(id) }
+
+    func schedule(after delay: Duration, _ alarm: Alarm) -> TimerID {
+        let due = start.duration(to: now.advanced(by: delay)).wholeNanoseconds
+        return timers.schedule(at: UInt64(max(due, 0) / 1_000_000 + 1), alarm)
+    }
+
+    // MARK: For streams and listeners
+
+    /// Enters a descriptor into the epoll set, where it stays as it is until it is closed.
+    func register(_ fd: Int32, generation: UInt32, _ source: Source) throws(SystemError) {
+        var interest = epoll_event()
+        interest.events =
+            EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        if case .listener = source { interest.events = EPOLLIN.rawValue | EPOLLET.rawValue }
+        interest.data.u64 = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: fd))
+        try SystemError.check(epoll_ctl(epoll.raw, EPOLL_CTL_ADD, fd, &interest), "epoll_ctl")
+        while sources.count <= fd { sources.append(nil) }
+        sources[Int(fd)] = source
+    }
+
+    func makeGeneration() -> UInt32 {
+        // Never the wakeup's mark, whose upper half is all ones.
+        lastGeneration = lastGeneration == .max - 1 ? 0 : lastGeneration + 1
+        return lastGeneration
+    }
+
+    /// The stream has ended: no event reaches it any more, and its owner will be told.
+    func forget(_ stream: Stream, _ error: StreamError?) {
+        sources[Int(stream.fd)] = nil
+        streamCount -= 1
+        closed.append((stream, error))
+    }
+
+    func serve(_ stream: Stream) {
+        guard !stream.flags.contains(.isReady) else { return }
+        stream.flags.insert(.isReady)
+        ready.append(stream)
+    }
+
+    func flushLater(_ stream: Stream) {
+        guard !stream.flags.contains(.isDirty) else { return }
+        stream.flags.insert(.isDirty)
+        dirty.append(stream)
+    }
+
+    func acceptLater(_ listener: Listener) {
+        guard !listener.isReady else { return }
+        listener.isReady = true
+        readyListeners.append(listener)
+    }
+
+    func notify(_ stream: Stream, _ notice: Notice) { notices.append((stream, notice)) }
+
+    func takeQueue() -> OutputQueue { spareQueues.popLast() ?? OutputQueue() }
+
+    func giveBack(_ queue: OutputQueue) {
+        if spareQueues.count < 64 { spareQueues.append(queue) }
+    }
+
+    /// Where to read into, so that up to half a buffer of kept bytes fits in front.
+    func room(behind kept: Int) -> UnsafeMutableBufferPointer<UInt8> {
+        kept <= received.count / 2 ? .init(rebasing: received[kept...]) : received
+    }
+
+    /// Where the kept bytes go in front of `room`; nil if they are too many.
+    func front(
+        of room: UnsafeMutableBufferPointer<UInt8>,
+        byteCount kept: Int
+    ) -> UnsafeMutablePointer<UInt8>? {
+        kept <= received.count / 2 ? room.baseAddress.map { $0 - kept } : nil
+    }
+
+    func replaceSpareDescriptor() {
+        guard spareDescriptor == nil else { return }
+        spareDescriptor = try? FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC), from: "open")
+    }
+}

@@ -1,0 +1,65 @@
+import CLinux
+import Glibc
+
+/// The calls that make and tune sockets, each named in the error it throws.
+enum Socket {
+    /// Without waiting, and without the SIGPIPE that a lost peer would bring.
+    static var sendFlags: Int32 { Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL) }
+
+    /// Makes a non-blocking stream socket.
+    static func make(_ family: Int32) throws(SystemError) -> FileDescriptor {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        return try FileDescriptor(
+            socket(family, type | Int32(SOCK_CLOEXEC.rawValue), 0),
+            from: "socket"
+        )
+    }
+
+    /// Sets an option whose value is a number.
+    static func set(
+        _ option: Int32,
+        of level: Int32,
+        to value: Int32,
+        on fd: Int32
+    ) throws(SystemError) {
+        var value = value
+        let length = socklen_t(MemoryLayout<Int32>.size)
+        try SystemError.check(setsockopt(fd, level, option, &value, length), "setsockopt")
+    }
+
+    /// Sends small writes at once (TCP_NODELAY): what leaves a turn together is gathered by us.
+    static func setNoDelay(on fd: Int32) throws(SystemError) {
+        try set(Int32(TCP_NODELAY), of: Int32(IPPROTO_TCP), to: 1, on: fd)
+    }
+
+    /// Takes the error that a socket has kept for us; 0 is none.
+    static func takeError(of fd: Int32) -> Int32 {
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) == 0 else { return errno }
+        return code
+    }
+
+    /// Binds and listens.
+    static func listen(
+        on address: SocketAddress,
+        backlog: Int32,
+        reusePort: Bool
+    ) throws(SystemError) -> FileDescriptor {
+        let descriptor = try make(address.protocolFamily)
+        if !address.isUnix {
+            try set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: descriptor.raw)
+            if reusePort { try set(SO_REUSEPORT, of: SOL_SOCKET, to: 1, on: descriptor.raw) }
+            // Accepted sockets inherit it.
+            try setNoDelay(on: descriptor.raw)
+        }
+        if address.protocolFamily == AF_INET6 {
+            // [::] and 0.0.0.0 are two listeners: one meaning on every machine.
+            try set(Int32(IPV6_V6ONLY), of: Int32(IPPROTO_IPV6), to: 1, on: descriptor.raw)
+        }
+        let bound = try address.withRaw { Glibc.bind(descriptor.raw, $0, $1) }
+        try SystemError.check(bound, "bind")
+        try SystemError.check(Glibc.listen(descriptor.raw, backlog), "listen")
+        return descriptor
+    }
+}

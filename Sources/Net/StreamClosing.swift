@@ -1,0 +1,100 @@
+import CLinux
+import Glibc
+
+// The end of a stream, and the beginning of one that connects.
+extension Stream {
+    /// Closes the stream in order: queue, end, the peer's end.
+    ///
+    /// Writes what is queued, sends the TLS `close_notify` and a FIN, and then waits for the peer's
+    /// FIN, since a descriptor closed earlier may reset the connection and take back the last bytes.
+    /// What arrives meanwhile is dropped. The stream leaves its groups at once, without what waits
+    /// in them: leave them before the last `write` if that is to come after it.
+    ///
+    /// - Parameter limit: How long all this may take before the descriptor is closed anyway.
+    public func close(within limit: Duration) {
+        guard phase == .open, !flags.contains(.failed) else {
+            if phase == .connecting || phase == .handshaking { end(with: nil) }
+            return
+        }
+        leaveAllGroups()
+        phase = .draining
+        obstacles.insert(.notOpen)
+        unread = []
+        flags.remove([.paused, .lendsAgain])
+        setDeadline(after: limit)
+        // Input that came while reading was paused will make no second event.
+        flags.insert(.readable)
+        reactor.serve(self)
+        reactor.flushLater(self)
+    }
+
+    /// Closes the descriptor at once; what is queued is lost.
+    public func abort() { end(with: nil) }
+
+    /// Everything queued is sent.
+    func finish() {
+        guard !flags.contains(.ended) else { return end(with: nil) }
+        phase = .finishing
+        if shutdown(fd, Int32(SHUT_WR)) != 0 { end(with: nil) }
+    }
+
+    /// Ends the stream; the owner is told at the end of the turn.
+    func end(with error: StreamError?) {
+        guard phase != .closed else { return }
+        phase = .closed
+        obstacles.insert(.notOpen)
+        leaveAllGroups()
+        clearDeadline()
+        unread = []
+        if let queue = queue.take() {
+            queue.clear()
+            reactor.giveBack(queue)
+        }
+        reactor.forget(self, error)
+        // Closing the descriptor takes it out of the epoll set.
+        descriptor = nil
+    }
+
+    // MARK: Deadlines
+
+    func setDeadline(after limit: Duration) {
+        clearDeadline()
+        deadline = reactor.schedule(after: limit, .deadline(self))
+    }
+
+    func clearDeadline() {
+        if let deadline = deadline.take() { reactor.cancel(deadline) }
+    }
+
+    func deadlinePassed() {
+        deadline = nil
+        switch phase {
+        case .connecting: end(with: .connectTimedOut)
+        case .handshaking: end(with: .handshakeTimedOut)
+        case .draining, .finishing: end(with: .closeTimedOut)
+        case .open, .closed: break
+        }
+    }
+
+    // MARK: Opening
+
+    /// The kernel has decided about connect(2).
+    func finishConnecting() {
+        let code = Socket.takeError(of: fd)
+        guard code == 0 else {
+            return end(with: .system(SystemError(call: "connect", code: code)))
+        }
+        open()
+    }
+
+    /// From here on bytes flow.
+    func open() {
+        clearDeadline()
+        phase = .open
+        obstacles.remove(.notOpen)
+        if queue != nil { reactor.flushLater(self) }
+        currentOwner.streamOpened(self)
+        // They may have come with the same event.
+        if flags.contains(.readable) && phase == .open { reactor.serve(self) }
+    }
+}

@@ -1,0 +1,198 @@
+/// Streams that receive the same bytes: the fan-out.
+///
+/// Frames sent in one turn are joined into a batch, encoded once and shared by reference; at the end
+/// of the turn each member gets the batch with one send. A group of many is walked in shares, between
+/// which the reactor polls, and frames sent meanwhile gather in the next batch.
+///
+/// Each member gets, in order and once each, exactly the frames sent between its `join` and its
+/// `leave`. The streams must belong to the group's reactor; a stream that ends leaves by itself.
+public final class StreamGroup {
+    private let reactor: Reactor
+    // Parallel arrays: the walk touches streams alone.
+    private var streams: [Stream] = []
+    private var seats: [Seat] = []
+
+    /// The batch being walked; empty between walks.
+    private var walking = FrameBatch()
+    /// Members before it have yet to get the batch being walked: the walk goes down to zero.
+    private var cursor = 0
+    /// Frames that wait for the next walk.
+    private var waiting = FrameBatch()
+    /// Members before it get the waiting batch whole; later ones joined in the middle of it.
+    private var whole = 0
+    private var isDirty = false
+
+    init(reactor: Reactor) { self.reactor = reactor }
+
+    /// How many members there are.
+    public var count: Int { streams.count }
+
+    /// Makes a stream a member; it gets what is sent from now on.
+    ///
+    /// - Returns: The seat, with which to leave.
+    public func join(_ stream: Stream) -> Seat {
+        assert(stream.reactor === reactor)
+        let seat = Seat(
+            stream,
+            in: self,
+            index: Int32(streams.count),
+            start: Int32(waiting.bytes.count)
+        )
+        // At the end, past the cursor: it is no part of a walk under way.
+        streams.append(stream)
+        seats.append(seat)
+        stream.add(seat)
+        return seat
+    }
+
+    /// Gives up a seat; what was sent before still reaches the stream.
+    ///
+    /// A seat given up already, as by the end of its stream, is no fault.
+    public func leave(_ seat: Seat) {
+        guard seat.group === self else { return }
+        let (stream, index) = (seat.stream, Int(seat.index))
+        let rest = index < cursor ? walking.part(for: stream, from: 0) : []
+        let start = index < whole ? 0 : Int(seat.start)
+        let news = waiting.bytes.isEmpty ? [] : waiting.part(for: stream, from: start)
+        remove(seat)
+        // Now, so that whatever the caller writes next comes after it.
+        stream.write(rest)
+        stream.write(news)
+    }
+
+    /// Sends a frame to all members at the end of the turn.
+    ///
+    /// - Parameters:
+    ///   - frame: The bytes, complete in themselves: a member may get any whole number of frames.
+    ///   - except: A member that does not get it.
+    public func send(_ frame: [UInt8], except: Stream? = nil) {
+        guard !frame.isEmpty, !streams.isEmpty else { return }
+        let start = waiting.bytes.count
+        if start == 0 {
+            waiting.bytes = frame
+            whole = streams.count
+        } else {
+            waiting.bytes.append(contentsOf: frame)
+        }
+        if let except, except.firstSeat != nil {
+            waiting.leaveOut(except, start..<start + frame.count)
+        }
+        guard !isDirty else { return }
+        isDirty = true
+        reactor.dirtyGroups.append(self)
+    }
+
+    /// Takes a seat out without disturbing a walk.
+    func remove(_ seat: Seat) {
+        guard seat.group === self else { return }
+        seat.group = nil
+        seat.stream.remove(seat)
+        var hole = Int(seat.index)
+        // Each boundary gives up its last member to the hole, which so moves up to the end: nobody
+        // crosses a boundary, so nobody is served twice or left out.
+        if hole < cursor {
+            cursor -= 1
+            hole = move(cursor, to: hole)
+        }
+        if !waiting.bytes.isEmpty && hole < whole {
+            whole -= 1
+            hole = move(whole, to: hole)
+        }
+        _ = move(streams.count - 1, to: hole)
+        streams.removeLast()
+        seats.removeLast()
+        if streams.isEmpty { waiting.end() }
+    }
+
+    private func move(_ source: Int, to hole: Int) -> Int {
+        guard source != hole else { return hole }
+        streams[hole] = streams[source]
+        seats[hole] = seats[source]
+        seats[hole].index = Int32(hole)
+        return source
+    }
+
+    // MARK: The walk
+
+    /// Bytes given to the kernel in one share, however few members that is.
+    private static var shareLengthMax: Int { 16 << 20 }
+
+    /// Sends to the next members, from the end down.
+    ///
+    /// - Parameter limit: How many members at most.
+    /// - Returns: How many members were served, and whether the group has more to do.
+    func walk(atMost limit: Int) -> (served: Int, isDone: Bool) {
+        var served = 0
+        if walking.bytes.isEmpty { served += begin() }
+        let batch = walking.bytes
+        let share = max(16, min(limit, Self.shareLengthMax / max(batch.count, 1)))
+        let lower = max(0, cursor - share)
+        served += cursor - lower
+        // A local, so that its span can be taken; nothing joins or leaves inside the walk, because
+        // no owner is called from it.
+        let members = streams
+        let span = members.span
+        batch.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            var index = cursor
+            while index > lower {
+                index -= 1
+                let stream = span[index]
+                if stream.obstacles.isEmpty {
+                    stream.send(base, bytes.count, of: batch)
+                } else {
+                    deliver(to: stream)
+                }
+            }
+        }
+        cursor = lower
+        if cursor == 0 { walking.end() }
+        isDirty = cursor > 0 || !waiting.bytes.isEmpty
+        return (served, !isDirty)
+    }
+
+    /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.
+    private func begin() -> Int {
+        walking = exchange(&waiting, with: FrameBatch())
+        guard !walking.bytes.isEmpty else { return 0 }
+        cursor = min(whole, streams.count)
+        for index in cursor..<streams.count {
+            let stream = streams[index]
+            stream.deliver(walking.part(for: stream, from: Int(seats[index].start)))
+        }
+        return streams.count - cursor
+    }
+
+    private func deliver(to stream: Stream) {
+        if stream.obstacles.contains(.excluded) {
+            stream.deliver(walking.part(for: stream, from: 0))
+        } else {
+            stream.deliver(walking.bytes)
+        }
+    }
+}
+
+extension Reactor {
+    /// Members served in one turn before the reactor polls again.
+    private static var shareCountMax: Int { 512 }
+
+    /// Makes an empty group.
+    public func makeGroup() -> StreamGroup { StreamGroup(reactor: self) }
+
+    /// Serves the groups that have frames, each its share, in the order in which they got them.
+    func walkGroups() {
+        var rest = Self.shareCountMax
+        var next = 0
+        // Those put behind the others wait for the next turn.
+        let end = dirtyGroups.count
+        while rest > 0 && next < end {
+            let group = dirtyGroups[next]
+            let (served, isDone) = group.walk(atMost: rest)
+            rest -= served
+            next += 1
+            // A group with members left goes behind the others.
+            if !isDone { dirtyGroups.append(group) }
+        }
+        dirtyGroups.removeFirst(next)
+    }
+}

@@ -1,0 +1,162 @@
+import Glibc
+
+// Bytes from the kernel to the owner.
+extension Stream {
+    /// How many times a stream reads in one turn, so that a busy one does not starve the others.
+    static var readCountMax: Int { 4 }
+
+    /// Deals with what the events of this turn said.
+    func serve() {
+        flags.remove(.isReady)
+        let isWritable = flags.contains(.writable)
+        flags.remove(.writable)
+        if isWritable && flags.contains(.blocked) {
+            flags.remove(.blocked)
+            reactor.flushLater(self)
+        }
+        switch phase {
+        case .connecting: if isWritable || flags.contains(.broken) { finishConnecting() }
+        case .handshaking: break
+        case .open: serveOpen()
+        case .draining, .finishing: discardInput()
+        case .closed: break
+        }
+    }
+
+    private func serveOpen() {
+        guard !flags.contains(.failed) else { return }
+        if flags.contains(.paused) || flags.contains(.ended) {
+            // Nobody reads, so nobody would find the error.
+            if flags.contains(.broken) { end(with: .system(brokenError())) }
+            return
+        }
+        if flags.contains(.lendsAgain) {
+            flags.remove(.lendsAgain)
+            lendKept([])
+        }
+        guard mayRead, flags.contains(.readable) else { return }
+        readPlain()
+    }
+
+    private var mayRead: Bool {
+        phase == .open && !flags.contains(.paused) && !flags.contains(.ended)
+            && !flags.contains(.failed)
+    }
+
+    /// Reads until the kernel has no more, or the turn's share is used up.
+    private func readPlain() {
+        for _ in 0..<Self.readCountMax {
+            let room = reactor.room(behind: unread.count)
+            let count = recv(fd, room.baseAddress, room.count, 0)
+            if count > 0 {
+                take(count, at: room)
+                guard mayRead else { return }
+                // Less than asked for means that the rest will come with an event of its own,
+                // except for an end that came together with these bytes.
+                if count < room.count && !flags.contains(.hungUp) {
+                    flags.remove(.readable)
+                    return
+                }
+            } else if count == 0 {
+                return reachEnd()
+            } else {
+                switch errno {
+                case EAGAIN: return _ = flags.remove(.readable)
+                case EINTR: continue
+                case let code: return end(with: .system(SystemError(call: "recv", code: code)))
+                }
+            }
+        }
+        reactor.serve(self)
+    }
+
+    /// Lends `count` bytes that were read into `room`, behind what was kept.
+    func take(_ count: Int, at room: UnsafeMutableBufferPointer<UInt8>) {
+        guard let base = room.baseAddress else { return }
+        if unread.isEmpty {
+            let consumed = lend(base, count)
+            if consumed < count { keep(base + consumed, count - consumed) }
+        } else if let front = reactor.front(of: room, byteCount: unread.count) {
+            // The kept bytes fit in front of the new ones.
+            let total = unread.count + count
+            _ = UnsafeMutableBufferPointer(start: front, count: unread.count).update(from: unread)
+            unread = []
+            let consumed = lend(front, total)
+            if consumed < total { keep(front + consumed, total - consumed) }
+        } else {
+            lendKept(UnsafeBufferPointer(start: base, count: count))
+        }
+    }
+
+    /// Lends what was kept, with `more` behind it, from memory of its own.
+    private func lendKept(_ more: some Collection<UInt8>) {
+        // Moved out: the owner may close the stream, which empties `unread`.
+        var kept = unread
+        unread = []
+        kept.append(contentsOf: more)
+        guard !kept.isEmpty else { return }
+        let consumed = kept.withUnsafeMutableBufferPointer { bytes in
+            bytes.baseAddress.map { lend($0, bytes.count) } ?? 0
+        }
+        guard consumed < kept.count, phase == .open else { return }
+        kept.removeFirst(consumed)
+        unread = kept
+    }
+
+    private func keep(_ base: UnsafeMutablePointer<UInt8>, _ count: Int) {
+        guard phase == .open else { return }
+        unread = Array(UnsafeBufferPointer(start: base, count: count))
+    }
+
+    /// Lends bytes to the owner, and what it leaves to the one that it put in its place.
+    private func lend(_ base: UnsafeMutablePointer<UInt8>, _ count: Int) -> Int {
+        var consumed = 0
+        while consumed < count {
+            let owner = currentOwner
+            let rest = UnsafeMutableBufferPointer(start: base + consumed, count: count - consumed)
+            // SAFETY: the reactor's buffer, or the array moved out in `lendKept`, outlives the
+            // call, and nothing else writes to it meanwhile: `poll` does not nest.
+            var span = rest.mutableSpan
+            let taken = owner.stream(self, received: &span)
+            precondition(
+                taken >= 0 && taken <= rest.count,
+                "an owner consumed what it was not lent"
+            )
+            consumed += taken
+            let isSucceeded = owner !== currentOwner
+            guard isSucceeded, mayRead else { break }
+        }
+        return consumed
+    }
+
+    /// The peer will send no more.
+    func reachEnd() {
+        flags.insert(.ended)
+        flags.remove(.readable)
+        unread = []
+        currentOwner.streamReachedEnd(self)
+    }
+
+    /// Reads and drops: a descriptor closed with bytes unread resets the connection, and the reset
+    /// takes from the peer what we sent last.
+    private func discardInput() {
+        guard flags.contains(.readable), !flags.contains(.ended) else { return }
+        let room = reactor.room(behind: 0)
+        for _ in 0..<Self.readCountMax {
+            let count = recv(fd, room.baseAddress, room.count, 0)
+            if count > 0 || (count < 0 && errno == EINTR) { continue }
+            if count < 0 && errno == EAGAIN { return _ = flags.remove(.readable) }
+            // The end, or a reset, which also means that nobody waits for anything.
+            flags.insert(.ended)
+            if phase == .finishing { end(with: nil) }
+            return
+        }
+        reactor.serve(self)
+    }
+
+    /// What the socket kept for us; an event without an error is a reset.
+    func brokenError() -> SystemError {
+        let code = Socket.takeError(of: fd)
+        return SystemError(call: "epoll_wait", code: code == 0 ? ECONNRESET : code)
+    }
+}

@@ -1,0 +1,126 @@
+import CLinux
+import Glibc
+
+// Bytes from the owner to the kernel.
+extension Stream {
+    /// Sends bytes at the end of the turn, together with all else that is queued.
+    ///
+    /// The buffer is referred to, not copied. Before the stream is open the bytes wait; once it is
+    /// closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the owner is told.
+    public func write(_ bytes: [UInt8]) {
+        guard !isClosing, !bytes.isEmpty else { return }
+        enqueue(bytes, from: 0)
+    }
+
+    /// Drops what is queued and not begun, so that last words reach a peer that does not read.
+    ///
+    /// A buffer of which the kernel has some bytes stays: the peer must get it whole.
+    public func discardQueue() {
+        guard let queue else { return }
+        queue.discard(promised: 0)
+        if queue.isEmpty { releaseQueue() }
+    }
+
+    /// Adds to the queue, from the byte `start` on.
+    func enqueue(_ bytes: [UInt8], from start: Int) {
+        let queue = self.queue ?? reactor.takeQueue()
+        self.queue = queue
+        obstacles.insert(.queued)
+        queue.append(bytes, from: start)
+        if queue.byteCount > limits.queuedBytesMax {
+            // The kernel may take what this turn has gathered.
+            if phase == .open && !flags.contains(.blocked) { drain() }
+            if queuedByteCount > limits.queuedBytesMax && !flags.contains(.overflowed) {
+                flags.insert(.overflowed)
+                reactor.notify(self, .overflowed)
+            }
+        }
+        if !flags.contains(.blocked) { reactor.flushLater(self) }
+    }
+
+    /// Sends now what no obstacle keeps back; the kernel may leave a rest to the queue.
+    ///
+    /// - Parameters:
+    ///   - base: The first byte of `bytes`, taken once for many streams.
+    ///   - count: The number of bytes.
+    ///   - bytes: The buffer, to be referred to by the queue.
+    @inline(__always)
+    func send(_ base: UnsafeRawPointer, _ count: Int, of bytes: [UInt8]) {
+        let sent = Glibc.send(fd, base, count, Socket.sendFlags)
+        if sent != count { refused(bytes, sent: sent, code: errno) }
+    }
+
+    /// Sends or queues one batch of a group.
+    func deliver(_ bytes: [UInt8]) {
+        guard !isClosing, !bytes.isEmpty else { return }
+        if obstacles.isDisjoint(with: [.queued, .secure, .shared, .notOpen]) {
+            bytes.withUnsafeBytes {
+                if let base = $0.baseAddress { send(base, $0.count, of: bytes) }
+            }
+        } else {
+            enqueue(bytes, from: 0)
+        }
+    }
+
+    @inline(never)
+    private func refused(_ bytes: [UInt8], sent: Int, code: Int32) {
+        if sent < 0 {
+            switch code {
+            case EAGAIN: flags.insert(.blocked)
+            case EINTR, ENOBUFS: break
+            default: return fail(.system(SystemError(call: "send", code: code)))
+            }
+        }
+        flags.insert(.refused)
+        enqueue(bytes, from: max(sent, 0))
+    }
+
+    /// Offers the queue to the kernel until it is empty or refused.
+    ///
+    /// Tells nobody anything at once: a group may be in the middle of its members.
+    func drain() {
+        guard let queue, !flags.contains(.blocked), !flags.contains(.failed) else { return }
+        while !queue.isEmpty {
+            // Until EAGAIN, not until a short write: only a refusal promises an event.
+            guard queue.send(to: fd) < 0 else { continue }
+            let code = errno
+            switch code {
+            case EINTR: continue
+            case EAGAIN: return flags.formUnion([.blocked, .refused])
+            default: return fail(.system(SystemError(call: "sendmsg", code: code)))
+            }
+        }
+        releaseQueue()
+    }
+
+    /// Lets go of an empty queue.
+    func releaseQueue() {
+        guard let queue = queue.take() else { return }
+        reactor.giveBack(queue)
+        obstacles.remove(.queued)
+        if flags.contains(.refused) {
+            flags.remove(.refused)
+            reactor.notify(self, .drained)
+        }
+    }
+
+    /// Notes that the connection is lost; the owner is told later in the turn.
+    func fail(_ error: StreamError) {
+        guard !flags.contains(.failed) else { return }
+        flags.insert(.failed)
+        obstacles.insert(.notOpen)
+        reactor.notify(self, .failed(error))
+    }
+
+    /// The end of the turn: sends what is queued, and goes on with closing when all is sent.
+    func flush() {
+        flags.remove(.isDirty)
+        switch phase {
+        case .connecting, .handshaking, .finishing, .closed: break
+        case .open: drain()
+        case .draining:
+            drain()
+            if queue == nil && !flags.contains(.failed) { finish() }
+        }
+    }
+}

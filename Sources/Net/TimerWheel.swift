@@ -1,0 +1,188 @@
+/// Names one scheduled timer; of no use once that timer has fired or was cancelled.
+public struct TimerID: Hashable, Sendable {
+    let index: UInt32
+    /// Entries are used again: an old name must not cancel a new timer.
+    let generation: UInt32
+}
+
+/// Timers hashed by deadline into a wheel of wheels (Varghese and Lauck, 1987, scheme 7).
+///
+/// Six levels of 64 slots: a slot of level *n* spans 64ⁿ ticks, so the wheel reaches 2³⁶ ticks, two
+/// years of milliseconds. A timer is put by the highest six bits in which its deadline differs from
+/// now, and moves down a level each time now reaches its slot: five times at most. One word a level
+/// says which slots are taken, so the next deadline is found without a search. The entries lie in
+/// one array and are used again: a million timers that come and go allocate nothing.
+struct TimerWheel<Payload> {
+    private static var none: Int32 { -1 }
+    private static var levelCount: Int { 6 }
+    private static var reach: UInt64 { 1 << 36 }
+    /// The list after all slots: timers that are due and wait to be taken.
+    private static var due: Int { levelCount * 64 }
+
+    private struct Entry {
+        var payload: Payload?
+        var deadline: UInt64
+        var next: Int32
+        var previous: Int32
+        var list: Int32
+        var generation: UInt32
+    }
+
+    private var entries: [Entry] = []
+    private var firstFree = none
+    /// The first entry of each slot's list, and of the due list.
+    private var heads = [Int32](repeating: none, count: due + 1)
+    private var taken: [6 of UInt64] = .init(repeating: 0)
+    /// The tick up to which all timers have been made due.
+    private var now: UInt64
+    /// How many timers are scheduled.
+    private(set) var count = 0
+
+    /// An empty wheel at the tick `now`.
+    init(now: UInt64 = 0) { self.now = now }
+
+    /// The tick at which the wheel has work: a deadline, or a slot to spread; nil without timers.
+    ///
+    /// Never later than the earliest deadline.
+    var nextTick: UInt64? {
+        if heads[Self.due] != Self.none { return now }
+        return nextSlot?.tick
+    }
+
+    /// Schedules a timer.
+    ///
+    /// - Parameters:
+    ///   - deadline: The tick at which it is due; one that has passed counts as the next tick.
+    ///   - payload: What ``takeDue(at:)`` returns then.
+    /// - Returns: The timer's name, for ``cancel(_:)``.
+    mutating func schedule(at deadline: UInt64, _ payload: Payload) -> TimerID {
+        // The next tick: a timer that renews itself at once must not hold up this one for ever.
+        let deadline = min(max(deadline, now + 1), now + Self.reach - 1)
+        let index: Int32
+        if firstFree == Self.none {
+            index = Int32(entries.count)
+            entries.append(
+                Entry(
+                    payload: payload,
+                    deadline: deadline,
+                    next: Self.none,
+                    previous: Self.none,
+                    list: 0,
+                    generation: 0
+                )
+            )
+        } else {
+            index = firstFree
+            firstFree = entries[Int(index)].next
+            entries[Int(index)].payload = payload
+            entries[Int(index)].deadline = deadline
+        }
+        place(index)
+        count += 1
+        return TimerID(index: UInt32(index), generation: entries[Int(index)].generation)
+    }
+
+    /// Cancels a timer and returns its payload; nil if it has fired or was cancelled before.
+    @discardableResult
+    mutating func cancel(_ id: TimerID) -> Payload? {
+        let index = Int32(id.index)
+        guard index < entries.count, entries[Int(index)].generation == id.generation,
+            entries[Int(index)].payload != nil
+        else { return nil }
+        unlink(index)
+        return free(index)
+    }
+
+    /// Takes one timer whose deadline is not after `tick`, earliest first; nil when none is left.
+    ///
+    /// A timer at a time, so that the caller may schedule and cancel between them.
+    mutating func takeDue(at tick: UInt64) -> Payload? {
+        while heads[Self.due] == Self.none {
+            guard let slot = nextSlot, slot.tick <= tick else {
+                now = max(now, tick)
+                return nil
+            }
+            now = max(now, slot.tick)
+            spread(slot.list)
+        }
+        let index = heads[Self.due]
+        unlink(index)
+        return free(index)
+    }
+
+    /// Drops all timers.
+    mutating func removeAll() {
+        self = TimerWheel(now: now)
+    }
+
+    // MARK: Slots
+
+    private var nextSlot: (tick: UInt64, list: Int)? {
+        for level in 0..<Self.levelCount where taken[level] != 0 {
+            let shift = UInt64(6 * level)
+            let slotNow = (now >> shift) & 63
+            let rotated = taken[level] >> slotNow | taken[level] << ((64 - slotNow) & 63)
+            let distance = UInt64(rotated.trailingZeroBitCount)
+            // All of a level lies ahead of now, and before all of the levels above.
+            let tick = ((now >> shift) + distance) << shift
+            return (max(tick, now), level * 64 + Int((slotNow + distance) & 63))
+        }
+        return nil
+    }
+
+    /// Moves what lies in a slot that now has reached: to the due list, or a level or more down.
+    private mutating func spread(_ list: Int) {
+        var index = heads[list]
+        heads[list] = Self.none
+        taken[list / 64] &= ~(1 << UInt64(list % 64))
+        while index != Self.none {
+            let next = entries[Int(index)].next
+            place(index)
+            index = next
+        }
+    }
+
+    private mutating func place(_ index: Int32) {
+        let deadline = entries[Int(index)].deadline
+        guard deadline > now else { return link(index, into: Self.due) }
+        let difference = min((now ^ deadline) | 63, Self.reach - 1)
+        let level = (63 - difference.leadingZeroBitCount) / 6
+        let slot = Int((deadline >> UInt64(6 * level)) & 63)
+        taken[level] |= 1 << UInt64(slot)
+        link(index, into: level * 64 + slot)
+    }
+
+    // MARK: Lists
+
+    private mutating func link(_ index: Int32, into list: Int) {
+        let head = heads[list]
+        entries[Int(index)].list = Int32(list)
+        entries[Int(index)].next = head
+        entries[Int(index)].previous = Self.none
+        if head != Self.none { entries[Int(head)].previous = index }
+        heads[list] = index
+    }
+
+    private mutating func unlink(_ index: Int32) {
+        let (next, previous) = (entries[Int(index)].next, entries[Int(index)].previous)
+        let list = Int(entries[Int(index)].list)
+        if next != Self.none { entries[Int(next)].previous = previous }
+        if previous != Self.none {
+            entries[Int(previous)].next = next
+        } else {
+            heads[list] = next
+            if next == Self.none && list != Self.due {
+                taken[list / 64] &= ~(1 << UInt64(list % 64))
+            }
+        }
+    }
+
+    private mutating func free(_ index: Int32) -> Payload? {
+        let payload = entries[Int(index)].payload.take()
+        entries[Int(index)].generation &+= 1
+        entries[Int(index)].next = firstFree
+        firstFree = index
+        count -= 1
+        return payload
+    }
+}

@@ -1,0 +1,65 @@
+@testable import Net
+
+/// An owner that writes down what it is told.
+final class Recorder: StreamOwner {
+    var received: [UInt8] = []
+    var openedCount = 0
+    var endCount = 0
+    var overflowCount = 0
+    var drainedCount = 0
+    var closedCount = 0
+    var error: StreamError?
+
+    /// What to do with bytes instead of consuming all of them; returns how many are consumed.
+    var onBytes: ((Stream, [UInt8]) -> Int)?
+    var onOpen: ((Stream) -> Void)?
+    /// What to do at the peer's end instead of closing.
+    var onEnd: ((Stream) -> Void)?
+    var onOverflow: ((Stream) -> Void)?
+    var onClose: (() -> Void)?
+
+    var isOpened: Bool { openedCount > 0 }
+    var isClosed: Bool { closedCount > 0 }
+
+    func streamOpened(_ stream: Stream) {
+        openedCount += 1
+        onOpen?(stream)
+    }
+
+    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+        var lent: [UInt8] = []
+        lent.reserveCapacity(bytes.count)
+        bytes.withUnsafeBufferPointer { lent.append(contentsOf: $0) }
+        let consumed = onBytes?(stream, lent) ?? lent.count
+        received += lent[..<consumed]
+        return consumed
+    }
+
+    func streamReachedEnd(_ stream: Stream) {
+        endCount += 1
+        if let onEnd { onEnd(stream) } else { stream.close(within: .seconds(5)) }
+    }
+
+    func streamOverflowed(_ stream: Stream) {
+        overflowCount += 1
+        onOverflow?(stream)
+    }
+
+    func streamDrained(_ stream: Stream) { drainedCount += 1 }
+
+    func streamClosed(_ stream: Stream, error: StreamError?) {
+        closedCount += 1
+        self.error = error
+        onClose?()
+    }
+
+    /// An owner that sends back what it receives.
+    static func echo() -> Recorder {
+        let recorder = Recorder()
+        recorder.onBytes = { stream, bytes in
+            stream.write(bytes)
+            return bytes.count
+        }
+        return recorder
+    }
+}
