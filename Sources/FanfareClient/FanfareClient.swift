@@ -174,6 +174,11 @@ public final class FanfareClient: Sendable {
         guard try await buffer.next() != nil else { throw CancellationError() }
     }
 
+    /// Whether a task waits for a subscription.
+    func hasWaiters(for channel: String) -> Bool {
+        state.withLock { $0.waiters[channel] != nil }
+    }
+
     // MARK: Faults
 
     /// Calls back with what goes wrong while the connection goes on, on the main actor.

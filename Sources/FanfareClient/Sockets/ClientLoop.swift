@@ -62,9 +62,8 @@
         private func carryOut(_ command: Command, for connection: SocketConnection) {
             let id = ObjectIdentifier(connection)
             if case .begin(let request, let receiver) = command {
-                links[id] = SocketLink(request, receiver, reactor: reactor) { [weak self] in
-                    // The link's last word, on this loop's thread; it goes once the call is over.
-                    self?.assumeIsolated { $0.links[id] = nil }
+                links[id] = SocketLink(request, receiver, reactor: reactor) {
+                    self.links[id] = nil
                 }
                 return
             }
@@ -94,6 +93,7 @@
                 switch request.trust {
                 case .system: try TLSContext.client(trust: .system)
                 case .authorities(let file): try TLSContext.client(trust: .file(file))
+                case .pem(let text): try TLSContext.client(trust: .pem(text))
                 case .anyone: try TLSContext.client(trust: .insecure)
                 }
             contexts[request.trust] = new

@@ -168,7 +168,7 @@
                 do throws(SystemError) {
                     stream = try reactor.connect(
                         to: address,
-                        tls: tls.map { ($0, serverName: request.endpoint.host) },
+                        tls: tls.map { (context: $0, serverName: request.endpoint.host) },
                         timeout: max(share, .milliseconds(1)),
                         owner: self
                     )
