@@ -79,6 +79,7 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "FanfareServer", "FanfareClient", "FanfareAPI", "Net", "WebSocket", "HTTP1",
+                "PusherProtocol", "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -154,6 +155,7 @@ let package = Package(
             name: "FanfareServerTests",
             dependencies: [
                 "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Broker", "Digests",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -179,7 +181,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareCommandTests",
-            dependencies: ["fanfare"],
+            dependencies: ["fanfare", "FanfareServer"],
             swiftSettings: strict
         ),
     ]

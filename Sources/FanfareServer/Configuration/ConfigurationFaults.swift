@@ -1,0 +1,142 @@
+extension Configuration {
+    /// Judges the configuration; the one place that decides whether a broker may run with it.
+    ///
+    /// It looks at files (certificates must be readable) but at no network.
+    ///
+    /// - Returns: Every fault, with its key; none when all is well.
+    public func faults() -> [ConfigurationFault] {
+        let faults = boundFaults()
+        // What contradicts a value that is out of bounds anyway is no news.
+        let known = Set(faults.map(\.key))
+        return faults + listenerFaults() + certificateFaults() + appFaults()
+            + limitFaults(besides: known)
+    }
+
+    /// Throws when there are faults; see ``faults()``.
+    ///
+    /// - Throws: All of them.
+    public func validate() throws(ConfigurationError) {
+        let faults = faults()
+        guard faults.isEmpty else { throw ConfigurationError(faults) }
+    }
+
+    /// Whether others than this machine can reach the TCP listeners.
+    private var isExposed: Bool {
+        guard port != nil || tlsPort != nil, let address = IPAddress(host) else { return false }
+        return !address.isLoopback
+    }
+
+    private func boundFaults() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        func check<Root>(_ root: Root, _ keys: [ConfigurationKey<Root>], beneath prefix: String) {
+            for key in keys where !key.holds(root) {
+                let problem = "must be \(key.expectation), not \"\(key.text(root))\""
+                faults.append(ConfigurationFault(key: prefix + key.path, problem: problem))
+            }
+        }
+        check(self, ConfigurationKey<Configuration>.all, beneath: "")
+        for (index, files) in certificates.enumerated() {
+            let keys = ConfigurationKey<CertificateFiles>.all
+            check(files, keys, beneath: "tls.certificates.\(index).")
+        }
+        for (index, app) in apps.enumerated() {
+            check(app, ConfigurationKey<AppConfiguration>.all, beneath: "apps.\(index).")
+        }
+        return faults
+    }
+
+    private func listenerFaults() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        func add(_ key: String, _ problem: String) {
+            faults.append(ConfigurationFault(key: key, problem: problem))
+        }
+        if port == nil, tlsPort == nil, unixSocket == nil {
+            add("listen.port", "is none, and so are tls.port and listen.unix_socket: set one")
+        }
+        if let port, port != 0, port == tlsPort {
+            add("tls.port", "is \(port), as listen.port is: choose another, for each is a listener")
+        }
+        if tlsPort != nil, certificates.isEmpty {
+            add(
+                "tls.port",
+                "needs a certificate: name its files in tls.certificates, or with "
+                    + "--tls-certificate and --tls-key (\"fanfare keys certificate\" makes one for development)"
+            )
+        }
+        if tlsPort == nil, !certificates.isEmpty {
+            add("tls.certificates", "are of no use without tls.port: set it, as to 6002")
+        }
+        return faults
+    }
+
+    private func certificateFaults() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        for (index, files) in certificates.enumerated() {
+            for (name, path) in [("certificate", files.certificate), ("key", files.key)] {
+                guard !path.isEmpty else { continue }
+                let key = "tls.certificates.\(index).\(name)"
+                func add(_ problem: String) {
+                    faults.append(ConfigurationFault(key: key, problem: problem))
+                }
+                do {
+                    let text = String(decoding: try FileBytes.read(path), as: UTF8.self)
+                    // RFC 7468: the label of a key varies, that of a certificate hardly.
+                    let label = name == "key" ? "PRIVATE KEY-----" : "CERTIFICATE-----"
+                    if !text.contains(label) {
+                        let article = name == "key" ? "private key" : "certificate"
+                        add("must be a \(article) in PEM: \(path) has no \"-----BEGIN … \(label)\"")
+                    }
+                } catch {
+                    add("cannot be read: \(path): \(error.reason)")
+                }
+            }
+        }
+        return faults
+    }
+
+    private func appFaults() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        if apps.isEmpty {
+            let problem = "must have at least one app: \"fanfare keys app\" makes one"
+            faults.append(ConfigurationFault(key: "apps", problem: problem))
+        }
+        for (index, app) in apps.enumerated() {
+            func add(_ name: String, _ problem: String) {
+                faults.append(ConfigurationFault(key: "apps.\(index).\(name)", problem: problem))
+            }
+            let earlier = apps.prefix(index)
+            if !app.id.isEmpty, let twin = earlier.firstIndex(where: { $0.id == app.id }) {
+                add("id", "is \(app.id), as that of apps.\(twin): each app needs its own")
+            }
+            if !app.key.isEmpty, let twin = earlier.firstIndex(where: { $0.key == app.key }) {
+                add("key", "is \(app.key), as that of apps.\(twin): each app needs its own")
+            }
+            if app.hasDevelopmentCredentials, isExposed {
+                add(
+                    app.secret == AppConfiguration.development.secret ? "secret" : "key",
+                    "is the development one, which everybody knows, and the broker would listen "
+                        + "on \(host): make an app of your own with \"fanfare keys app\", "
+                        + "or listen on 127.0.0.1"
+                )
+            }
+        }
+        return faults
+    }
+
+    private func limitFaults(besides known: Set<String>) -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        for (index, app) in apps.enumerated() {
+            let key = "apps.\(index).event_data_length_max"
+            for (other, limit) in [
+                ("limits.request_body_length_max", requestBodyLengthMax),
+                ("limits.queued_bytes_max", queuedBytesMax),
+            ] where app.eventDataLengthMax >= limit && known.isDisjoint(with: [key, other]) {
+                let problem =
+                    "is \(app.eventDataLengthMax) bytes, but \(other) is \(limit): "
+                    + "no such event would pass; lower the one or raise the other"
+                faults.append(ConfigurationFault(key: key, problem: problem))
+            }
+        }
+        return faults
+    }
+}

@@ -1,0 +1,93 @@
+internal import Glibc
+public import Logging
+
+/// The log of a program with event loops: whoever logs never waits for the writing.
+///
+///     let log = QueuedLog(to: STDERR_FILENO, format: .auto)
+///     var logger = log.logger(label: "broker", level: .info)
+///     …
+///     log.finish()
+///
+/// Records wait in a queue of 8,192 for a thread that writes them; when it is full they are dropped
+/// and counted, and the count is logged later.
+public final class QueuedLog: Sendable {
+    private let queue: LogQueue
+
+    /// Starts a log.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The file descriptor to write to; it stays open.
+    ///   - format: The look of a line; `auto` asks whether the descriptor is a terminal.
+    public init(to descriptor: Int32, format: LogFormat) {
+        let isTerminal = isatty(descriptor) == 1
+        let isColored = isTerminal && getenv("NO_COLOR") == nil
+        let isText = format == .text || format == .auto && isTerminal
+        let form: any LogForm = isText ? TextLog(isColored: isColored) : JSONLog()
+        queue = LogQueue(form: form) { bytes in Self.write(bytes, to: descriptor) }
+    }
+
+    /// Makes a logger that writes to this log.
+    public func logger(label: String, level: Logger.Level) -> Logger {
+        let queue = queue
+        var logger = Logger(label: label) { QueuedLogHandler(label: $0, queue: queue) }
+        logger.logLevel = level
+        return logger
+    }
+
+    /// Writes what waits, for at most two seconds, and lets the log's thread end.
+    public func finish() {
+        queue.flush(within: 2)
+        queue.finish()
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                // The descriptor may be shared with a program that made it non-blocking.
+                var interest = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&interest, 1, -1)
+            } else if errno != EINTR {
+                return  // A log that cannot be written has nowhere to say so.
+            }
+        }
+    }
+}
+
+/// What swift-log calls; a value, so that each logger has its own level and metadata.
+struct QueuedLogHandler: LogHandler {
+    let label: String
+    let queue: LogQueue
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    init(label: String, queue: LogQueue) {
+        self.label = label
+        self.queue = queue
+    }
+
+    subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var fields = metadata
+        if let provided = metadataProvider?.get() { fields.merge(provided) { $1 } }
+        if let own = event.metadata { fields.merge(own) { $1 } }
+        if let error = event.error { fields["error"] = "\(error)" }
+        queue.add(
+            LogRecord(
+                time: .now,
+                level: event.level,
+                label: label,
+                message: "\(event.message)",
+                fields: fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            )
+        )
+    }
+}

@@ -1,0 +1,39 @@
+internal import Logging
+
+/// Records as aligned text for people: time, level, label, message, then `name=value`.
+///
+///     09:33:23.042 info    broker   listening  address=127.0.0.1:6001 loops=2
+struct TextLog: LogForm {
+    /// Whether levels and fields are coloured (ECMA-48 §8.3.117, which every terminal knows).
+    var isColored: Bool
+
+    func append(_ record: LogRecord, to bytes: inout [UInt8]) {
+        let time = LogTime(record.time).text.dropFirst(11).dropLast()
+        var line = "\(color("2"))\(time)\(color("0")) "
+        line += color(Self.colors[record.level] ?? "0")
+        line += padded(record.level.rawValue, to: 8) + color("0") + " "
+        line += padded(record.label.printable, to: 8) + " "
+        // A message may have lines of its own; each stays recognisable as part of it.
+        line += record.message.printable
+        if !record.fields.isEmpty { line += " " }
+        for (name, value) in record.fields {
+            let text = "\(value)".printable
+            let needsQuotes = text.isEmpty || text.contains { $0 == " " || $0 == "\"" || $0 == "=" }
+            let shown = needsQuotes ? "\"\(text.replacing("\"", with: "\\\""))\"" : text
+            line += " \(color("2"))\(name.printable)=\(color("0"))\(shown)"
+        }
+        bytes += line.utf8
+        bytes.append(UInt8(ascii: "\n"))
+    }
+
+    private func color(_ code: String) -> String { isColored ? "\u{1B}[\(code)m" : "" }
+
+    private func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    private static let colors: [Logger.Level: String] = [
+        .trace: "2", .debug: "2", .info: "32", .notice: "36", .warning: "33", .error: "31",
+        .critical: "1;31",
+    ]
+}

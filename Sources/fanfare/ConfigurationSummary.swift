@@ -1,0 +1,82 @@
+import FanfareServer
+
+/// What a configuration amounts to, in a few lines for people.
+enum ConfigurationSummary {
+    /// The lines, each a subject and what there is to say about it.
+    static func lines(of configuration: Configuration) -> [String] {
+        var lines: [(String, String)] = []
+        for address in addresses(of: configuration) { lines.append(("listens", address)) }
+        if !configuration.pathPrefix.isEmpty {
+            lines.append(("paths", "begin with \(configuration.pathPrefix)"))
+        }
+        let loops = configuration.loops
+        lines.append(("loops", loops == 0 ? "one for each core" : "\(loops)"))
+        for app in configuration.apps { lines.append(("app \(app.id)", describe(app))) }
+        lines.append(
+            (
+                "clients",
+                "ask after \(configuration.activityTimeout) s of silence, "
+                    + "have \(configuration.pongTimeout) s to answer"
+            )
+        )
+        lines.append(
+            (
+                "limits",
+                (configuration.connectionsMax.map { "\($0) connections" }
+                    ?? "connections as descriptors allow")
+                    + ", messages of \(bytes(configuration.messageLengthMax))"
+                    + ", queues of \(bytes(configuration.queuedBytesMax))"
+                    + ", requests of \(bytes(configuration.requestBodyLengthMax))"
+            )
+        )
+        let compression = configuration.compression
+        lines.append(
+            (
+                "compression",
+                compression.isEnabled ? "from \(bytes(compression.threshold)) on" : "off"
+            )
+        )
+        lines.append(("a stop", "takes at most \(configuration.shutdownDeadline) s"))
+        lines.append(("log", "\(configuration.log.level) and above, \(format(configuration.log))"))
+        let width = (lines.map(\.0.count).max() ?? 0) + 2
+        return lines.map { subject, text in
+            subject + String(repeating: " ", count: width - subject.count) + text
+        }
+    }
+
+    private static func addresses(of configuration: Configuration) -> [String] {
+        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
+        func url(_ scheme: String, _ port: UInt16) -> String {
+            port == 0 ? "\(scheme)://\(host) on any free port" : "\(scheme)://\(host):\(port)"
+        }
+        var addresses: [String] = []
+        if let port = configuration.port { addresses.append(url("ws", port)) }
+        if let port = configuration.tlsPort {
+            let files = configuration.certificates.map(\.certificate).joined(separator: ", ")
+            addresses.append("\(url("wss", port)) with \(files)")
+        }
+        if let path = configuration.unixSocket { addresses.append("unix:\(path)") }
+        return addresses
+    }
+
+    private static func describe(_ app: AppConfiguration) -> String {
+        guard app.isEnabled else { return "key \(app.key), disabled" }
+        let connections = app.connectionsMax.map { ", \($0) connections" } ?? ""
+        return "key \(app.key)\(connections), \(app.subscriptionsMax) channels a connection, "
+            + "data of \(bytes(app.eventDataLengthMax))"
+    }
+
+    private static func format(_ log: Configuration.Log) -> String {
+        switch log.format {
+        case .auto: "text on a terminal and JSON otherwise"
+        case .text: "as text"
+        case .json: "as JSON"
+        }
+    }
+
+    private static func bytes(_ count: Int) -> String {
+        if count >= 1 << 20, count % (1 << 20) == 0 { return "\(count >> 20) MiB" }
+        if count >= 1 << 10, count % (1 << 10) == 0 { return "\(count >> 10) KiB" }
+        return "\(count) bytes"
+    }
+}

@@ -1,0 +1,22 @@
+import ArgumentParser
+
+/// The command-line program.
+@main
+struct Fanfare: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fanfare",
+        abstract: "A realtime broker that speaks the Pusher Channels protocol, and its tools.",
+        discussion: """
+            Examples:
+              fanfare serve                       a development broker, 127.0.0.1:6001
+              fanfare listen news                 shows the events of a channel
+              fanfare trigger hello 1 --channel news
+                                                  sends one
+              fanfare keys app                    makes credentials for your app
+              fanfare check --config fanfare.yaml judges a configuration
+
+            "fanfare help COMMAND" says more about each.
+            """,
+        subcommands: [Check.self, Keys.self]
+    )
+}

@@ -1,0 +1,14 @@
+import ArgumentParser
+
+/// `fanfare keys`: makes what has to be secret.
+struct Keys: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make credentials for an app, or a certificate for development.",
+        discussion: """
+            Examples:
+              fanfare keys app
+              fanfare keys certificate
+            """,
+        subcommands: [KeysApp.self]
+    )
+}

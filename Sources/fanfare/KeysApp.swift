@@ -1,0 +1,76 @@
+import ArgumentParser
+import PusherProtocol
+
+/// `fanfare keys app`: makes an app's ID, key and secret.
+struct KeysApp: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "app",
+        abstract: "Make the ID, key and secret of a new app.",
+        discussion: """
+            Prints them as YAML to paste into a configuration; nothing is stored, and no two runs \
+            print the same. Clients need the key; only your backend and the broker may have the \
+            secret.
+
+            Examples:
+              fanfare keys app
+              fanfare keys app --json
+            """
+    )
+
+    @Flag(help: "Print a JSON object instead of YAML.")
+    var json = false
+
+    func run() {
+        var randomness = SystemRandomNumberGenerator()
+        let credentials = AppCredentials(using: &randomness)
+        Standard.print(json ? credentials.json : credentials.yaml)
+    }
+}
+
+/// The credentials of a new app.
+struct AppCredentials: Equatable {
+    /// Seven digits: official libraries take an ID for a number.
+    let id: String
+    /// 80 bits in lower-case hexadecimal digits; public.
+    let key: String
+    /// 160 bits in lower-case hexadecimal digits: HMAC-SHA256 with it cannot be forged by guessing.
+    let secret: String
+
+    /// Draws new credentials.
+    init(using randomness: inout some RandomNumberGenerator) {
+        id = String(Int.random(in: 1_000_000...9_999_999, using: &randomness))
+        key = Self.digits(20, using: &randomness)
+        secret = Self.digits(40, using: &randomness)
+    }
+
+    /// What to paste into a configuration file.
+    var yaml: String {
+        """
+        apps:
+          - id: "\(id)"
+            key: "\(key)"
+            secret: "\(secret)"
+        """
+    }
+
+    /// The same as one line of JSON.
+    var json: String {
+        var json = JSONWriter()
+        json.beginObject()
+        for (name, value) in [("id", id), ("key", key), ("secret", secret)] {
+            json.name(name)
+            json.string(value)
+        }
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    private static func digits(
+        _ count: Int,
+        using randomness: inout some RandomNumberGenerator
+    ) -> String {
+        (0..<count)
+            .map { _ in String(Int.random(in: 0..<16, using: &randomness), radix: 16) }
+            .joined()
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@Suite("fanfare check") struct CheckTests {
+    @Test func withoutAFileItJudgesTheDevelopmentConfiguration() async throws {
+        let result = try await Program.run(["check"])
+        #expect(result.code == 0)
+        #expect(result.errors == "")
+        #expect(
+            result.output == """
+                There is no file; the development configuration is fine.
+
+                  listens      ws://127.0.0.1:6001
+                  loops        one for each core
+                  app 1        key app-key, 10000 channels a connection, data of 10 KiB
+                  clients      ask after 120 s of silence, have 30 s to answer
+                  limits       connections as descriptors allow, messages of 64 KiB, \
+                queues of 16 MiB, requests of 1 MiB
+                  compression  from 1 KiB on
+                  a stop       takes at most 10 s
+                  log          info and above, text on a terminal and JSON otherwise
+
+                """
+        )
+    }
+
+    @Test func itSaysWhatAFileAmountsTo() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("fanfare.yaml")
+        try """
+        listen: {host: "::", port: 0, unix_socket: /run/fanfare.sock, path_prefix: /realtime}
+        loops: 2
+        apps:
+          - {id: 7, key: k, secret: hush, connections_max: 5}
+          - {id: 8, key: l, secret: hush, enabled: false}
+        limits: {connections_max: 100, message_length_max: 5000}
+        compression: {enabled: false}
+        log: {level: warning, format: json}
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try await Program.run(["check"], environment: ["FANFARE_CONFIG": file])
+        #expect(result.code == 0)
+        let expected = [
+            "\(file) is fine.", "listens      ws://[::] on any free port",
+            "listens      unix:/run/fanfare.sock", "paths        begin with /realtime",
+            "loops        2", "app 7        key k, 5 connections, 10000 channels a connection",
+            "app 8        key l, disabled", "100 connections, messages of 5000 bytes",
+            "compression  off", "log          warning and above, as JSON",
+        ]
+        for line in expected { #expect(result.output.contains(line), "\(result.output)") }
+        #expect(!result.output.contains("hush"))
+    }
+
+    @Test func itListsEveryFaultAndFails() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("fanfare.yaml")
+        try "loops: many\nlisten: {prot: 1}\n".write(
+            toFile: file,
+            atomically: true,
+            encoding: .utf8
+        )
+        let result = try await Program.run(
+            ["check", "--config", file],
+            environment: ["FANFARE_LOOP": "1"]
+        )
+        #expect(result.code == 1)
+        #expect(result.output == "")
+        #expect(
+            result.errors == """
+                fanfare: the configuration has 3 faults:
+                  \(file):1: loops must be a number of threads from 0 to 1024, not "many"
+                  \(file):2: listen.prot is not a key: did you mean listen.port?
+                  FANFARE_LOOP: stands for no key: did you mean FANFARE_LOOPS?
+
+                """
+        )
+    }
+
+    @Test func aFileThatIsNotThere() async throws {
+        let result = try await Program.run(["check", "--config", "/nonexistent"])
+        #expect(result.code == 1)
+        #expect(
+            result.errors == """
+                fanfare: the configuration has a fault:
+                  /nonexistent: the configuration cannot be read: No such file or directory
+
+                """
+        )
+    }
+}
+
+@Suite("fanfare: usage") struct UsageTests {
+    @Test(arguments: [
+        ["chek"], ["check", "--confg", "x"], ["check", "extra"], ["keys", "app", "x"],
+    ])
+    func whatItDoesNotKnowEndsWith64(arguments: [String]) async throws {
+        let result = try await Program.run(arguments)
+        #expect(result.code == 64)
+        #expect(result.errors.contains("Usage: fanfare"))
+    }
+
+    @Test(arguments: [[], ["check"], ["keys"], ["keys", "app"]])
+    func everyHelpHasExamples(arguments: [String]) async throws {
+        let result = try await Program.run(arguments + ["--help"])
+        #expect(result.code == 0)
+        #expect(result.output.contains("Examples:\n  fanfare "))
+    }
+}

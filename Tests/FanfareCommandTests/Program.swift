@@ -1,0 +1,64 @@
+import Foundation
+import Synchronization
+
+/// The program as it was built, run as a process of its own.
+struct Program {
+    /// What a finished process left.
+    struct Result: Sendable {
+        var code: Int32
+        var output: String
+        var errors: String
+    }
+
+    /// Beside the test bundle, where the package manager puts every product.
+    static let url = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appending(path: "fanfare")
+
+    /// Runs the program to its end, with `arguments` behind its name and nothing else in its environment.
+    static func run(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        input: String = ""
+    ) async throws -> Result {
+        let process = Process()
+        process.executableURL = url
+        process.arguments = arguments
+        process.environment = environment
+        let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = standardInput
+        try process.run()
+        try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try standardInput.fileHandleForWriting.close()
+        async let outputText = text(of: output)
+        async let errorText = text(of: errors)
+        let (outputRead, errorsRead) = await (outputText, errorText)
+        process.waitUntilExit()
+        return Result(code: process.terminationStatus, output: outputRead, errors: errorsRead)
+    }
+
+    private static func text(of pipe: Pipe) async -> String {
+        let handle = pipe.fileHandleForReading
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let bytes = (try? handle.readToEnd()) ?? Data()
+                continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
+            }
+        }
+    }
+}
+
+/// A directory that ends with the test.
+final class TemporaryDirectory: Sendable {
+    let url = URL(filePath: NSTemporaryDirectory()).appending(path: "fanfare-\(UUID().uuidString)")
+
+    init() throws {
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    /// The path of a file in it.
+    func path(_ name: String) -> String { url.appending(path: name).path() }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Configuration: environment and options") struct ConfigurationSourcesTests {
+    @Test func theEnvironmentOverridesTheFileAndOptionsOverrideBoth() throws {
+        let yaml = "listen: {port: 1}\nloops: 1\nshutdown_deadline: 1"
+        let environment = ["FANFARE_LISTEN_PORT": "2", "FANFARE_LOOPS": "2", "PATH": "/bin"]
+        var options = ConfigurationOptions()
+        options.set("listen.port", to: "3", by: "--port")
+        let configuration = try Configuration.load(
+            yaml: yaml,
+            file: "f.yaml",
+            environment: environment,
+            options: options
+        )
+        #expect(configuration.port == 3)
+        #expect(configuration.loops == 2)
+        #expect(configuration.shutdownDeadline == 1)
+    }
+
+    @Test func everyKeyHasAVariable() throws {
+        let certificate = try TemporaryFile("-----BEGIN CERTIFICATE-----")
+        let key = try TemporaryFile("-----BEGIN EC PRIVATE KEY-----")
+        let configuration = try Configuration.load(
+            file: nil,
+            environment: [
+                "FANFARE_LISTEN_HOST": "::", "FANFARE_LISTEN_UNIX_SOCKET": "/s",
+                "FANFARE_LISTEN_PATH_PREFIX": "/p", "FANFARE_TLS_PORT": "7",
+                "FANFARE_TLS_CERTIFICATES_0_CERTIFICATE": certificate.path,
+                "FANFARE_TLS_CERTIFICATES_0_KEY": key.path,
+                "FANFARE_APPS_0_ID": "1", "FANFARE_APPS_0_KEY": "k", "FANFARE_APPS_0_SECRET": "s",
+                "FANFARE_APPS_0_CONNECTIONS_MAX": "9", "FANFARE_APPS_1_ID": "2",
+                "FANFARE_APPS_1_KEY": "l", "FANFARE_APPS_1_SECRET": "t",
+                "FANFARE_LIMITS_CONNECTIONS_MAX": "none", "FANFARE_COMPRESSION_ENABLED": "false",
+                "FANFARE_LOG_LEVEL": "warning",
+            ]
+        )
+        #expect(configuration.host == "::")
+        #expect(configuration.unixSocket == "/s")
+        #expect(configuration.pathPrefix == "/p")
+        #expect(configuration.tlsPort == 7)
+        #expect(
+            configuration.certificates.map { [$0.certificate, $0.key] } == [
+                [certificate.path, key.path]
+            ]
+        )
+        #expect(configuration.apps.map(\.secret) == ["s", "t"])
+        #expect(configuration.apps[0].connectionsMax == 9)
+        #expect(configuration.connectionsMax == nil)
+        #expect(configuration.compression.isEnabled == false)
+        #expect(configuration.log.level == .warning)
+    }
+
+    @Test func aVariableChangesOneKeyOfAnItem() throws {
+        let yaml = "apps: [{id: 1, key: k, secret: s}, {id: 2, key: l, secret: t}]"
+        let environment = ["FANFARE_APPS_1_SECRET": "from-the-environment"]
+        let configuration = try Configuration.load(
+            yaml: yaml,
+            file: "f.yaml",
+            environment: environment
+        )
+        #expect(configuration.apps.map(\.secret) == ["s", "from-the-environment"])
+    }
+
+    @Test func aVariableEndsAnEmptyList() throws {
+        let environment = [
+            "FANFARE_APPS_0_ID": "1", "FANFARE_APPS_0_KEY": "k", "FANFARE_APPS_0_SECRET": "s",
+        ]
+        let configuration = try Configuration.load(
+            yaml: "apps: []",
+            file: "f.yaml",
+            environment: environment
+        )
+        #expect(configuration.apps.map(\.key) == ["k"])
+    }
+
+    @Test(arguments: [
+        ("FANFARE_LOOPS", "x", "loops must be a number of threads from 0 to 1024, not \"x\""),
+        ("FANFARE_LISTEN_PROT", "1", "stands for no key: did you mean FANFARE_LISTEN_PORT?"),
+        (
+            "FANFARE_PORT", "1",
+            "stands for no key: did you mean FANFARE_LISTEN_PORT or FANFARE_TLS_PORT?"
+        ),
+        (
+            "FANFARE_APPS_3_SEKRET", "x",
+            "stands for no key: did you mean FANFARE_APPS_3_SECRET?"
+        ),
+        (
+            "FANFARE_APPS_00_SECRET", "x",
+            "stands for no key: did you mean FANFARE_APPS_0_SECRET?"
+        ),
+        (
+            "FANFARE_COLOUR", "red",
+            "stands for no key: remove it, or see the example configuration for the keys there are"
+        ),
+        ("FANFARE_APPS_1_SECRET", "s", "apps.1.secret is in no item: the next one is apps.0"),
+    ])
+    func faultsNameTheVariable(name: String, value: String, problem: String) {
+        #expect(faults("", environment: [name: value]) == ["\(name): \(problem)"])
+    }
+
+    @Test(arguments: [
+        ("FANFARE_CONFIG", "f.yaml"), ("FANFARE_URL", "http://127.0.0.1:6001"),
+        ("FANFARE_APP_ID", "1"), ("FANFARE_KEY", "k"), ("FANFARE_SECRET", "s"),
+        // An empty variable sets nothing: `FANFARE_LOOPS=${LOOPS:-}` in a compose file.
+        ("FANFARE_LOOPS", ""), ("FANFARE_COLOUR", ""),
+        // What Kubernetes sets beside a service that is called fanfare.
+        ("FANFARE_SERVICE_HOST", "10.0.0.1"), ("FANFARE_SERVICE_PORT", "6001"),
+        ("FANFARE_SERVICE_PORT_HTTP", "6001"), ("FANFARE_PORT", "tcp://10.0.0.1:6001"),
+        ("FANFARE_PORT_6001_TCP", "tcp://10.0.0.1:6001"), ("FANFARE_PORT_6001_TCP_PROTO", "tcp"),
+        ("FANFARE_PORT_6001_TCP_PORT", "6001"), ("FANFARE_PORT_6001_TCP_ADDR", "10.0.0.1"),
+        ("FANFARE_REDIS_PORT_6379_TCP_ADDR", "10.0.0.2"),
+    ])
+    func variablesOfOthersAreLeftAlone(name: String, value: String) throws {
+        let configuration = try Configuration.load(file: nil, environment: [name: value])
+        #expect(configuration == .development)
+    }
+
+    @Test func optionsNameThemselvesInFaults() {
+        var options = ConfigurationOptions()
+        options.set("listen.host", to: "nowhere", by: "--host")
+        options.set("tls.port", to: "6002", by: "--tls-port")
+        let found = faults("listen: {host: 127.0.0.1}", options: options)
+        #expect(found.count == 2)
+        #expect(found.first?.hasPrefix("--host: listen.host must be an IP address") == true)
+        #expect(found.last?.hasPrefix("--tls-port: tls.port needs a certificate") == true)
+    }
+
+    @Test func appsOfTheCommandLineReplaceTheOthers() throws {
+        var options = ConfigurationOptions()
+        options.addApp((id: "8", key: "k", secret: "s"), by: "--app")
+        options.addApp((id: "9", key: "none", secret: "none"), by: "--app")
+        let yaml = "apps: [{id: 1, key: a, secret: b, enabled: false}, {id: 2, key: c, secret: d}]"
+        let configuration = try Configuration.load(yaml: yaml, file: "f.yaml", options: options)
+        #expect(
+            configuration.apps == [
+                AppConfiguration(id: "8", key: "k", secret: "s"),
+                AppConfiguration(id: "9", key: "none", secret: "none"),
+            ]
+        )
+    }
+}
+
+@Suite("Configuration: the example file") struct ConfigurationExampleTests {
+    static let path = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "config/fanfare.example.yaml").path()
+
+    @Test func itsValuesAreTheDefaults() throws {
+        #expect(try Configuration.load(file: Self.path) == .development)
+    }
+
+    @Test func itHasEveryKey() throws {
+        let yaml = try String(contentsOfFile: Self.path, encoding: .utf8)
+        let written = Set(
+            try YAMLSettings.read(yaml, file: "f").map { ConfigurationSchema.pattern(of: $0.path) }
+        )
+        // The list of certificates is empty: its keys are in the comment above it.
+        let keys = ConfigurationSchema.patterns.filter { !$0.hasPrefix("tls.certificates.N.") }
+        #expect(written == Set(keys + ["tls.certificates"]))
+        #expect(yaml.contains("#   - certificate: ") && yaml.contains("#     key: "))
+    }
+
+    @Test func everyKeyHasAComment() throws {
+        let lines = try String(contentsOfFile: Self.path, encoding: .utf8).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        let sections: Set = ["listen:", "tls:", "clients:", "limits:", "compression:", "log:"]
+        for (index, line) in lines.enumerated() {
+            let text = line.drop { $0 == " " }
+            guard !text.isEmpty, !text.hasPrefix("#"), !sections.contains(String(text)) else {
+                continue
+            }
+            // id, key and secret are told of in a row.
+            #expect(lines[index - 1].contains("#"), "line \(index + 1): \(line)")
+        }
+    }
+}
+
+@Suite("Resemblance of names") struct ResemblanceTests {
+    @Test(arguments: [
+        ("", "", 0), ("a", "", 1), ("", "ab", 2), ("port", "prot", 1), ("port", "Port", 0),
+        ("secret", "sekret", 1), ("loops", "loop", 1), ("abc", "ca", 3), ("kitten", "sitting", 3),
+    ])
+    func distance(a: String, b: String, expected: Int) {
+        #expect(Resemblance.distance(a, b) == expected)
+        #expect(Resemblance.distance(b, a) == expected)
+    }
+}
