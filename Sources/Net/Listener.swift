@@ -20,6 +20,7 @@ public final class Listener {
     private var descriptor: FileDescriptor?
     private let file: UnixSocketFile?
     private let reactor: Reactor
+    private let tls: TLSContext?
     private let limits: StreamLimits
     private var accept: ((Stream) -> any StreamOwner)?
     private var retryTimer: TimerID?
@@ -35,6 +36,7 @@ public final class Listener {
         file: UnixSocketFile?,
         generation: UInt32,
         reactor: Reactor,
+        tls: TLSContext?,
         limits: StreamLimits,
         accept: @escaping (Stream) -> any StreamOwner
     ) {
@@ -44,6 +46,7 @@ public final class Listener {
         self.file = file
         self.generation = generation
         self.reactor = reactor
+        self.tls = tls
         self.limits = limits
         self.accept = accept
     }
@@ -107,7 +110,12 @@ public final class Listener {
         else { return }
         acceptedCount += 1
         stream.currentOwner = accept(stream)
-        if stream.phase == .handshaking { stream.open() }
+        guard stream.phase == .handshaking else { return }
+        guard let tls else { return stream.open() }
+        // The handshake begins with the event that brings the client's first bytes.
+        if stream.encrypt(tls, serverName: nil) {
+            stream.setDeadline(after: limits.handshakeTimeout)
+        }
     }
 
     /// Closes one waiting connection, by means of the descriptor in reserve.

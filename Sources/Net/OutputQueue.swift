@@ -71,10 +71,28 @@ final class OutputQueue {
         }
     }
 
-    /// Copies the first bytes, as many as fit, and leaves them queued.
+    /// Lends the first bytes in one piece and leaves them queued.
     ///
-    /// - Returns: How many bytes were copied.
-    func copy(to target: UnsafeMutableRawBufferPointer) -> Int {
+    /// - Parameters:
+    ///   - limit: How many bytes at most.
+    ///   - room: Where to gather them, if they lie in several buffers; `limit` bytes.
+    func withFirst<R>(
+        _ limit: Int,
+        _ room: UnsafeMutableRawBufferPointer,
+        _ body: (UnsafeRawPointer, Int) -> R?
+    ) -> R? {
+        let first = buffers[first]
+        guard first.count - offset >= min(limit, byteCount) else {
+            let count = copy(to: room)
+            return room.baseAddress.flatMap { body($0, count) }
+        }
+        return first.withUnsafeBytes { bytes in
+            bytes.baseAddress.flatMap { body($0 + offset, min(bytes.count - offset, limit)) }
+        }
+    }
+
+    /// Copies the first bytes, as many as fit, and returns how many.
+    private func copy(to target: UnsafeMutableRawBufferPointer) -> Int {
         var copied = 0
         var index = first
         while index < buffers.count && copied < target.count {

@@ -31,6 +31,8 @@ public final class Reactor {
     let epoll: FileDescriptor
     private let events: UnsafeMutablePointer<epoll_event>
     private let received: UnsafeMutableBufferPointer<UInt8>
+    /// Where small buffers are gathered into one TLS record; never lent to an owner.
+    let record: UnsafeMutableRawBufferPointer
     private let start: MonotonicTime
     private var isPolling = false
     private var isFlushing = false
@@ -95,6 +97,7 @@ public final class Reactor {
         events = .allocate(capacity: Self.eventCountMax)
         received = .allocate(capacity: Self.receivedLength)
         received.initialize(repeating: 0)
+        record = .allocate(byteCount: TLSSession.recordLengthMax, alignment: 1)
         self.epoll = epoll
         replaceSpareDescriptor()
     }
@@ -102,6 +105,7 @@ public final class Reactor {
     deinit {
         events.deallocate()
         received.deallocate()
+        record.deallocate()
     }
 
     // MARK: The turn

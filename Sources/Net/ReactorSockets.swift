@@ -12,6 +12,7 @@ extension Reactor {
     ///   - address: Port 0 lets the kernel choose; ``Listener/address`` says which.
     ///   - backlog: How many connections may wait to be accepted; Linux caps it (`somaxconn`).
     ///   - reusePort: Whether other loops listen on the same address, each accepting its share.
+    ///   - tls: Encrypts all streams of this listener; nil for plain ones.
     ///   - streamLimits: The limits of each accepted stream.
     ///   - accept: Names the owner of a new stream, before it is opened.
     /// - Returns: The listener, which the reactor keeps until it is closed.
@@ -21,6 +22,7 @@ extension Reactor {
         on address: SocketAddress,
         backlog: Int32 = 4096,
         reusePort: Bool = false,
+        tls: TLSContext? = nil,
         streamLimits: StreamLimits = .init(),
         accept: @escaping (Stream) -> any StreamOwner
     ) throws(SystemError) -> Listener {
@@ -37,6 +39,7 @@ extension Reactor {
             file: file,
             generation: makeGeneration(),
             reactor: self,
+            tls: tls,
             limits: streamLimits,
             accept: accept
         )
@@ -56,13 +59,15 @@ extension Reactor {
     ///
     /// - Parameters:
     ///   - address: Where to.
-    ///   - timeout: How long it may take until the stream is opened.
+    ///   - tls: The encryption and the host to ask for and to verify: a name, or an IP address.
+    ///   - timeout: How long it may take until the stream is opened, TLS handshake included.
     ///   - limits: The stream's limits; its handshake is bounded by `timeout`.
     ///   - owner: Who is told.
     /// - Returns: The stream, not open yet.
     /// - Throws: A call that failed before anything was sent: no descriptor is left, say.
     public func connect(
         to address: SocketAddress,
+        tls: (context: TLSContext, serverName: String)? = nil,
         timeout: Duration,
         limits: StreamLimits = .init(),
         owner: any StreamOwner
@@ -77,6 +82,8 @@ extension Reactor {
         stream.setDeadline(after: timeout)
         if code != 0 && code != EINPROGRESS && code != EINTR {
             stream.end(with: .system(SystemError(call: "connect", code: code)))
+        } else if let tls {
+            _ = stream.encrypt(tls.context, serverName: tls.serverName)
         }
         return stream
     }

@@ -22,6 +22,8 @@ public final class Stream {
     var queue: OutputQueue?
     /// Bytes that the owner has not consumed.
     var unread: [UInt8] = []
+    /// The encryption; nil for a plain stream, and for any that is not connected.
+    var session: TLSSession?
     /// The deadline of connecting, of the handshake or of closing.
     var deadline: TimerID?
     /// The first of its seats in groups.
@@ -99,6 +101,9 @@ public final class Stream {
         static let ended = Flags(rawValue: 1 << 11)
         /// A failure has been noted and will be told in this turn.
         static let failed = Flags(rawValue: 1 << 12)
+        // TLS may have to write in order to read, and to read in order to write.
+        static let readsWhenWritable = Flags(rawValue: 1 << 13)
+        static let writesWhenReadable = Flags(rawValue: 1 << 14)
     }
 
     // MARK: For the owner

@@ -33,6 +33,7 @@ extension Stream {
 
     /// Everything queued is sent.
     func finish() {
+        if let session, !farewell(session) { return }
         guard !flags.contains(.ended) else { return end(with: nil) }
         phase = .finishing
         if shutdown(fd, Int32(SHUT_WR)) != 0 { end(with: nil) }
@@ -50,6 +51,7 @@ extension Stream {
             queue.clear()
             reactor.giveBack(queue)
         }
+        session = nil
         reactor.forget(self, error)
         // Closing the descriptor takes it out of the epoll set.
         descriptor = nil
@@ -84,7 +86,12 @@ extension Stream {
         guard code == 0 else {
             return end(with: .system(SystemError(call: "connect", code: code)))
         }
-        open()
+        if let session {
+            phase = .handshaking
+            shakeHands(session)
+        } else {
+            open()
+        }
     }
 
     /// From here on bytes flow.

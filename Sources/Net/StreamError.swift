@@ -2,6 +2,8 @@
 public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A system call failed: the peer reset the connection, refused it, or is unreachable.
     case system(SystemError)
+    /// TLS failed: the handshake, the certificate's verification, or a record.
+    case tls(TLSError)
     /// The peer did not answer the connection attempt in time.
     case connectTimedOut
     /// The peer did not finish the TLS handshake in time.
@@ -17,6 +19,7 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .system(let error): error.description
+        case .tls(let error): error.description
         case .connectTimedOut: "no answer to the connection attempt in time"
         case .handshakeTimedOut: "the TLS handshake was not finished in time"
         case .closeTimedOut: "the peer did not close its side in time"

@@ -10,13 +10,19 @@ extension Stream {
         flags.remove(.isReady)
         let isWritable = flags.contains(.writable)
         flags.remove(.writable)
-        if isWritable && flags.contains(.blocked) {
-            flags.remove(.blocked)
+        if flags.contains(.blocked)
+            && (isWritable || flags.isSuperset(of: [.writesWhenReadable, .readable]))
+        {
+            flags.remove([.blocked, .writesWhenReadable])
             reactor.flushLater(self)
+        }
+        if isWritable && flags.contains(.readsWhenWritable) {
+            flags.remove(.readsWhenWritable)
+            flags.insert(.readable)
         }
         switch phase {
         case .connecting: if isWritable || flags.contains(.broken) { finishConnecting() }
-        case .handshaking: break
+        case .handshaking: if let session { shakeHands(session) }
         case .open: serveOpen()
         case .draining, .finishing: discardInput()
         case .closed: break
@@ -35,10 +41,10 @@ extension Stream {
             lendKept([])
         }
         guard mayRead, flags.contains(.readable) else { return }
-        readPlain()
+        if let session { readSecure(session) } else { readPlain() }
     }
 
-    private var mayRead: Bool {
+    var mayRead: Bool {
         phase == .open && !flags.contains(.paused) && !flags.contains(.ended)
             && !flags.contains(.failed)
     }

@@ -17,7 +17,7 @@ extension Stream {
     /// A buffer of which the kernel has some bytes stays: the peer must get it whole.
     public func discardQueue() {
         guard let queue else { return }
-        queue.discard(promised: 0)
+        queue.discard(promised: session?.promised ?? 0)
         if queue.isEmpty { releaseQueue() }
     }
 
@@ -53,12 +53,14 @@ extension Stream {
     /// Sends or queues one batch of a group.
     func deliver(_ bytes: [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
-        if obstacles.isDisjoint(with: [.queued, .secure, .shared, .notOpen]) {
+        if !obstacles.isDisjoint(with: [.queued, .shared, .notOpen]) {
+            enqueue(bytes, from: 0)
+        } else if let session {
+            sendSecure(bytes, session)
+        } else {
             bytes.withUnsafeBytes {
                 if let base = $0.baseAddress { send(base, $0.count, of: bytes) }
             }
-        } else {
-            enqueue(bytes, from: 0)
         }
     }
 
@@ -80,6 +82,7 @@ extension Stream {
     /// Tells nobody anything at once: a group may be in the middle of its members.
     func drain() {
         guard let queue, !flags.contains(.blocked), !flags.contains(.failed) else { return }
+        if let session { return drainSecure(queue, session) }
         while !queue.isEmpty {
             // Until EAGAIN, not until a short write: only a refusal promises an event.
             guard queue.send(to: fd) < 0 else { continue }
@@ -120,7 +123,7 @@ extension Stream {
         case .open: drain()
         case .draining:
             drain()
-            if queue == nil && !flags.contains(.failed) { finish() }
+            if queue == nil && flags.isDisjoint(with: [.failed, .blocked]) { finish() }
         }
     }
 }

@@ -1,0 +1,108 @@
+// Encrypted bytes, in both directions.
+extension Stream {
+    /// Whether the stream is encrypted.
+    public var isSecure: Bool { session != nil || obstacles.contains(.secure) }
+
+    /// What the TLS handshake came to; nil for a plain stream, and before and after its life.
+    public var tls: TLSFacts? { phase == .open || phase == .draining ? session?.facts : nil }
+
+    /// Reads done in one turn, of up to a record each.
+    private static var recordCountMax: Int { 16 }
+
+    /// Gives a stream that is not open yet its encryption.
+    ///
+    /// - Parameter serverName: For a client, the host to ask for and to verify; nil for a server.
+    /// - Returns: Whether that succeeded; if not, the stream has ended.
+    func encrypt(_ context: TLSContext, serverName: String?) -> Bool {
+        obstacles.insert(.secure)
+        do throws(TLSError) {
+            session = try TLSSession(context, fd: fd, serverName: serverName)
+            return true
+        } catch {
+            end(with: .tls(error))
+            return false
+        }
+    }
+
+    /// Begins the handshake, or goes on with it after an event.
+    func shakeHands(_ session: TLSSession) {
+        switch session.handshake() {
+        case .done: open()
+        case .wantsRead, .wantsWrite: break
+        case .ended: end(with: .tls(.endedInHandshake))
+        case .failed(let error): end(with: error)
+        }
+    }
+
+    /// Reads records until there are no more, or the turn's share is used up.
+    func readSecure(_ session: TLSSession) {
+        for _ in 0..<Self.recordCountMax {
+            let room = reactor.room(behind: unread.count)
+            switch session.read(into: room) {
+            case .done(let count):
+                take(count, at: room)
+                guard mayRead else { return }
+            case .wantsRead:
+                return _ = flags.remove(.readable)
+            case .wantsWrite:
+                flags.remove(.readable)
+                return _ = flags.insert(.readsWhenWritable)
+            case .ended:
+                return reachEnd()
+            case .failed(let error):
+                return end(with: error)
+            }
+        }
+        reactor.serve(self)
+    }
+
+    /// Sends bytes of which nothing is queued; what the kernel refuses is queued.
+    func sendSecure(_ bytes: [UInt8], _ session: TLSSession) {
+        var sent = 0
+        bytes.withUnsafeBytes { all in
+            guard let base = all.baseAddress else { return }
+            while sent < all.count {
+                guard let count = write(base + sent, all.count - sent, session) else { return }
+                sent += count
+            }
+        }
+        if sent < bytes.count && !flags.contains(.failed) { enqueue(bytes, from: sent) }
+    }
+
+    /// Sends the queue, in records as full as can be.
+    func drainSecure(_ queue: OutputQueue, _ session: TLSSession) {
+        while !queue.isEmpty {
+            let accepted = queue.withFirst(TLSSession.recordLengthMax, reactor.record) {
+                write($0, $1, session)
+            }
+            guard let accepted else { return }
+            queue.remove(accepted)
+        }
+        releaseQueue()
+    }
+
+    /// Writes one record; nil if the kernel refused it or the connection is lost.
+    private func write(_ base: UnsafeRawPointer, _ count: Int, _ session: TLSSession) -> Int? {
+        switch session.write(base, count) {
+        case .done(let accepted): return accepted
+        case .wantsWrite: flags.formUnion([.blocked, .refused])
+        case .wantsRead: flags.formUnion([.blocked, .refused, .writesWhenReadable])
+        case .ended: fail(.tls(.refused(reason: "closed by the peer")))
+        case .failed(let error): fail(error)
+        }
+        return nil
+    }
+
+    /// Says `close_notify`.
+    ///
+    /// - Returns: Whether it is said, or cannot be said any more.
+    func farewell(_ session: TLSSession) -> Bool {
+        switch session.shutDown() {
+        case .wantsWrite, .wantsRead:
+            flags.insert(.blocked)
+            return false
+        case .done, .ended, .failed:
+            return true
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import COpenSSL
+import Glibc
+
+/// Where a server's certificate and its key lie.
+public struct CertificateFiles: Hashable, Sendable {
+    /// The path of the certificate in PEM form, followed by those of its issuers.
+    public var certificate: String
+    /// The path of the private key in PEM form, without a passphrase.
+    public var key: String
+
+    /// Names the two files; nothing is read yet.
+    ///
+    /// - Parameters:
+    ///   - certificate: The path of the certificate with its chain.
+    ///   - key: The path of the private key.
+    public init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
+    }
+}
+
+/// A server's certificate with its chain and its key, in PEM form (RFC 7468).
+public struct TLSCertificate: Hashable, Sendable {
+    /// The certificate, followed by those of its issuers.
+    public var certificatePEM: [UInt8]
+    /// The private key, without a passphrase.
+    public var keyPEM: [UInt8]
+
+    /// Takes both as bytes; they are judged when a ``TLSContext`` is made of them.
+    ///
+    /// - Parameters:
+    ///   - certificatePEM: The certificate with its chain.
+    ///   - keyPEM: The private key.
+    public init(certificatePEM: [UInt8], keyPEM: [UInt8]) {
+        self.certificatePEM = certificatePEM
+        self.keyPEM = keyPEM
+    }
+
+    /// Reads both files; blocks for as long as the disk takes.
+    ///
+    /// - Parameter files: Their paths.
+    /// - Throws: `unreadable` with the path.
+    public init(reading files: CertificateFiles) throws(TLSError) {
+        certificatePEM = try Self.read(files.certificate)
+        keyPEM = try Self.read(files.key)
+    }
+
+    private static func read(_ path: String) throws(TLSError) -> [UInt8] {
+        do throws(SystemError) {
+            let file = try FileDescriptor(open(path, O_RDONLY | O_CLOEXEC), from: "open")
+            var bytes: [UInt8] = []
+            var piece = [UInt8](repeating: 0, count: 16 << 10)
+            while true {
+                let count = Glibc.read(file.raw, &piece, piece.count)
+                if count < 0 && errno == EINTR { continue }
+                guard count >= 0 else { throw SystemError.last("read") }
+                guard count > 0 else { return bytes }
+                bytes += piece[..<count]
+            }
+        } catch {
+            throw .unreadable(path: path, error)
+        }
+    }
+}
+
+/// What a client believes about a server's certificate.
+public enum TLSTrust: Hashable, Sendable {
+    /// The authorities that the machine trusts.
+    case system
+    /// The certificates in a file in PEM form: authorities, or the server's own.
+    case file(String)
+    /// The certificates in these bytes, as in a file.
+    case pem([UInt8])
+    /// Any certificate of any host: for tests and development.
+    case insecure
+}
+
+/// The certificates of a PEM text, each to be freed by `X509_free`.
+struct CertificateChain: ~Copyable {
+    private(set) var certificates: [OpaquePointer] = []
+
+    /// - Throws: `noCertificate` if there is none, or one that is broken.
+    init(pem: [UInt8]) throws(TLSError) {
+        ERR_clear_error()
+        let bio = try TLSError.check(BIO_new_mem_buf(pem, Int32(pem.count)), "BIO_new_mem_buf")
+        defer { BIO_free(bio) }
+        // The text ends with an error of its own, "no start line".
+        while let next = PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
+            certificates.append(next)
+        }
+        let reason = ERR_peek_last_error()
+        let isAtEnd = (reason & 0x7FFFFF) == UInt(PEM_R_NO_START_LINE)
+        guard !certificates.isEmpty, isAtEnd else {
+            throw .noCertificate(reason: TLSError.takeReason())
+        }
+        ERR_clear_error()
+    }
+
+    deinit { for certificate in certificates { X509_free(certificate) } }
+}
+
+/// Answers OpenSSL's question for a passphrase, which it would otherwise put to the terminal.
+let refusePassphrase:
+    @convention(c) (
+        UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?
+    ) -> Int32 = { _, _, _, _ in -1 }

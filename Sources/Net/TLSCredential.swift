@@ -1,0 +1,148 @@
+import COpenSSL
+
+/// An `SSL_CTX`: one certificate, or a client's trust, with all that Fanfare fixes about TLS.
+///
+/// SAFETY: `@unchecked Sendable`, because OpenSSL counts and locks an `SSL_CTX` itself once it is
+/// set up (SSL_CTX_new(3)), and it is set up before it is handed on.
+final class TLSCredential: @unchecked Sendable {
+    let raw: OpaquePointer
+
+    init(_ method: OpaquePointer?) throws(TLSError) {
+        ERR_clear_error()
+        raw = try TLSError.check(SSL_CTX_new(method), "SSL_CTX_new")
+        guard shim_SSL_CTX_set_proto_versions(raw, TLS1_2_VERSION, TLS1_3_VERSION) == 1 else {
+            throw .library(call: "SSL_CTX_set_min_proto_version", reason: TLSError.takeReason())
+        }
+        // An idle connection keeps no buffers; a write that was refused is repeated from wherever
+        // the bytes lie by then; and a record at a time tells how far it came.
+        _ = shim_SSL_CTX_set_mode(
+            raw,
+            Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)
+                | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
+        )
+        // One recv for a whole record instead of one for its header and one for its rest.
+        shim_SSL_CTX_set_read_ahead(raw, 1)
+        SSL_CTX_set_options(raw, shim_SSL_OP_NO_RENEGOTIATION | shim_SSL_OP_NO_COMPRESSION)
+        // RFC 9325 §4.2: TLS 1.2 with forward secrecy and AEAD only. TLS 1.3 has nothing else.
+        let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
+        try TLSError.check(SSL_CTX_set_cipher_list(raw, ciphers), "SSL_CTX_set_cipher_list")
+        SSL_CTX_set_default_passwd_cb(raw, refusePassphrase)
+    }
+
+    deinit { SSL_CTX_free(raw) }
+
+    /// Presents a certificate.
+    func use(_ certificate: TLSCertificate) throws(TLSError) {
+        let chain = try CertificateChain(pem: certificate.certificatePEM)
+        for (index, link) in chain.certificates.enumerated() {
+            let result =
+                index == 0
+                ? SSL_CTX_use_certificate(raw, link) : shim_SSL_CTX_add1_chain_cert(raw, link)
+            guard result == 1 else { throw .noCertificate(reason: TLSError.takeReason()) }
+        }
+        let pem = certificate.keyPEM
+        let bio = try TLSError.check(BIO_new_mem_buf(pem, Int32(pem.count)), "BIO_new_mem_buf")
+        defer { BIO_free(bio) }
+        guard let key = PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil) else {
+            throw .noKey(reason: TLSError.takeReason())
+        }
+        defer { EVP_PKEY_free(key) }
+        guard SSL_CTX_use_PrivateKey(raw, key) == 1, SSL_CTX_check_private_key(raw) == 1 else {
+            throw .keyMismatch(reason: TLSError.takeReason())
+        }
+    }
+
+    /// Sessions by tickets alone, so that they resume on every loop and cost no memory here.
+    func beServer() throws(TLSError) {
+        SSL_CTX_set_options(
+            raw,
+            shim_SSL_OP_CIPHER_SERVER_PREFERENCE | shim_SSL_OP_PRIORITIZE_CHACHA
+        )
+        _ = shim_SSL_CTX_set_session_cache_mode(
+            raw,
+            Int(SSL_SESS_CACHE_SERVER) | Int(SSL_SESS_CACHE_NO_INTERNAL)
+        )
+        let name = Array("fanfare".utf8)
+        try TLSError.check(
+            SSL_CTX_set_session_id_context(raw, name, UInt32(name.count)),
+            "SSL_CTX_set_session_id_context"
+        )
+        try TLSError.check(SSL_CTX_set_num_tickets(raw, 1), "SSL_CTX_set_num_tickets")
+        SSL_CTX_set_alpn_select_cb(
+            raw,
+            { _, chosen, chosenLength, offered, offeredLength, _ in
+                // Nothing in common is no failure: such clients have always been served HTTP/1.1.
+                selectProtocol(chosen, chosenLength, offered, offeredLength)
+                    ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK
+            },
+            nil
+        )
+    }
+
+    /// Verifies servers, offers HTTP/1.1, and collects sessions for the context to keep.
+    func beClient(_ trust: TLSTrust) throws(TLSError) {
+        switch trust {
+        case .system:
+            try TLSError.check(
+                SSL_CTX_set_default_verify_paths(raw),
+                "SSL_CTX_set_default_verify_paths"
+            )
+        case .file(let path):
+            let pem = try TLSCertificate(reading: .init(certificate: path, key: path))
+            try trustCertificates(pem.certificatePEM)
+        case .pem(let pem):
+            try trustCertificates(pem)
+        case .insecure:
+            break
+        }
+        SSL_CTX_set_verify(raw, trust == .insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nil)
+        // Unlike its siblings this call returns 0 for success.
+        guard SSL_CTX_set_alpn_protos(raw, http11, UInt32(http11.count)) == 0 else {
+            throw .library(call: "SSL_CTX_set_alpn_protos", reason: TLSError.takeReason())
+        }
+        _ = shim_SSL_CTX_set_session_cache_mode(
+            raw,
+            Int(SSL_SESS_CACHE_CLIENT) | Int(SSL_SESS_CACHE_NO_INTERNAL)
+        )
+        SSL_CTX_sess_set_new_cb(raw) { ssl, session in
+            guard let ssl, let session, let context = SSL_get_ex_data(ssl, 0) else { return 0 }
+            // SAFETY: set by the TLSSession that owns the SSL, and this runs inside one of its calls.
+            let owner = Unmanaged<TLSSession>.fromOpaque(context).takeUnretainedValue()
+            return owner.keep(session) ? 1 : 0
+        }
+    }
+
+    private func trustCertificates(_ pem: [UInt8]) throws(TLSError) {
+        let chain = try CertificateChain(pem: pem)
+        let store = SSL_CTX_get_cert_store(raw)
+        for certificate in chain.certificates {
+            try TLSError.check(X509_STORE_add_cert(store, certificate), "X509_STORE_add_cert")
+        }
+    }
+}
+
+/// ALPN's only name here (RFC 7301 §3.1): its length, then its bytes.
+private let http11: [UInt8] = [8] + Array("http/1.1".utf8)
+
+/// Chooses `http/1.1` among a client's offers; the result points into them, as OpenSSL wants it.
+private func selectProtocol(
+    _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenLength: UnsafeMutablePointer<UInt8>?,
+    _ offered: UnsafePointer<UInt8>?,
+    _ offeredLength: UInt32
+) -> Bool {
+    guard let chosen, let chosenLength else { return false }
+    let offers = UnsafeBufferPointer(start: offered, count: Int(offeredLength))
+    var index = 0
+    while index < offers.count {
+        let end = index + 1 + Int(offers[index])
+        guard end <= offers.count else { return false }
+        if offers[index..<end].elementsEqual(http11) {
+            chosen.pointee = offered.map { $0 + index + 1 }
+            chosenLength.pointee = offers[index]
+            return true
+        }
+        index = end
+    }
+    return false
+}
