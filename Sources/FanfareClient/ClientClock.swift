@@ -1,0 +1,17 @@
+/// The time a client goes by: the system's, or a test's.
+public struct ClientClock: Sendable {
+    /// The time since some fixed moment.
+    let now: @Sendable () -> Duration
+    /// Returns after a time, or throws when the task is cancelled.
+    let sleep: @Sendable (Duration) async throws -> Void
+
+    /// Goes by `clock`.
+    public init<C: Clock>(_ clock: C) where C.Duration == Duration {
+        let origin = clock.now
+        now = { origin.duration(to: clock.now) }
+        sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
+    }
+
+    /// Goes on while the machine sleeps, so that a dead connection is noticed on waking.
+    public static var continuous: ClientClock { ClientClock(ContinuousClock()) }
+}

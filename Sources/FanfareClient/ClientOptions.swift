@@ -1,0 +1,39 @@
+public import Logging
+
+/// What a client does by itself, and what it lets the other side make it hold.
+public struct ClientOptions: Sendable {
+    /// Silence after which the client asks whether the broker is there; the broker may ask for less.
+    public var activityTimeout: Duration = .seconds(120)
+    /// How long the answer may take before the connection counts as dead.
+    public var pongTimeout: Duration = .seconds(30)
+    /// How long it may take from the first packet to the broker's first message.
+    public var connectTimeout: Duration = .seconds(15)
+    /// Whether a lost connection is opened again.
+    public var reconnects = true
+    /// How long to wait before that.
+    public var backoff = Backoff()
+    /// Whom to trust, with `wss`.
+    public var trust: ServerTrust = .system
+
+    /// The longest message to accept, in bytes; a longer one ends the connection.
+    ///
+    /// A presence channel's list of members is the longest that a broker has reason to send.
+    public var messageLengthMax = 1 << 20
+    /// Calls of callbacks that may wait for one queue; from there on the client stops reading.
+    ///
+    /// The broker then notices a slow reader, and closes the connection if it stays one. Nothing
+    /// is lost without a sign: what was received is delivered, then the close is acted upon.
+    public var pendingCallbacksMax = 4096
+    /// Bytes of data in those calls, with the same consequence.
+    public var pendingCallbackBytesMax = 8 << 20
+
+    /// What carries the connection.
+    public var transport: any ClientTransport = DefaultTransport.shared
+    /// The time to go by.
+    public var clock: ClientClock = .continuous
+    /// Told what the client does, at debug level and, for what needs attention, as a warning.
+    public var logger = Logger(label: "fanfare.client") { _ in SwiftLogNoOpLogHandler() }
+
+    /// The default of each.
+    public init() {}
+}

@@ -1,0 +1,366 @@
+import PusherProtocol
+
+/// A client's side of the protocol, without socket, clock or thread.
+///
+/// Each method takes something that happened and returns what is to be done about it. Time is
+/// passed in, as the duration since any fixed moment. A connection's life:
+///
+///     disconnected ── connect() ──▶ opening ── connection_established ──▶ connected
+///          ▲                       ▲       │                                 │
+///     disconnect()                 │       └─────────── lost ────────────────┤
+///     (from anywhere)            timer                                       ▼
+///                                  └──────────────────────────── waiting or failed
+struct ClientSession {
+    /// What the session does by itself.
+    struct Settings {
+        var endpoint: Endpoint
+        var activityTimeout: Duration
+        var pongTimeout: Duration
+        var connectTimeout: Duration
+        var reconnects: Bool
+        var backoff: Backoff
+    }
+
+    private enum Phase: Equatable {
+        case disconnected
+        /// The transport opens, or is open and the broker has not spoken yet.
+        case opening
+        case connected(since: Duration)
+        case waiting
+        case failed
+    }
+
+    /// A connection that held this long was a good one; before that, a close counts as a failure.
+    ///
+    /// Otherwise a broker that greets and closes at once would be asked again without any pause.
+    static let stableAfter = Duration.seconds(10)
+
+    let settings: Settings
+    private var generator: any RandomNumberGenerator & Sendable
+    private var phase = Phase.disconnected
+    private var subscriptions = Subscriptions()
+    private var liveness = Liveness()
+    /// Connections and attempts in a row that ended without a stable connection.
+    private var failures = 0
+    /// A fatal error that nothing has followed yet: the reason of a close that gives none.
+    private var announced: (code: PusherCode, message: String)?
+    private(set) var status = ConnectionStatus.disconnected
+    private var effects: [SessionEffect] = []
+
+    /// Begins disconnected.
+    ///
+    /// - Parameters:
+    ///   - settings: What the session does by itself.
+    ///   - generator: The source of the random part of delays.
+    init(
+        settings: Settings,
+        generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) {
+        self.settings = settings
+        self.generator = generator
+    }
+
+    /// How far the subscription to a channel has got; `nil` when nobody asked for it.
+    func subscription(to channel: String) -> Subscriptions.State? { subscriptions[channel] }
+
+    // MARK: What the app wants
+
+    /// Connects, at once if the session waits for its next attempt.
+    mutating func connect() -> [SessionEffect] {
+        switch phase {
+        case .opening, .connected: return []
+        case .disconnected, .failed: failures = 0
+        case .waiting: break
+        }
+        open()
+        return takeEffects()
+    }
+
+    /// Ends the connection, or what leads to one; nothing but `connect()` leads out of this.
+    mutating func disconnect() -> [SessionEffect] {
+        switch phase {
+        case .disconnected: return []
+        case .opening, .connected: effects.append(.close(code: 1000, reason: ""))
+        case .waiting, .failed: break
+        }
+        phase = .disconnected
+        subscriptions.end()
+        effects.append(.stopTimer)
+        change(to: .disconnected)
+        return takeEffects()
+    }
+
+    /// Subscribes now, or as soon as there is a connection, and again with each further one.
+    mutating func subscribe(to channel: String) -> [SessionEffect] {
+        switch subscriptions[channel] {
+        case .pending, .subscribed: return []
+        // The answer that is on its way is welcome again.
+        case .leaving: subscriptions[channel] = .pending
+        case nil, .wanted, .refused:
+            if case .connected = phase {
+                subscriptions[channel] = .pending
+                sendSubscribe(channel)
+            } else {
+                subscriptions[channel] = .wanted
+            }
+        }
+        return takeEffects()
+    }
+
+    /// Unsubscribes: no event of the channel is delivered any more.
+    mutating func unsubscribe(from channel: String) -> [SessionEffect] {
+        switch subscriptions[channel] {
+        case nil, .leaving: return []
+        case .wanted, .refused: subscriptions[channel] = nil
+        case .pending: subscriptions[channel] = .leaving
+        case .subscribed:
+            subscriptions[channel] = nil
+            effects.append(.send(.unsubscribe(channel: channel)))
+        }
+        effects.append(.refused(channel: channel, .unsubscribed(channel: channel)))
+        return takeEffects()
+    }
+
+    // MARK: What the connection brings
+
+    /// Takes a message of the broker.
+    mutating func receive(_ message: ServerMessage, at now: Duration) -> [SessionEffect] {
+        liveness.heard(at: now)
+        switch phase {
+        case .opening: receiveFirst(message, at: now)
+        case .connected: receiveNext(message)
+        case .disconnected, .waiting, .failed: break
+        }
+        return takeEffects()
+    }
+
+    /// Takes a message that is not one of the protocol's.
+    ///
+    /// As a first message it shows that this is no broker; later it is reported and skipped.
+    mutating func receiveInvalid(_ fault: String, at now: Duration) -> [SessionEffect] {
+        liveness.heard(at: now)
+        switch phase {
+        case .opening: fail(.protocolViolation(fault), close: 1002, at: now)
+        case .connected: effects.append(.report(.protocolViolation(fault)))
+        case .disconnected, .waiting, .failed: break
+        }
+        return takeEffects()
+    }
+
+    /// Takes note of a ping or pong frame.
+    mutating func heard(at now: Duration) { liveness.heard(at: now) }
+
+    /// Takes the end of the connection, or of the attempt to open one.
+    mutating func closed(_ closure: TransportClosure, at now: Duration) -> [SessionEffect] {
+        switch phase {
+        case .disconnected, .waiting, .failed: return []
+        case .opening, .connected: break
+        }
+        switch closure {
+        case .closeFrame(let code?, let reason) where code >= 3000:
+            lose(code: PusherCode(rawValue: Int(code)), reason: reason, at: now)
+        case .closeFrame, .cut:
+            if let announced {
+                lose(code: announced.code, reason: announced.message, at: now)
+            } else if case .closeFrame(let code, let reason) = closure {
+                lose(.closed(code: code.map(Int.init), reason: reason), .backOff, at: now)
+            } else if case .cut(let reason) = closure {
+                lose(.closed(code: nil, reason: reason), .backOff, at: now)
+            }
+        case .unreachable(let reason):
+            lose(.unreachable(settings.endpoint, reason: reason), .backOff, at: now)
+        case .upgradeRefused(let reason):
+            lose(.upgradeRefused(settings.endpoint, reason: reason), .backOff, at: now)
+        case .protocolViolation(let text):
+            lose(.protocolViolation(text), .backOff, at: now)
+        }
+        return takeEffects()
+    }
+
+    /// Takes the end of the time asked for by `startTimer`.
+    mutating func timerFired(at now: Duration) -> [SessionEffect] {
+        switch phase {
+        case .disconnected, .failed: break
+        case .opening:
+            let limit = settings.connectTimeout
+            fail(.connectTimedOut(settings.endpoint, limit: limit), close: 1000, at: now)
+        case .waiting: open()
+        case .connected:
+            switch liveness.check(at: now) {
+            case .wait(let time): effects.append(.startTimer(time))
+            case .ping(let time): effects += [.send(.ping), .startTimer(time)]
+            case .dead:
+                fail(.pingUnanswered(limit: settings.pongTimeout), close: 1000, at: now)
+            }
+        }
+        return takeEffects()
+    }
+
+    /// Takes note that reading has stopped or goes on; silence means nothing meanwhile.
+    mutating func setReading(_ isReading: Bool, at now: Duration) {
+        liveness.isReading = isReading
+        liveness.heard(at: now)
+    }
+
+    // MARK: Steps
+
+    private mutating func receiveFirst(_ message: ServerMessage, at now: Duration) {
+        switch message {
+        case .connectionEstablished(let socketID, let activityTimeout):
+            establish(socketID, activityTimeout, at: now)
+        case .error(let code, let message):
+            // Without a code nothing says what to do; the close that follows may.
+            guard let code else {
+                return effects.append(.report(.reported(code: nil, message: message)))
+            }
+            effects.append(.close(code: 1000, reason: ""))
+            lose(code: code, reason: message, at: now)
+        case .ping: effects.append(.send(.pong))
+        default:
+            let fault = "the first message is no pusher:connection_established, but \(message)"
+            fail(.protocolViolation(fault), close: 1002, at: now)
+        }
+    }
+
+    private mutating func establish(_ socketID: SocketID, _ seconds: Int, at now: Duration) {
+        phase = .connected(since: now)
+        announced = nil
+        // The broker may ask for more frequent signs of life, not for fewer.
+        let timeout =
+            seconds > 0
+            ? min(settings.activityTimeout, .seconds(seconds)) : settings.activityTimeout
+        liveness.begin(activityTimeout: timeout, pongTimeout: settings.pongTimeout, at: now)
+        effects.append(.startTimer(timeout))
+        change(to: .connected(socketID: socketID.description))
+        for channel in subscriptions.begin() { sendSubscribe(channel) }
+    }
+
+    private mutating func receiveNext(_ message: ServerMessage) {
+        if case .error = message {} else { announced = nil }
+        switch message {
+        case .ping: effects.append(.send(.pong))
+        case .error(let code, let message):
+            if let code, code.mayClose { announced = (code, message) }
+            effects.append(.report(.reported(code: code?.rawValue, message: message)))
+        case .subscriptionSucceeded(let channel, _): confirm(channel, message)
+        case .subscriptionError(let channel, let kind, let text, let status):
+            refuse(channel, message, kind: kind, text: text, status: status)
+        case .connectionEstablished, .pong, .signinSuccess, .watchlist: break
+        case .subscriptionCount, .memberAdded, .memberRemoved, .cacheMiss, .event:
+            deliver(message)
+        }
+    }
+
+    private mutating func deliver(_ message: ServerMessage) {
+        guard let event = ChannelEvent(message) else { return }
+        if let channel = event.channel {
+            switch subscriptions[channel] {
+            case .pending, .subscribed: break
+            // Late events of a channel that the app has left.
+            case nil, .wanted, .refused, .leaving: return
+            }
+        }
+        effects.append(.deliver(event))
+    }
+
+    private mutating func confirm(_ channel: String, _ message: ServerMessage) {
+        switch subscriptions[channel] {
+        case .pending, .refused:
+            subscriptions[channel] = .subscribed
+            effects.append(.subscribed(channel: channel))
+            deliver(message)
+        case .leaving:
+            subscriptions[channel] = nil
+            effects.append(.send(.unsubscribe(channel: channel)))
+        case nil, .wanted, .subscribed: break
+        }
+    }
+
+    private mutating func refuse(
+        _ channel: String,
+        _ message: ServerMessage,
+        kind: String,
+        text: String,
+        status: Int
+    ) {
+        switch subscriptions[channel] {
+        case .pending:
+            deliver(message)
+            subscriptions[channel] = .refused
+            let error = FanfareError.subscriptionRefused(
+                channel: channel,
+                kind: kind,
+                message: text,
+                status: status == 0 ? nil : status
+            )
+            effects.append(.refused(channel: channel, error))
+        case .leaving: subscriptions[channel] = nil
+        case nil, .wanted, .subscribed, .refused: break
+        }
+    }
+
+    private mutating func sendSubscribe(_ channel: String) {
+        effects.append(.send(.subscribe(channel: channel, auth: nil, channelData: nil)))
+    }
+
+    /// Gives the connection up from this side.
+    private mutating func fail(_ error: FanfareError, close code: UInt16, at now: Duration) {
+        effects.append(.close(code: code, reason: ""))
+        lose(error, .backOff, at: now)
+    }
+
+    /// Loses the connection with a code of the protocol, which says how to go on.
+    private mutating func lose(code: PusherCode, reason: String, at now: Duration) {
+        let text = reason.isEmpty ? code.message : reason
+        // Codes below 1000 mean nothing that could be better next time.
+        guard code.reconnection != .never, code.rawValue >= 1000 else {
+            return lose(.refused(code: code.rawValue, message: text), .never, at: now)
+        }
+        lose(
+            .closed(code: code.rawValue, reason: text),
+            code.reconnection,
+            at: now,
+            isOverload: (4100..<4200).contains(code.rawValue)
+        )
+    }
+
+    private mutating func lose(
+        _ error: FanfareError,
+        _ reconnection: PusherCode.Reconnection,
+        at now: Duration,
+        isOverload: Bool = false
+    ) {
+        if case .connected(let since) = phase, now - since >= Self.stableAfter { failures = 0 }
+        subscriptions.end()
+        announced = nil
+        guard reconnection != .never, settings.reconnects else {
+            phase = .failed
+            effects.append(.stopTimer)
+            return change(to: .failed(because: error))
+        }
+        if reconnection == .immediately, failures == 0 {
+            failures = 1
+            return open()
+        }
+        var delay = settings.backoff.delay(failures: failures, using: &generator)
+        if isOverload { delay = max(delay, .seconds(1)) }
+        failures += 1
+        phase = .waiting
+        effects.append(.startTimer(delay))
+        change(to: .waiting(delay: delay, because: error))
+    }
+
+    private mutating func open() {
+        phase = .opening
+        announced = nil
+        change(to: .connecting(attempt: failures + 1))
+        effects += [.open, .startTimer(settings.connectTimeout)]
+    }
+
+    private mutating func change(to status: ConnectionStatus) {
+        self.status = status
+        effects.append(.status(status))
+    }
+
+    private mutating func takeEffects() -> [SessionEffect] { exchange(&effects, with: []) }
+}

@@ -1,0 +1,101 @@
+/// Where a broker listens.
+///
+/// ```swift
+/// let local = Endpoint("ws://127.0.0.1:6001")
+/// let public = Endpoint.secure(host: "realtime.example.com")
+/// ```
+public struct Endpoint: Sendable, Hashable {
+    /// Whether the connection goes over TLS (`wss`).
+    public var isSecure: Bool
+    /// A name or an address; an IPv6 address without brackets.
+    public var host: String
+    /// The TCP port.
+    public var port: UInt16
+    /// What stands before `/app/KEY` in the path: empty, or a slash and more without one at its end.
+    public var pathPrefix: String
+
+    /// Names a broker that is reached over TLS.
+    public static func secure(
+        host: String,
+        port: UInt16 = 443,
+        pathPrefix: String = ""
+    ) -> Endpoint {
+        Endpoint(isSecure: true, host: host, port: port, pathPrefix: pathPrefix)
+    }
+
+    /// Names a broker that is reached without TLS: anybody on the way can read and change events.
+    public static func plain(
+        host: String,
+        port: UInt16 = 80,
+        pathPrefix: String = ""
+    ) -> Endpoint {
+        Endpoint(isSecure: false, host: host, port: port, pathPrefix: pathPrefix)
+    }
+
+    private init(isSecure: Bool, host: String, port: UInt16, pathPrefix: String) {
+        self.isSecure = isSecure
+        self.host = host
+        self.port = port
+        var prefix = pathPrefix[...]
+        while prefix.last == "/" { prefix.removeLast() }
+        self.pathPrefix = prefix.isEmpty || prefix.first == "/" ? String(prefix) : "/" + prefix
+    }
+
+    /// Reads `ws://HOST[:PORT][/PREFIX]` or `wss://…`.
+    ///
+    /// `http` and `https` mean the same as `ws` and `wss`, since a broker's HTTP API has the same
+    /// address. The URL is to have no `/app/KEY` part, query or user name; anything else is `nil`.
+    public init?(_ url: String) {
+        guard let mark = url.firstRange(of: "://") else { return nil }
+        let isSecure: Bool
+        switch url[..<mark.lowerBound].lowercased() {
+        case "ws", "http": isSecure = false
+        case "wss", "https": isSecure = true
+        default: return nil
+        }
+        let rest = url[mark.upperBound...]
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        guard let (host, port) = Endpoint.authority(rest[..<slash]),
+            !rest.contains(where: { "?#@ ".contains($0) })
+        else { return nil }
+        self.init(
+            isSecure: isSecure,
+            host: host,
+            port: port ?? (isSecure ? 443 : 80),
+            pathPrefix: String(rest[slash...])
+        )
+    }
+
+    /// The host and the port, if there is one (RFC 3986 §3.2).
+    private static func authority(_ text: Substring) -> (host: String, port: UInt16?)? {
+        var host = text
+        var port: Substring?
+        if text.first == "[" {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            host = text[text.index(after: text.startIndex)..<end]
+            let rest = text[text.index(after: end)...]
+            guard rest.isEmpty || rest.first == ":" else { return nil }
+            port = rest.isEmpty ? nil : rest.dropFirst()
+        } else if let colon = text.firstIndex(of: ":") {
+            host = text[..<colon]
+            port = text[text.index(after: colon)...]
+        }
+        guard !host.isEmpty else { return nil }
+        guard let port else { return (String(host), nil) }
+        guard port.allSatisfy(\.isASCII), let number = UInt16(port), number > 0 else { return nil }
+        return (String(host), number)
+    }
+
+    /// Host and port as the `Host` field and messages have them.
+    var authority: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+    }
+}
+
+extension Endpoint: CustomStringConvertible {
+    /// The URL, without a port that is the scheme's own.
+    public var description: String {
+        (isSecure ? "wss://" : "ws://") + authority + pathPrefix
+    }
+}

@@ -1,0 +1,41 @@
+/// Which events a listener wants; `nil` means any.
+struct Topic: Hashable, Sendable {
+    /// The channel.
+    var channel: String?
+    /// The event's name.
+    var event: String?
+}
+
+/// The listeners to events, by topic.
+struct EventListeners: Sendable {
+    private var topics: [Topic: Listeners<ChannelEvent>] = [:]
+
+    subscript(topic: Topic) -> Listeners<ChannelEvent> {
+        get { topics[topic] ?? Listeners() }
+        set { topics[topic] = newValue.isEmpty ? nil : newValue }
+        _modify {
+            yield &topics[topic, default: Listeners()]
+            if topics[topic]?.isEmpty == true { topics[topic] = nil }
+        }
+    }
+
+    /// Tells an event to those who asked for it: by channel and name, by channel, by name, and all.
+    func send(_ event: ChannelEvent, posted: (CallbackQueue, CallbackQueue.Load) -> Void) {
+        let bytes = event.name.utf8.count + (event.data?.utf8.count ?? 0)
+        var wanted = [Topic(event: event.name), Topic()]
+        if let channel = event.channel {
+            wanted.insert(
+                contentsOf: [Topic(channel: channel, event: event.name), Topic(channel: channel)],
+                at: 0
+            )
+        }
+        for topic in wanted { topics[topic]?.send(event, bytes: bytes, posted: posted) }
+    }
+
+    /// Ends the sequences of one channel, or all.
+    mutating func finish(channel: String? = nil, throwing error: FanfareError? = nil) {
+        for topic in topics.keys where channel == nil || topic.channel == channel {
+            self[topic].finish(throwing: error)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// Those who want to be told of one kind of thing, in the order in which they came.
+struct Listeners<Value: Sendable>: Sendable {
+    private struct Buffer: Sendable {
+        /// Whoever reads the sequence keeps it; let go of, it is no listener any more.
+        weak let buffer: EventBuffer<Value>?
+    }
+
+    private enum Listener: Sendable {
+        case callback(Binding, @Sendable (Value) -> Void)
+        case buffer(Buffer)
+    }
+
+    private var listeners: [Listener] = []
+
+    var isEmpty: Bool { listeners.isEmpty }
+
+    /// Adds a callback.
+    mutating func add(_ binding: Binding, _ callback: @escaping @Sendable (Value) -> Void) {
+        listeners.append(.callback(binding, callback))
+    }
+
+    /// Adds a sequence, and forgets those that nobody reads any more.
+    mutating func add(_ buffer: EventBuffer<Value>) {
+        listeners.removeAll { if case .buffer(let old) = $0 { old.buffer == nil } else { false } }
+        listeners.append(.buffer(Buffer(buffer: buffer)))
+    }
+
+    /// Tells every listener.
+    ///
+    /// - Parameters:
+    ///   - value: What to tell.
+    ///   - bytes: What it keeps in memory, more or less.
+    ///   - posted: Called for each queue that a call was added to, with what now waits there.
+    func send(
+        _ value: Value,
+        bytes: Int = 0,
+        posted: (CallbackQueue, CallbackQueue.Load) -> Void
+    ) {
+        for listener in listeners {
+            switch listener {
+            case .buffer(let buffer): buffer.buffer?.send(value)
+            case .callback(let binding, let callback):
+                let load = binding.queue.post(for: binding, bytes: bytes) { callback(value) }
+                posted(binding.queue, load)
+            }
+        }
+    }
+
+    /// Ends the sequences; callbacks stay.
+    mutating func finish(throwing error: FanfareError? = nil) {
+        listeners.removeAll { listener in
+            guard case .buffer(let buffer) = listener else { return false }
+            buffer.buffer?.finish(throwing: error)
+            return true
+        }
+    }
+
+    /// Takes out the callback of a binding.
+    ///
+    /// - Returns: The listeners as they were, to be let go of where it does no harm: a callback
+    ///   may own anything.
+    mutating func remove(_ binding: Binding) -> [any Sendable] {
+        let before = listeners
+        listeners.removeAll { if case .callback(binding, _) = $0 { true } else { false } }
+        return before
+    }
+}

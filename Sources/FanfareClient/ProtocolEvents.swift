@@ -1,0 +1,66 @@
+import PusherProtocol
+
+extension ChannelEvent {
+    /// What an app sees of a message of the broker: events as they are, and of the protocol's own
+    /// those about a channel, under the names that pusher-js gives them.
+    ///
+    /// - Returns: `nil` for what concerns the connection alone.
+    init?(_ message: ServerMessage) {
+        switch message {
+        case .event(let event):
+            // Additions to the protocol that this client does not know.
+            guard !event.name.hasPrefix("pusher_internal:") else { return nil }
+            self.init(
+                name: event.name,
+                channel: event.channel,
+                data: event.data,
+                userID: event.userID
+            )
+        case .subscriptionSucceeded(let channel, let data):
+            self.init(name: "pusher:subscription_succeeded", channel: channel, data: data)
+        case .subscriptionError(let channel, let type, let message, let status):
+            self.init("pusher:subscription_error", channel) { data in
+                data.name("type")
+                data.string(type)
+                data.name("error")
+                data.string(message)
+                data.name("status")
+                data.integer(status)
+            }
+        case .subscriptionCount(let channel, let count):
+            self.init("pusher:subscription_count", channel) { data in
+                data.name("subscription_count")
+                data.integer(count)
+            }
+        case .memberAdded(let channel, let userID, let userInfo):
+            self.init("pusher:member_added", channel) { data in
+                data.name("user_id")
+                data.string(userID)
+                guard let userInfo else { return }
+                data.name("user_info")
+                data.verbatim(Array(userInfo.utf8))
+            }
+        case .memberRemoved(let channel, let userID):
+            self.init("pusher:member_removed", channel) { data in
+                data.name("user_id")
+                data.string(userID)
+            }
+        case .cacheMiss(let channel):
+            self.init("pusher:cache_miss", channel) { _ in }
+        case .connectionEstablished, .error, .ping, .pong, .signinSuccess, .watchlist:
+            return nil
+        }
+    }
+
+    private init(_ name: String, _ channel: String, _ members: (inout JSONWriter) -> Void) {
+        var json = JSONWriter()
+        json.beginObject()
+        members(&json)
+        json.endObject()
+        self.init(
+            name: name,
+            channel: channel,
+            data: String(decoding: json.bytes, as: UTF8.self)
+        )
+    }
+}

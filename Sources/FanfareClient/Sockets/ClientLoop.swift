@@ -1,0 +1,103 @@
+#if os(Linux)
+    import Net
+    import Synchronization
+
+    /// The event loop that carries every connection of this process's clients.
+    actor ClientLoop: LoopResident {
+        /// What is to be done with a connection.
+        enum Command: Sendable {
+            case begin(TransportRequest, any TransportReceiver)
+            case resolved(Result<[SocketAddress], ResolveError>)
+            case send([UInt8])
+            case close(code: UInt16, reason: String)
+            case pauseReading
+            case resumeReading
+        }
+
+        private typealias Letter = (connection: SocketConnection, command: Command)
+
+        /// Started once, and kept: a thread that waits costs little, and stopping it a race.
+        private static let running = Mutex<ClientLoop?>(nil)
+
+        nonisolated private let loop: EventLoop
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+        nonisolated private let mailbox: Mailbox<Letter>
+        private let reactor: Reactor
+        private var links: [ObjectIdentifier: SocketLink] = [:]
+        private var contexts: [ServerTrust: TLSContext] = [:]
+
+        /// The loop, running.
+        ///
+        /// - Throws: Descriptors, threads or memory have run out; the next call tries again.
+        static func shared() throws(SystemError) -> ClientLoop {
+            try running.withLock { running throws(SystemError) in
+                if let running { return running }
+                let new = try ClientLoop()
+                try new.loop.start(new)
+                running = new
+                return new
+            }
+        }
+
+        private init() throws(SystemError) {
+            let loop = try EventLoop(name: "fanfare-client")
+            reactor = try Reactor(loop: loop)
+            mailbox = Mailbox(wakes: loop)
+            self.loop = loop
+        }
+
+        /// Has a command carried out on the loop, after all that were posted before.
+        nonisolated func post(_ command: Command, for connection: SocketConnection) {
+            mailbox.post((connection, command))
+        }
+
+        /// Waits, reads, does what clients want, writes.
+        func turn() -> Bool {
+            reactor.poll()
+            for letter in mailbox.drain() { carryOut(letter.command, for: letter.connection) }
+            reactor.flush()
+            return true
+        }
+
+        private func carryOut(_ command: Command, for connection: SocketConnection) {
+            let id = ObjectIdentifier(connection)
+            if case .begin(let request, let receiver) = command {
+                links[id] = SocketLink(request, receiver, reactor: reactor) {
+                    self.links[id] = nil
+                }
+                return
+            }
+            // A link that has ended takes no more commands.
+            guard let link = links[id] else { return }
+            switch command {
+            case .begin: break
+            case .resolved(.success(let addresses)):
+                do throws(TLSError) {
+                    link.connect(to: addresses, tls: try context(for: link.request))
+                } catch {
+                    link.fail(.unreachable(reason: error.description))
+                }
+            case .resolved(.failure(let error)):
+                link.fail(.unreachable(reason: error.description))
+            case .send(let text): link.send(text)
+            case .close(let code, let reason): link.close(code: code, reason: reason)
+            case .pauseReading: link.pauseReading()
+            case .resumeReading: link.resumeReading()
+            }
+        }
+
+        private func context(for request: TransportRequest) throws(TLSError) -> TLSContext? {
+            guard request.endpoint.isSecure else { return nil }
+            if let known = contexts[request.trust] { return known }
+            let new =
+                switch request.trust {
+                case .system: try TLSContext.client(trust: .system)
+                case .authorities(let file): try TLSContext.client(trust: .file(file))
+                case .pem(let text): try TLSContext.client(trust: .pem(text))
+                case .anyone: try TLSContext.client(trust: .insecure)
+                }
+            contexts[request.trust] = new
+            return new
+        }
+    }
+#endif

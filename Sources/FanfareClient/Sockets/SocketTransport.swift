@@ -1,0 +1,73 @@
+#if os(Linux)
+    import Dispatch
+    import Net
+
+    /// Carries clients over the project's own sockets, with OpenSSL for `wss`.
+    ///
+    /// All connections of the process share one event loop, whose thread starts with the first of
+    /// them. Names are looked up elsewhere, since that blocks. The addresses of a name are tried
+    /// one after the other, each with its share of the time.
+    public struct SocketTransport: ClientTransport {
+        /// Makes a transport; it holds nothing of its own.
+        public init() {}
+
+        /// Begins to open a connection and returns at once.
+        public func open(
+            _ request: TransportRequest,
+            receiver: any TransportReceiver
+        ) -> any TransportConnection {
+            do throws(SystemError) {
+                let loop = try ClientLoop.shared()
+                let connection = SocketConnection(loop: loop)
+                loop.post(.begin(request, receiver), for: connection)
+                DispatchQueue.global().async {
+                    loop.post(.resolved(Self.addresses(of: request.endpoint)), for: connection)
+                }
+                return connection
+            } catch {
+                let reason = "no event loop: \(error)"
+                DispatchQueue.global().async {
+                    receiver.transportClosed(.unreachable(reason: reason))
+                }
+                return NoConnection()
+            }
+        }
+
+        private static func addresses(
+            of endpoint: Endpoint
+        ) -> Result<[SocketAddress], ResolveError> {
+            do throws(ResolveError) {
+                return .success(
+                    try SocketAddress.resolve(host: endpoint.host, port: endpoint.port)
+                )
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// A connection as its client sees it: what it is told to do goes to the loop, in order.
+    final class SocketConnection: TransportConnection {
+        private let loop: ClientLoop
+
+        init(loop: ClientLoop) { self.loop = loop }
+
+        func send(_ text: [UInt8]) { loop.post(.send(text), for: self) }
+
+        func close(code: UInt16, reason: String) {
+            loop.post(.close(code: code, reason: reason), for: self)
+        }
+
+        func pauseReading() { loop.post(.pauseReading, for: self) }
+
+        func resumeReading() { loop.post(.resumeReading, for: self) }
+    }
+
+    /// Stands for a connection that nothing could be done for.
+    private struct NoConnection: TransportConnection {
+        func send(_ text: [UInt8]) {}
+        func close(code: UInt16, reason: String) {}
+        func pauseReading() {}
+        func resumeReading() {}
+    }
+#endif

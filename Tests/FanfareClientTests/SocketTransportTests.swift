@@ -1,0 +1,316 @@
+import Dispatch
+import Net
+import PusherProtocol
+import Testing
+import WebSocket
+
+@testable import FanfareClient
+
+@Suite("Over sockets", .timeLimit(.minutes(1))) struct SocketTransportTests {
+    private let eager = Backoff(floor: .zero, window: .milliseconds(1), cap: .milliseconds(2))
+
+    private func client(
+        _ port: UInt16,
+        _ change: (inout ClientOptions) -> Void = { _ in }
+    ) -> FanfareClient {
+        var options = ClientOptions()
+        options.backoff = eager
+        change(&options)
+        return FanfareClient(
+            key: "app-key",
+            endpoint: .plain(host: "localhost", port: port),
+            options: options
+        )
+    }
+
+    @Test func subscribesHearsAndLeaves() async throws {
+        let (server, port) = try await ScriptedServer.start()
+        let client = client(port)
+        let events = client.channel("a").events("e")
+        client.subscribe("a")
+        client.connect()
+        try await client.channel("a").waitUntilSubscribed()
+        for number in 0..<1000 {
+            await server.say(
+                .event(ReceivedEvent(name: "e", channel: "a", data: "number \(number)"))
+            )
+        }
+        var expected = 0
+        for try await event in events {
+            #expect(event.data == "number \(expected)")
+            expected += 1
+            if expected == 1000 { break }
+        }
+        client.disconnect()
+        #expect(
+            await server.next()
+                == .connected(target: "/app/app-key?protocol=7&client=fanfare-swift")
+        )
+        #expect(await server.next() == .said(.subscribe("a")))
+        #expect(await server.next() == .closed(code: 1000))
+        #expect(await server.next() == .gone)
+        await server.stop()
+    }
+
+    @Test func takesFramesInPiecesAndMessagesInFragments() async throws {
+        let (server, port) = try await ScriptedServer.start()
+        let client = client(port)
+        var events = client.channel("a").events("e").makeAsyncIterator()
+        client.subscribe("a")
+        client.connect()
+        try await client.channel("a").waitUntilSubscribed()
+        let text = ServerMessage.event(ReceivedEvent(name: "e", channel: "a", data: "é")).bytes
+        let (head, tail) = (Array(text[..<20]), Array(text[20...]))
+        var frames: [UInt8] = []
+        FrameEncoder.append(.text, isFinal: false, payload: head.span, to: &frames)
+        FrameEncoder.append(.ping, payload: head.span, to: &frames)
+        FrameEncoder.append(.continuation, payload: tail.span, to: &frames)
+        await server.sendSlowly(frames)
+        #expect(try await events.next()?.data == "é")
+        client.disconnect()
+        await server.stop()
+    }
+
+    @Test func comesBackByTheCodeAndSubscribesAgain() async throws {
+        let (server, port) = try await ScriptedServer.start()
+        let client = client(port)
+        let events = client.channel("a").events("e")
+        client.subscribe("a")
+        client.connect()
+        for code in [UInt16?.some(4200), 1001, 4300, nil, 1011] {
+            await server.wait(for: .said(.subscribe("a")))
+            await server.close(code, "again")
+        }
+        await server.wait(for: .said(.subscribe("a")))
+        await server.cut()
+        await server.wait(for: .said(.subscribe("a")))
+        await server.say(.event(ReceivedEvent(name: "e", channel: "a", data: "1")))
+        for try await event in events {
+            #expect(event.data == "1")
+            break
+        }
+        await server.close(4001, "no such app")
+        let error = FanfareError.refused(code: 4001, message: "no such app")
+        for await status in client.statuses() where status == .failed(because: error) { break }
+        await server.stop()
+    }
+
+    @Test func givesUpOnGarbageAndComesBack() async throws {
+        let garbage: [[UInt8]] = [
+            [0x81, 0x81, 0, 0, 0, 0, 0x41],  // masked
+            [0xC1, 0x01, 0x41],  // compressed, though that was not agreed
+            [0x81, 0x01, 0xFF],  // not UTF-8
+            [0x82, 0x01, 0x00],  // binary
+            [0x81, 0x7F, 0, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF],  // too long, announced only
+            [0x83, 0x00],  // no such opcode
+        ]
+        let (server, port) = try await ScriptedServer.start()
+        let client = client(port)
+        client.connect()
+        var statuses = client.statuses().makeAsyncIterator()
+        for bytes in garbage {
+            while let status = await statuses.next(), !status.isConnected {}
+            await server.send(bytes)
+            var fault: FanfareError?
+            while fault == nil, let status = await statuses.next() {
+                if case .waiting(_, let error) = status { fault = error }
+            }
+            guard case .protocolViolation = fault else {
+                Issue.record("\(bytes): \(String(describing: fault))")
+                break
+            }
+        }
+        client.disconnect()
+        await server.stop()
+    }
+
+    @Test func endsAMessageThatIsTooLongBeforeItHasCome() async throws {
+        let (server, port) = try await ScriptedServer.start()
+        let client = client(port) { $0.messageLengthMax = 1000 }
+        client.connect()
+        try await client.waitUntilConnected()
+        var header: [UInt8] = []
+        FrameEncoder.appendHeader(.text, payloadLength: 1001, to: &header)
+        await server.send(header)
+        await server.wait(for: .closed(code: 1009))
+        client.disconnect()
+        await server.stop()
+    }
+
+    @Test func saysWhatIsNoBroker() async throws {
+        let answers = [
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n": "404",
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n": "Connection",
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                + "Sec-WebSocket-Accept: bm9ib2R5\r\n\r\n": "Sec-WebSocket-Accept",
+            "SSH-2.0-OpenSSH_9.2\r\n\r\n": "no HTTP",
+            "HTTP/1.1 101 x\r\nbad line\r\n\r\n": "no HTTP",
+            "HTTP/1.1 101 x\nUpgrade: websocket\n\n\r\n\r\n": "no HTTP",
+            "HTTP/1.1 200 OK": "instead of answering",
+            String(repeating: "x", count: 20_000): "too long",
+        ]
+        for (answer, reason) in answers {
+            let (server, port) = try await ScriptedServer.start(.answers(answer))
+            let client = client(port) { $0.reconnects = false }
+            client.connect()
+            for await status in client.statuses() {
+                guard case .failed(let error) = status else { continue }
+                guard case .upgradeRefused(_, let text) = error, text.contains(reason) else {
+                    Issue.record("\(answer.prefix(60)): \(error)")
+                    break
+                }
+                break
+            }
+            await server.stop()
+        }
+    }
+
+    @Test func saysWhenNobodyListens() async throws {
+        let (server, port) = try await ScriptedServer.start()
+        await server.stop()
+        await server.waitUntilStopped()
+        for host in ["127.0.0.1", "localhost", "no-such-host.invalid"] {
+            var options = ClientOptions()
+            options.reconnects = false
+            let endpoint = Endpoint.plain(host: host, port: port)
+            let client = FanfareClient(key: "k", endpoint: endpoint, options: options)
+            client.connect()
+            await #expect(throws: FanfareError.self) { try await client.waitUntilConnected() }
+            guard case .failed(.unreachable(endpoint, let reason)) = client.status else {
+                Issue.record("\(client.status)")
+                continue
+            }
+            #expect(!reason.isEmpty)
+        }
+    }
+
+    @Test func givesUpOnSilence() async throws {
+        for manner in [ScriptedServer.Manner.silent, .deaf] {
+            let (server, port) = try await ScriptedServer.start(manner)
+            let client = client(port) {
+                $0.reconnects = false
+                $0.connectTimeout = .milliseconds(50)
+            }
+            client.connect()
+            for await status in client.statuses() {
+                guard case .failed(let error) = status else { continue }
+                #expect(error == .connectTimedOut(client.endpoint, limit: .milliseconds(50)))
+                break
+            }
+            await server.wait(for: .gone)
+            await server.stop()
+        }
+    }
+
+    @Test func noticesADeadConnection() async throws {
+        let (server, port) = try await ScriptedServer.start(.silent)
+        let client = client(port) {
+            $0.activityTimeout = .milliseconds(20)
+            $0.pongTimeout = .milliseconds(20)
+            $0.reconnects = false
+        }
+        client.connect()
+        await server.wait(for: .connected(target: "/app/app-key?protocol=7&client=fanfare-swift"))
+        await server.say(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
+        await server.wait(for: .said(.ping))
+        for await status in client.statuses() {
+            guard case .failed(let error) = status else { continue }
+            #expect(error == .pingUnanswered(limit: .milliseconds(20)))
+            break
+        }
+        await server.wait(for: .closed(code: 1000))
+        await server.stop()
+    }
+
+    @Test func isDisconnectedForGoodWhateverWasGoingOn() async throws {
+        let (server, port) = try await ScriptedServer.start()
+        for pause in 0..<30 {
+            let client = client(port)
+            let changes = Seen<ConnectionStatus>()
+            let queue = DispatchQueue(label: "test")
+            client.subscribe("a")
+            client.connect()
+            // Somewhere between looking up the name and the first event.
+            try await Task.sleep(for: .microseconds(pause * 100))
+            client.disconnect()
+            client.onStatusChange(on: queue) { changes.add($1) }
+            try await Task.sleep(for: .milliseconds(2))
+            queue.sync {}
+            #expect(changes.all == [])
+            #expect(client.status == .disconnected)
+        }
+        await server.stop()
+    }
+
+    @Test func goesOverTLS() async throws {
+        let (certificate, key) = try DevelopmentCertificate.make(hosts: ["localhost"])
+        let context = try TLSContext.server([
+            TLSCertificate(certificatePEM: certificate, keyPEM: key)
+        ])
+        let (server, port) = try await ScriptedServer.start(tls: context)
+        let trusts: [(ServerTrust, String, Bool)] = [
+            (.pem(certificate), "localhost", true), (.anyone, "127.0.0.1", true),
+            (.system, "localhost", false), (.pem(certificate), "127.0.0.1", false),
+        ]
+        for (trust, host, isAccepted) in trusts {
+            var options = ClientOptions()
+            options.trust = trust
+            options.reconnects = false
+            let client = FanfareClient(
+                key: "app-key",
+                endpoint: .secure(host: host, port: port),
+                options: options
+            )
+            client.subscribe("a")
+            client.connect()
+            if isAccepted {
+                try await client.channel("a").waitUntilSubscribed()
+                client.disconnect()
+            } else {
+                await #expect(throws: FanfareError.self) { try await client.waitUntilConnected() }
+                guard case .failed(.unreachable(_, let reason)) = client.status else {
+                    Issue.record("\(trust): \(client.status)")
+                    continue
+                }
+                #expect(reason.lowercased().contains("certificate"), "\(reason)")
+            }
+        }
+        await server.stop()
+    }
+
+    @Test func holdsTheServerUpWhileCallbacksAreSlow() async throws {
+        let (server, port) = try await ScriptedServer.start()
+        let client = client(port) { $0.pendingCallbacksMax = 100 }
+        let queue = DispatchQueue(label: "test")
+        let seen = Seen<String?>()
+        let done = AsyncStream.makeStream(of: Void.self)
+        client.channel("a").bind("e", on: queue) { event in
+            seen.add(event.data?.prefix(8).trimmingSuffix("x"))
+            if event.data == "end" { done.continuation.finish() }
+        }
+        client.subscribe("a")
+        client.connect()
+        try await client.channel("a").waitUntilSubscribed()
+        queue.suspend()
+        let filler = String(repeating: "x", count: 1000)
+        for number in 0..<10_000 {
+            await server.say(
+                .event(ReceivedEvent(name: "e", channel: "a", data: "\(number)\(filler)"))
+            )
+        }
+        await server.say(.event(ReceivedEvent(name: "e", channel: "a", data: "end")))
+        queue.resume()
+        for await _ in done.stream {}
+        #expect(seen.all == (0..<10_000).map { String($0) } + ["end"])
+        client.disconnect()
+        await server.stop()
+    }
+}
+
+extension StringProtocol {
+    fileprivate func trimmingSuffix(_ character: Character) -> String {
+        var text = String(self)
+        while text.last == character { text.removeLast() }
+        return text
+    }
+}

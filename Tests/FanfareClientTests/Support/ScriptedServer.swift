@@ -1,0 +1,214 @@
+import HTTP1
+import Net
+import PusherProtocol
+import Synchronization
+import WebSocket
+
+@testable import FanfareClient
+
+/// A WebSocket server on a real port, that says and does what a test tells it to.
+actor ScriptedServer: LoopResident {
+    /// What a client did.
+    enum Sign: Equatable {
+        case connected(target: String)
+        case said(ClientMessage)
+        case closed(code: UInt16?)
+        case gone
+    }
+
+    /// How the server treats the next clients.
+    enum Manner: Sendable {
+        /// Upgrades and says what a broker says first, agrees to every subscription, answers pings.
+        case broker
+        /// Upgrades, then says nothing.
+        case silent
+        /// Answers the opening handshake with these bytes and ends the connection.
+        case answers(String)
+        /// Takes the connection and nothing else.
+        case deaf
+    }
+
+    nonisolated private let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let reactor: Reactor
+    private var clients: [ScriptedClient] = []
+    private var isStopping = false
+    nonisolated let signs: AsyncStream<Sign>.Continuation
+    nonisolated private let signStream: AsyncStream<Sign>
+
+    init() throws {
+        loop = try EventLoop(name: "scripted")
+        reactor = try Reactor(loop: loop)
+        (signStream, signs) = AsyncStream.makeStream(of: Sign.self)
+    }
+
+    /// Starts a server on a free port of the loopback address.
+    static func start(
+        _ manner: Manner = .broker,
+        tls: TLSContext? = nil
+    ) async throws -> (ScriptedServer, port: UInt16) {
+        let server = try ScriptedServer()
+        try server.loop.start(server)
+        return (server, try await server.listen(manner, tls))
+    }
+
+    private func listen(_ manner: Manner, _ tls: TLSContext?) throws -> UInt16 {
+        guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { return 0 }
+        let listener = try reactor.listen(on: address, tls: tls) { stream in
+            let client = ScriptedClient(stream, manner, self.signs)
+            self.clients.append(client)
+            return client
+        }
+        return listener.address.port ?? 0
+    }
+
+    func turn() -> Bool {
+        reactor.poll()
+        reactor.flush()
+        if isStopping { reactor.shutDown() }
+        return !isStopping
+    }
+
+    func stop() {
+        isStopping = true
+        // This runs between two turns, and the next one would wait.
+        loop.wake()
+    }
+
+    nonisolated func waitUntilStopped() async { await loop.waitUntilStopped() }
+
+    /// Waits for the next thing that a client does.
+    nonisolated func next() async -> Sign? {
+        for await sign in signStream { return sign }
+        return nil
+    }
+
+    /// Waits until a client does this, whatever else is done before.
+    nonisolated func wait(for sign: Sign) async {
+        for await next in signStream where next == sign { return }
+    }
+
+    /// Sends a message to every client.
+    func say(_ message: ServerMessage) { say(message.bytes) }
+
+    func say(_ text: [UInt8]) { send(FrameEncoder.frame(.text, payload: text.span)) }
+
+    /// Sends bytes as they are to every client.
+    func send(_ bytes: [UInt8]) { for client in clients { client.stream.write(bytes) } }
+
+    /// Sends each byte in a packet of its own.
+    func sendSlowly(_ bytes: [UInt8]) async {
+        for byte in bytes {
+            send([byte])
+            await Task.yield()
+        }
+    }
+
+    /// Closes every client's connection with a code.
+    func close(_ code: UInt16?, _ reason: String = "") {
+        for client in clients { client.close(code.map(CloseCode.init(rawValue:)), reason) }
+        clients = []
+    }
+
+    /// Cuts every client's connection.
+    func cut() {
+        for client in clients { client.stream.abort() }
+        clients = []
+    }
+}
+
+/// One connection at the server, on its loop.
+private final class ScriptedClient: StreamOwner {
+    let stream: Net.Stream
+    private let manner: ScriptedServer.Manner
+    private let signs: AsyncStream<ScriptedServer.Sign>.Continuation?
+    private var parser = RequestParser(limits: HTTPLimits())
+    private var isUpgraded = false
+    private var endpoint = WebSocketEndpoint(role: .server)
+
+    init(
+        _ stream: Net.Stream,
+        _ manner: ScriptedServer.Manner,
+        _ signs: AsyncStream<ScriptedServer.Sign>.Continuation?
+    ) {
+        self.stream = stream
+        self.manner = manner
+        self.signs = signs
+    }
+
+    func close(_ code: CloseCode?, _ reason: String) {
+        if let frame = endpoint.close(code, reason: reason) { stream.write(frame) }
+        stream.close(within: .seconds(5))
+    }
+
+    func stream(_ stream: Net.Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+        var position = 0
+        if !isUpgraded {
+            if case .deaf = manner { return bytes.count }
+            position = upgrade(bytes.span)
+            guard isUpgraded else { return position }
+        }
+        do {
+            while let incoming = try endpoint.next(in: &bytes, at: &position) {
+                take(incoming, in: bytes.span)
+            }
+        } catch {
+            close(error.closeCode, error.description)
+        }
+        return position
+    }
+
+    func streamClosed(_ stream: Net.Stream, error: StreamError?) { signs?.yield(.gone) }
+
+    private func upgrade(_ bytes: Span<UInt8>) -> Int {
+        var index = 0
+        guard case .head(let head) = try? parser.advance(over: bytes, from: &index) else {
+            return index
+        }
+        if case .answers(let text) = manner {
+            stream.write(Array(text.utf8))
+            stream.close(within: .seconds(5))
+            return bytes.count
+        }
+        do throws(HandshakeRefusal) {
+            let acceptance = try ServerHandshake().accept(
+                method: "GET",
+                minorVersion: head.minorVersion,
+                fields: head.fields
+            )
+            stream.write(acceptance.response)
+            isUpgraded = true
+            signs?.yield(.connected(target: head.target))
+            if case .broker = manner {
+                say(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
+            }
+        } catch {
+            stream.abort()
+        }
+        return index
+    }
+
+    private func take(_ incoming: Incoming, in bytes: Span<UInt8>) {
+        switch incoming.kind {
+        case .text:
+            let text = incoming.payload(in: bytes)
+            guard let message = try? ClientMessage.parse(text.span) else { return }
+            signs?.yield(.said(message))
+            guard case .broker = manner else { return }
+            if case .subscribe(let channel, _, _) = message {
+                say(.subscriptionSucceeded(channel: channel, data: "{}"))
+            } else if case .ping = message {
+                say(.pong)
+            }
+        case .close(let code):
+            signs?.yield(.closed(code: code?.rawValue))
+            if let frame = endpoint.answerClose() { stream.write(frame) }
+            stream.close(within: .seconds(5))
+        case .ping, .pong, .binary: break
+        }
+    }
+
+    private func say(_ message: ServerMessage) {
+        stream.write(FrameEncoder.frame(.text, payload: message.bytes.span))
+    }
+}

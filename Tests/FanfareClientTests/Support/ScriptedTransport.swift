@@ -1,0 +1,80 @@
+import PusherProtocol
+import Synchronization
+
+@testable import FanfareClient
+
+/// A transport without a network, whose other end is the test.
+final class ScriptedTransport: ClientTransport {
+    private let opened = AsyncStream.makeStream(of: ScriptedConnection.self)
+
+    func open(
+        _ request: TransportRequest,
+        receiver: any TransportReceiver
+    ) -> any TransportConnection {
+        let connection = ScriptedConnection(request, receiver)
+        opened.continuation.yield(connection)
+        return connection
+    }
+
+    /// Waits for the client's next connection.
+    func accept() async -> ScriptedConnection {
+        for await connection in opened.stream { return connection }
+        preconditionFailure("the transport lives as long as the test")
+    }
+
+    /// Waits for the client's next connection and greets it.
+    func greet() async -> ScriptedConnection {
+        let connection = await accept()
+        connection.say(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
+        return connection
+    }
+}
+
+/// One connection of a ``ScriptedTransport``.
+final class ScriptedConnection: TransportConnection {
+    enum Command: Equatable {
+        case send(ClientMessage)
+        case close(code: UInt16)
+        case pauseReading
+        case resumeReading
+    }
+
+    let request: TransportRequest
+    private let receiver: any TransportReceiver
+    private let commands = AsyncStream.makeStream(of: Command.self)
+
+    init(_ request: TransportRequest, _ receiver: any TransportReceiver) {
+        self.request = request
+        self.receiver = receiver
+    }
+
+    func send(_ text: [UInt8]) {
+        guard let message = try? ClientMessage.parse(text.span) else { return }
+        commands.continuation.yield(.send(message))
+    }
+    func close(code: UInt16, reason: String) { commands.continuation.yield(.close(code: code)) }
+    func pauseReading() { commands.continuation.yield(.pauseReading) }
+    func resumeReading() { commands.continuation.yield(.resumeReading) }
+
+    /// Waits for the client's next command.
+    func next() async -> Command? {
+        for await command in commands.stream { return command }
+        return nil
+    }
+
+    func say(_ message: ServerMessage) { say(message.bytes) }
+    func say(_ text: [UInt8]) { receiver.transportReceived(text.span) }
+    func end(_ closure: TransportClosure) { receiver.transportClosed(closure) }
+
+    /// Says an event of a channel.
+    func event(_ name: String, _ channel: String, _ data: String?) {
+        say(.event(ReceivedEvent(name: name, channel: channel, data: data)))
+    }
+
+    /// Takes the subscription that is expected next, and agrees.
+    func confirm(_ channel: String) async -> Bool {
+        let command = await next()
+        say(.subscriptionSucceeded(channel: channel, data: "{}"))
+        return command == .send(.subscribe(channel))
+    }
+}

@@ -1,0 +1,106 @@
+import PusherProtocol
+
+@testable import FanfareClient
+
+/// The same numbers every time.
+struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    /// SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// A session and the little that a test needs around it: a clock that is moved by hand.
+struct SessionDriver {
+    var session: ClientSession
+    var now = Duration.zero
+
+    static let endpoint = Endpoint.plain(host: "broker.test", port: 6001)
+
+    init(
+        activityTimeout: Duration = .seconds(120),
+        reconnects: Bool = true,
+        backoff: Backoff = Backoff(),
+        seed: UInt64 = 1
+    ) {
+        session = ClientSession(
+            settings: ClientSession.Settings(
+                endpoint: Self.endpoint,
+                activityTimeout: activityTimeout,
+                pongTimeout: .seconds(30),
+                connectTimeout: .seconds(15),
+                reconnects: reconnects,
+                backoff: backoff
+            ),
+            generator: SeededGenerator(seed: seed)
+        )
+    }
+
+    /// A session that the broker has greeted.
+    static func connected(
+        activityTimeout: Duration = .seconds(120),
+        asked: Int = 120,
+        to channels: [String] = []
+    ) -> SessionDriver {
+        var driver = SessionDriver(activityTimeout: activityTimeout)
+        _ = driver.session.connect()
+        _ = driver.greet(activityTimeout: asked)
+        for channel in channels {
+            _ = driver.session.subscribe(to: channel)
+            _ = driver.receive(.subscriptionSucceeded(channel: channel, data: "{}"))
+        }
+        return driver
+    }
+
+    mutating func greet(activityTimeout: Int = 120) -> [SessionEffect] {
+        receive(
+            .connectionEstablished(
+                socketID: SocketID(123, 456),
+                activityTimeout: activityTimeout
+            )
+        )
+    }
+
+    mutating func receive(_ message: ServerMessage) -> [SessionEffect] {
+        session.receive(message, at: now)
+    }
+
+    mutating func close(_ code: UInt16?, _ reason: String = "") -> [SessionEffect] {
+        session.closed(.closeFrame(code: code, reason: reason), at: now)
+    }
+
+    mutating func fire(after time: Duration) -> [SessionEffect] {
+        now += time
+        return session.timerFired(at: now)
+    }
+}
+
+extension [SessionEffect] {
+    /// The delay of the status `waiting`, if that is among the effects.
+    var delay: Duration? {
+        for case .status(.waiting(let delay, _)) in self { return delay }
+        return nil
+    }
+
+    /// The error of the status `failed`, if that is among the effects.
+    var failure: FanfareError? {
+        for case .status(.failed(let error)) in self { return error }
+        return nil
+    }
+
+    var opens: Bool { contains(.open) }
+}
+
+extension ClientMessage {
+    static func subscribe(_ channel: String) -> ClientMessage {
+        .subscribe(channel: channel, auth: nil, channelData: nil)
+    }
+}
