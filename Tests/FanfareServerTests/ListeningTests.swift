@@ -26,7 +26,9 @@ import Testing
 
     @Test func aUnixSocketServesTheSame() async throws {
         let path = "/tmp/fanfare-test-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
-        try await TestBroker.run(loops: 2) { $0.unixSocket = path } _: { _ in
+        try await TestBroker.run(loops: 2) {
+            $0.unixSocket = path
+        } _: { _ in
             #expect(access(path, F_OK) == 0)
         }
         #expect(access(path, F_OK) != 0, "the socket's file goes with the broker")
