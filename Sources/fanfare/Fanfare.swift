@@ -17,6 +17,6 @@ struct Fanfare: AsyncParsableCommand {
 
             "fanfare help COMMAND" says more about each.
             """,
-        subcommands: [Check.self, Keys.self]
+        subcommands: [Serve.self, Trigger.self, Listen.self, Keys.self, Check.self]
     )
 }
