@@ -171,7 +171,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareAPITests",
-            dependencies: ["FanfareAPI", "FanfareServer"],
+            dependencies: ["FanfareAPI", "FanfareServer", "PusherProtocol", "HTTP1", "Net"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -212,7 +212,9 @@ public struct JSONScanner: Sendable {
         var surplus = 0
         while true {
             // The loop that runs over nearly every byte of nearly every message.
-            while position < text.count, isPlain(text[position]) { position += 1 }
+            var end = position
+            while end < text.count, isPlain(text[end]) { end += 1 }
+            position = end
             guard position < text.count else { throw .unexpectedEnd }
             switch text[position] {
             case UInt8(ascii: "\""):

@@ -2,18 +2,21 @@
 enum PercentEncoding {
     /// Appends `bytes` with their escapes resolved; a `%` without two digits behind it stands for itself.
     static func appendDecoded(_ bytes: Span<UInt8>, to decoded: inout [UInt8]) {
+        var start = 0
         var index = 0
         while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
+            guard bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
                 let high = bytes[index + 1].hexValue, let low = bytes[index + 2].hexValue
-            {
-                decoded.append(high << 4 | low)
-                index += 3
-            } else {
-                decoded.append(bytes[index])
+            else {
                 index += 1
+                continue
             }
+            decoded.append(bytes.extracting(start..<index))
+            decoded.append(high << 4 | low)
+            index += 3
+            start = index
         }
+        decoded.append(bytes.extracting(start..<bytes.count))
     }
 
     /// Returns `bytes` with their escapes resolved.

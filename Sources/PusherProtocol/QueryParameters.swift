@@ -97,27 +97,31 @@ public struct QueryParameters: Sendable {
 
     private mutating func decode(_ bytes: Span<UInt8>) {
         var start = 0
-        while start < bytes.count {
-            let rest = bytes.extracting(start..<bytes.count)
-            guard let plus = rest.firstIndex(of: UInt8(ascii: "+")) else {
-                return PercentEncoding.appendDecoded(rest, to: &text)
-            }
-            PercentEncoding.appendDecoded(rest.extracting(0..<plus), to: &text)
+        for index in bytes.indices where bytes[index] == UInt8(ascii: "+") {
+            PercentEncoding.appendDecoded(bytes.extracting(start..<index), to: &text)
             plusIndices.append(text.count)
             text.append(UInt8(ascii: "+"))
-            start += plus + 1
+            start = index + 1
         }
+        PercentEncoding.appendDecoded(bytes.extracting(start..<bytes.count), to: &text)
     }
 
     private mutating func sort() {
+        // Libraries send their parameters in order, all but the signature at the end.
         let text = text
         entries.sort { left, right in
-            let leftName = text[left.name]
-            let rightName = text[right.name]
-            if leftName.elementsEqual(rightName) {
-                return left.name.lowerBound < right.name.lowerBound
-            }
-            return leftName.lexicographicallyPrecedes(rightName)
+            QueryParameters.precedes(text.span, left, right)
         }
+    }
+
+    /// Whether `left` sorts before `right`: by name, and in the order given where the names are equal.
+    private static func precedes(_ text: Span<UInt8>, _ left: Entry, _ right: Entry) -> Bool {
+        for offset in 0..<min(left.name.count, right.name.count) {
+            let leftByte = text[left.name.lowerBound + offset]
+            let rightByte = text[right.name.lowerBound + offset]
+            if leftByte != rightByte { return leftByte < rightByte }
+        }
+        if left.name.count != right.name.count { return left.name.count < right.name.count }
+        return left.name.lowerBound < right.name.lowerBound
     }
 }

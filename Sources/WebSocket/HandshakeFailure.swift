@@ -26,7 +26,7 @@ extension HandshakeFailure: CustomStringConvertible {
         case .status(let status): "The server answered with status \(status) instead of 101."
         case .upgrade: "The server's answer needs exactly one 'Upgrade: websocket'."
         case .connection: "The server's answer needs 'Connection: Upgrade'."
-        case .accept: "Sec-WebSocket-Accept does not match the key: not a WebSocket server?"
+        case .accept: "Sec-WebSocket-Accept is not the answer to the key that was sent."
         case .subprotocol(let name): "The server chose subprotocol '\(name)', not asked for."
         case .malformedExtensions:
             "Sec-WebSocket-Extensions breaks the grammar of RFC 6455, section 9.1."

@@ -56,10 +56,11 @@ final class IncompleteMessage {
         }
         missingLength -= range.count
         let piece = bytes.span.extracting(range)
-        let checked = payload.count
         if let compression {
-            try compression.inflate(piece, into: &payload, limit: limits.messageLengthMax)
-            try check(from: checked)
+            let checked = payload.count
+            let limit = limits.messageLengthMax
+            let failure = compression.inflate(piece, into: &payload, limit: limit)
+            try check(from: checked, failure)
         } else {
             guard kind == .binary || validator.accept(piece) else { throw .invalidText }
             piece.withUnsafeBufferPointer { payload.append(contentsOf: $0) }
@@ -72,17 +73,19 @@ final class IncompleteMessage {
         // Some senders make an empty message of no bytes at all, where §7.2.3.6 wants one of zero.
         if let compression, announcedLength > 0 {
             let checked = payload.count
-            try compression.finish(into: &payload, limit: limits.messageLengthMax)
-            try check(from: checked)
+            let failure = compression.finish(into: &payload, limit: limits.messageLengthMax)
+            try check(from: checked, failure)
         }
         guard kind == .binary || validator.isComplete else { throw .invalidText }
         return payload
     }
 
-    /// Continues the check of a text with what was inflated past `start`.
-    private func check(from start: Int) throws(WebSocketError) {
-        guard kind == .text else { return }
+    /// Continues the check of a text with what was inflated past `start`, before `failure`.
+    private func check(from start: Int, _ failure: WebSocketError?) throws(WebSocketError) {
         let inflated = payload
-        guard validator.accept(inflated.span.extracting(start...)) else { throw .invalidText }
+        guard kind == .binary || validator.accept(inflated.span.extracting(start...)) else {
+            throw .invalidText
+        }
+        if let failure { throw failure }
     }
 }

@@ -24,14 +24,15 @@ final class Inflater {
     /// - Parameters:
     ///   - compressed: Any piece of the message's payload.
     ///   - output: Where the bytes go.
-    ///   - limit: The most bytes that `output` may hold; zlib never writes more than one past it.
-    /// - Throws: `corruptCompression`, or `messageTooLong` at the first byte over the limit.
+    ///   - limit: The most bytes that `output` may hold; zlib never makes more than one past it.
+    /// - Returns: `corruptCompression`, or `messageTooLong` at the first byte over the limit; the
+    ///   output then holds what came before. `nil` if nothing is wrong.
     func inflate(
         _ compressed: Span<UInt8>,
         into output: inout [UInt8],
         limit: Int
-    ) throws(WebSocketError) {
-        let failure = compressed.withUnsafeBufferPointer { input -> WebSocketError? in
+    ) -> WebSocketError? {
+        compressed.withUnsafeBufferPointer { input in
             var offset = 0
             while offset < input.count {
                 // zlib counts in 32 bits.
@@ -42,7 +43,6 @@ final class Inflater {
             }
             return nil
         }
-        if let failure { throw failure }
     }
 
     /// Ends a message that was not empty.
@@ -50,15 +50,14 @@ final class Inflater {
     /// - Parameters:
     ///   - output: Where the last bytes go.
     ///   - limit: The most bytes that `output` may hold.
-    /// - Throws: `corruptCompression` when the data break off inside a block, or `messageTooLong`.
-    func finish(into output: inout [UInt8], limit: Int) throws(WebSocketError) {
+    /// - Returns: `corruptCompression` when the data break off inside a block, or `messageTooLong`.
+    func finish(into output: inout [UInt8], limit: Int) -> WebSocketError? {
         // §7.2.2: the sender cut the empty stored block that ends its flush.
         let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
-        try inflate(tail.span, into: &output, limit: limit)
+        if let failure = inflate(tail.span, into: &output, limit: limit) { return failure }
         // zlib's data_type: 128 between two blocks, plus the bits of the last byte not yet used.
-        guard let stream, stream.pointee.data_type & (128 | 31) == 128 else {
-            throw .corruptCompression
-        }
+        let isBetweenBlocks = stream.map { $0.pointee.data_type & (128 | 31) == 128 } ?? false
+        return isBetweenBlocks ? nil : .corruptCompression
     }
 
     /// Forgets all messages and gives zlib's memory back.
@@ -98,8 +97,8 @@ final class Inflater {
                 let offered = stream.pointee.avail_out
                 let status = CZlib.inflate(stream, Z_SYNC_FLUSH)
                 let count = Int(offered - stream.pointee.avail_out)
+                output.append(contentsOf: chunk[..<min(count, room)])
                 guard count <= room else { return .messageTooLong(limit: limit) }
-                output.append(contentsOf: chunk[..<count])
                 switch status {
                 case Z_OK: break
                 case Z_BUF_ERROR:

@@ -34,21 +34,22 @@ final class MessageCompression {
         return compressed.count < message.count ? compressed : nil
     }
 
-    /// Inflates a piece of a message.
+    /// Inflates a piece of a message; returns what is wrong with it.
     func inflate(
         _ compressed: Span<UInt8>,
         into output: inout [UInt8],
         limit: Int
-    ) throws(WebSocketError) {
-        try openInflater().inflate(compressed, into: &output, limit: limit)
+    ) -> WebSocketError? {
+        openInflater().inflate(compressed, into: &output, limit: limit)
     }
 
-    /// Ends a message that had at least one byte.
-    func finish(into output: inout [UInt8], limit: Int) throws(WebSocketError) {
-        try openInflater().finish(into: &output, limit: limit)
+    /// Ends a message that had at least one byte; returns what is wrong with it.
+    func finish(into output: inout [UInt8], limit: Int) -> WebSocketError? {
+        let failure = openInflater().finish(into: &output, limit: limit)
         let forgets =
             role == .server ? agreed.clientNoContextTakeover : agreed.serverNoContextTakeover
         if forgets { inflater = nil }
+        return failure
     }
 
     /// Gives all memory back; nothing more can be sent or received.

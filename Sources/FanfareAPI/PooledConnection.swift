@@ -1,0 +1,136 @@
+#if os(Linux)
+    import HTTP1
+    import Net
+
+    /// One connection to the broker; confined to the pool's thread.
+    ///
+    /// It carries one request at a time, and tells its pool when it is done, free or lost.
+    final class PooledConnection: StreamOwner, TimerTarget {
+        private unowned let pool: ConnectionPool.Core
+        private(set) var stream: Stream?
+        private(set) var exchange: Exchange?
+        private var parser = ResponseParser()
+        private var head: ResponseHead?
+        /// Whether an answer came over it before: only such a connection can be stale.
+        private(set) var wasUsed = false
+        /// Whether a byte of the answer to this request has come.
+        private var hasBegun = false
+        private var idleTimer: TimerID?
+
+        init(pool: ConnectionPool.Core) { self.pool = pool }
+
+        func attach(_ stream: Stream) { self.stream = stream }
+
+        /// Takes a request; it is written as soon as the connection is open.
+        func carry(_ exchange: Exchange) {
+            if let idleTimer { pool.reactor.cancel(idleTimer) }
+            idleTimer = nil
+            self.exchange = exchange
+            hasBegun = false
+            head = nil
+            parser = ResponseParser(limits: HTTPLimits(bodyLengthMax: exchange.answerLengthMax))
+            parser.expect(exchange.method)
+            if let stream, stream.isOpen { write(to: stream) }
+        }
+
+        /// Gives the request up and the connection with it.
+        func abandon() -> Exchange? {
+            let abandoned = exchange
+            exchange = nil
+            stream?.abort()
+            return abandoned
+        }
+
+        /// Keeps the connection for another request, for a while.
+        func rest(for time: Duration) {
+            idleTimer = pool.reactor.schedule(after: time, self)
+        }
+
+        func timerFired(tag: Int) {
+            idleTimer = nil
+            stream?.close(within: .seconds(1))
+        }
+
+        func streamOpened(_ stream: Stream) { write(to: stream) }
+
+        private func write(to stream: Stream) {
+            guard exchange != nil else { return stream.abort() }
+            exchange?.wasSent = true
+            stream.write(exchange?.bytes ?? [])
+        }
+
+        func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+            guard exchange != nil else {
+                // Nothing was asked: whatever this is, it would pass for the next answer.
+                stream.abort()
+                return bytes.count
+            }
+            hasBegun = true
+            var index = 0
+            do throws(HTTPError) {
+                while exchange != nil {
+                    switch try parser.advance(over: bytes.span, from: &index) {
+                    case .needsMore: return index
+                    case .interim: continue
+                    case .head(let head): self.head = head
+                    case .content(let content):
+                        complete(content.copy(from: bytes.span), isLast: index == bytes.count)
+                    }
+                }
+            } catch {
+                fail(PooledConnection.failure(error))
+            }
+            return index
+        }
+
+        func streamReachedEnd(_ stream: Stream) {
+            if exchange != nil, head != nil {
+                do throws(HTTPError) {
+                    if let content = try parser.finish() {
+                        complete(content.copy(from: [UInt8]().span), isLast: false)
+                    }
+                } catch {
+                    fail(PooledConnection.failure(error))
+                }
+            }
+            stream.abort()
+        }
+
+        func streamClosed(_ stream: Stream, error: StreamError?) {
+            if let idleTimer { pool.reactor.cancel(idleTimer) }
+            let unanswered = exchange
+            exchange = nil
+            self.stream = nil
+            pool.lost(
+                self,
+                unanswered,
+                isStale: wasUsed && !hasBegun,
+                reason: error.map { "\($0)" } ?? "the broker closed it"
+            )
+        }
+
+        /// Ends the exchange with an answer; the connection is kept if both sides can tell where the next one begins.
+        private func complete(_ body: [UInt8], isLast: Bool) {
+            guard let done = exchange, let head else { return }
+            exchange = nil
+            wasUsed = true
+            done.finish(.success(APIResponse(status: head.status.code, body: body)))
+            pool.finished(done.id, self, canBeKept: head.keepAlive && isLast)
+        }
+
+        private func fail(_ error: FanfareAPIError) {
+            guard let failed = exchange else { return }
+            exchange = nil
+            failed.finish(.failure(error))
+            pool.finished(failed.id, self, canBeKept: false)
+        }
+
+        private static func failure(_ error: HTTPError) -> FanfareAPIError {
+            switch error {
+            case .contentTooLong(_, let limit): .answerTooLong(lengthMax: limit)
+            case .responseTruncated: .connectionLost("the answer was cut off")
+            default: .unexpectedAnswer("\(error)")
+            }
+        }
+    }
+#endif

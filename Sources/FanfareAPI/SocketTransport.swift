@@ -1,0 +1,161 @@
+#if os(Linux)
+    import Dispatch
+    import HTTP1
+    import Net
+    import Synchronization
+
+    /// Requests over the package's own sockets, from a thread of its own.
+    ///
+    /// Connections are kept open between requests, at most ``connectionCountMax`` at a time, each for one request at a
+    /// time; a request that finds all of them busy waits. They are closed when they were idle for
+    /// ``idleTimeout``, which is shorter than a broker's patience, so that both hardly ever let go at once.
+    public final class SocketTransport: APITransport {
+        /// The most connections that are open at a time.
+        public static let connectionCountMax = 16
+        /// How long a connection is kept without a request.
+        public static let idleTimeout: Duration = .seconds(20)
+
+        private let address: BrokerAddress
+        private let pool: ConnectionPool
+        private let lastID = Atomic<UInt64>(0)
+        private let lookedUp = Mutex<LookedUp?>(nil)
+        /// How long the addresses of a host are taken for granted.
+        private static let lookUpLifetime: Duration = .seconds(30)
+
+        /// Starts the thread; connections are made when they are needed.
+        ///
+        /// - Parameters:
+        ///   - address: The broker.
+        ///   - trust: Which certificates are believed.
+        /// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
+        public init(
+            to address: BrokerAddress,
+            trust: ServerTrust = .system
+        ) throws(FanfareAPIError) {
+            self.address = address
+            do {
+                let tls = address.isSecure ? try TLSContext.client(trust: TLSTrust(trust)) : nil
+                pool = try ConnectionPool(to: address, tls: tls)
+                try pool.loop.start(pool)
+            } catch {
+                throw .unreachable("\(error)")
+            }
+        }
+
+        deinit { pool.inbox.post(.stop) }
+
+        /// Sends one request and waits for the whole answer.
+        public func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse {
+            guard !Task.isCancelled else { throw .cancelled(mayHaveArrived: false) }
+            let bytes = try encode(request)
+            let addresses = try await resolve(within: request.timeout)
+            let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
+            let outcome = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let exchange = Exchange(
+                        id: id,
+                        method: Method(request.method),
+                        bytes: bytes,
+                        addresses: addresses,
+                        timeout: request.timeout,
+                        answerLengthMax: request.answerLengthMax,
+                        continuation: continuation
+                    )
+                    pool.inbox.post(.begin(exchange))
+                    // A cancellation before this point has found nothing to cancel.
+                    if Task.isCancelled { pool.inbox.post(.cancel(id)) }
+                }
+            } onCancel: {
+                pool.inbox.post(.cancel(id))
+            }
+            return try outcome.get()
+        }
+
+        private func encode(_ request: APIRequest) throws(FanfareAPIError) -> [UInt8] {
+            var fields = [Field("X-Pusher-Library", "fanfare-api-swift")]
+            if !request.body.isEmpty { fields.append(Field("Content-Type", "application/json")) }
+            do throws(HTTPError) {
+                return try Request(
+                    Method(request.method),
+                    address.pathPrefix + request.target,
+                    host: address.hostField,
+                    fields: fields,
+                    body: request.body
+                ).encode()
+            } catch {
+                throw .invalidArgument("The request cannot be written: \(error)")
+            }
+        }
+
+        /// Looks the host up, on a thread that may block, unless that was done a moment ago.
+        private func resolve(
+            within timeout: Duration
+        ) async throws(FanfareAPIError) -> [SocketAddress] {
+            if let address = SocketAddress(ip: address.host, port: address.port) {
+                return [address]
+            }
+            let known = lookedUp.withLock { $0 }
+            if let known, .now - known.at < SocketTransport.lookUpLifetime {
+                return known.addresses
+            }
+            let (host, port) = (address.host, address.port)
+            let outcome: Result<[SocketAddress], FanfareAPIError> =
+                await withCheckedContinuation { continuation in
+                    let first = FirstOutcome(continuation)
+                    let queue = DispatchQueue.global()
+                    queue.async {
+                        do throws(ResolveError) {
+                            let addresses = try SocketAddress.resolve(host: host, port: port)
+                            first.resume(.success(addresses))
+                        } catch {
+                            first.resume(.failure(.unreachable("\(error)")))
+                        }
+                    }
+                    // A name server that does not answer keeps its thread, but not the caller.
+                    let milliseconds = Int(timeout.components.seconds) * 1000
+                    queue.asyncAfter(deadline: .now() + .milliseconds(max(milliseconds, 1))) {
+                        first.resume(
+                            .failure(.unreachable("no answer to the look-up of \(host) in time"))
+                        )
+                    }
+                }
+            let addresses = try outcome.get()
+            lookedUp.withLock { $0 = LookedUp(addresses: addresses, at: .now) }
+            return addresses
+        }
+    }
+
+    extension TLSTrust {
+        fileprivate init(_ trust: ServerTrust) {
+            switch trust {
+            case .system: self = .system
+            case .file(let path): self = .file(path)
+            case .insecure: self = .insecure
+            }
+        }
+    }
+
+    /// The addresses of the broker's host, and when they were asked for.
+    private struct LookedUp: Sendable {
+        var addresses: [SocketAddress]
+        var at: ContinuousClock.Instant
+    }
+
+    /// A continuation that several may try to resume: the first one does.
+    private final class FirstOutcome: Sendable {
+        typealias Outcome = Result<[SocketAddress], FanfareAPIError>
+        private let continuation: Mutex<CheckedContinuation<Outcome, Never>?>
+
+        init(_ continuation: CheckedContinuation<Outcome, Never>) {
+            self.continuation = Mutex(continuation)
+        }
+
+        func resume(_ outcome: Outcome) {
+            let continuation = continuation.withLock { continuation in
+                defer { continuation = nil }
+                return continuation
+            }
+            continuation?.resume(returning: outcome)
+        }
+    }
+#endif

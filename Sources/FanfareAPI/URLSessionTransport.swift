@@ -1,0 +1,147 @@
+#if canImport(Darwin)
+    import Foundation
+    import Security
+
+    /// Requests over `URLSession`, on Apple platforms.
+    public final class URLSessionTransport: APITransport {
+        private let address: BrokerAddress
+        private let session: URLSession
+
+        /// Makes a session without cookies, cache or stored credentials.
+        ///
+        /// - Parameters:
+        ///   - address: The broker.
+        ///   - trust: Which certificates are believed.
+        /// - Throws: `.unreachable` when the trusted certificates cannot be read.
+        public init(
+            to address: BrokerAddress,
+            trust: ServerTrust = .system
+        ) throws(FanfareAPIError) {
+            self.address = address
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.urlCache = nil
+            configuration.httpShouldSetCookies = false
+            session = URLSession(
+                configuration: configuration,
+                delegate: try CertificateJudge(trust),
+                delegateQueue: nil
+            )
+        }
+
+        deinit { session.finishTasksAndInvalidate() }
+
+        /// Sends one request and waits for the whole answer.
+        public func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse {
+            guard let url = URL(string: address.url + request.target) else {
+                throw .invalidArgument("The request's path cannot be written: \(request.target)")
+            }
+            let (seconds, attoseconds) = request.timeout.components
+            var message = URLRequest(
+                url: url,
+                timeoutInterval: Double(seconds) + Double(attoseconds) / 1e18
+            )
+            message.httpMethod = request.method
+            message.setValue("fanfare-api-swift", forHTTPHeaderField: "X-Pusher-Library")
+            if !request.body.isEmpty {
+                message.httpBody = Data(request.body)
+                message.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            }
+            do {
+                return try await exchange(message, lengthMax: request.answerLengthMax)
+            } catch let error as FanfareAPIError {
+                throw error
+            } catch is CancellationError {
+                throw .cancelled(mayHaveArrived: true)
+            } catch {
+                throw URLSessionTransport.failure(error, timeout: request.timeout)
+            }
+        }
+
+        private func exchange(_ message: URLRequest, lengthMax: Int) async throws -> APIResponse {
+            let (content, response) = try await session.bytes(for: message)
+            guard let response = response as? HTTPURLResponse else {
+                throw FanfareAPIError.unexpectedAnswer("it is not HTTP")
+            }
+            var body: [UInt8] = []
+            for try await byte in content {
+                guard body.count < lengthMax else {
+                    throw FanfareAPIError.answerTooLong(lengthMax: lengthMax)
+                }
+                body.append(byte)
+            }
+            return APIResponse(status: response.statusCode, body: body)
+        }
+
+        private static func failure(_ error: any Error, timeout: Duration) -> FanfareAPIError {
+            let reason = error.localizedDescription
+            switch (error as? URLError)?.code {
+            case .cancelled: return .cancelled(mayHaveArrived: true)
+            case .timedOut: return .timedOut(after: timeout, mayHaveArrived: true)
+            case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet,
+                .secureConnectionFailed, .serverCertificateUntrusted,
+                .serverCertificateHasBadDate, .serverCertificateHasUnknownRoot,
+                .serverCertificateNotYetValid, .appTransportSecurityRequiresSecureConnection:
+                return .unreachable(reason)
+            default: return .connectionLost(reason)
+            }
+        }
+    }
+
+    /// Judges the broker's certificate where the system's own judgement is not wanted.
+    private final class CertificateJudge: NSObject, URLSessionDelegate, Sendable {
+        private enum Judgement: Sendable {
+            case system, everything
+            /// Certificates in DER.
+            case anchors([Data])
+        }
+        private let judgement: Judgement
+
+        init(_ trust: ServerTrust) throws(FanfareAPIError) {
+            switch trust {
+            case .system: judgement = .system
+            case .insecure: judgement = .everything
+            case .file(let path): judgement = .anchors(try CertificateJudge.certificates(in: path))
+            }
+        }
+
+        func urlSession(
+            _ session: URLSession,
+            didReceive challenge: URLAuthenticationChallenge
+        ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+            guard
+                challenge.protectionSpace.authenticationMethod
+                    == NSURLAuthenticationMethodServerTrust,
+                let trust = challenge.protectionSpace.serverTrust
+            else { return (.performDefaultHandling, nil) }
+            switch judgement {
+            case .system: return (.performDefaultHandling, nil)
+            case .everything: return (.useCredential, URLCredential(trust: trust))
+            case .anchors(let certificates):
+                let anchors = certificates.compactMap {
+                    SecCertificateCreateWithData(nil, $0 as CFData)
+                }
+                guard
+                    SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess,
+                    SecTrustEvaluateWithError(trust, nil)
+                else { return (.cancelAuthenticationChallenge, nil) }
+                return (.useCredential, URLCredential(trust: trust))
+            }
+        }
+
+        private static func certificates(in path: String) throws(FanfareAPIError) -> [Data] {
+            guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+                throw .unreachable("the file of trusted certificates cannot be read: \(path)")
+            }
+            let blocks = text.components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst()
+            let certificates = blocks.compactMap { block in
+                block.components(separatedBy: "-----END CERTIFICATE-----").first.flatMap {
+                    Data(base64Encoded: $0, options: .ignoreUnknownCharacters)
+                }
+            }
+            guard !certificates.isEmpty else {
+                throw .unreachable("no certificate in \(path)")
+            }
+            return certificates
+        }
+    }
+#endif

@@ -1,0 +1,84 @@
+import Broker
+import HTTP1
+import HTTPServer
+import Net
+import PusherProtocol
+
+/// The broker's HTTP API on one shard.
+struct API {
+    private let switchboard: Switchboard
+
+    init(switchboard: Switchboard) {
+        self.switchboard = switchboard
+    }
+
+    /// Answers a request, now or when the homes of its channels have.
+    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+        do throws(APIError) {
+            try answer(head, body, exchange)
+        } catch {
+            exchange.respond(Response(refusal: error))
+        }
+    }
+
+    private func answer(
+        _ head: RequestHead,
+        _ body: Span<UInt8>,
+        _ exchange: HTTPExchange
+    ) throws(APIError) {
+        let path = head.path
+        let prefix = switchboard.settings.pathPrefix
+        let routed = path.hasPrefix(prefix) ? path.dropFirst(prefix.count) : path[...]
+        guard let route = Route(path: routed) else {
+            throw APIError(status: 404, message: "Nothing is at \(path)")
+        }
+        guard route.methods.contains(head.method) else {
+            return exchange.respond(
+                Response(refusing: .methodNotAllowed(head.method, allowed: route.methods))
+            )
+        }
+        guard let id = route.app else { return exchange.respond(.text("ok\n")) }
+        let parameters = head.withQuery { QueryParameters(parsing: $0) }
+        let app = try authenticate(head, parameters, body, id: id)
+        switch route {
+        case .events:
+            try EventsAPI(app, switchboard).trigger(body, parameters, exchange)
+        case .batchEvents:
+            try EventsAPI(app, switchboard).triggerBatch(body, exchange)
+        case .channels:
+            try ChannelsAPI(app, switchboard).list(parameters, exchange)
+        case .channel(_, let name):
+            try ChannelsAPI(app, switchboard).describe(name, parameters, exchange)
+        case .health: break
+        }
+    }
+
+    /// The app that signed the request.
+    private func authenticate(
+        _ head: RequestHead,
+        _ parameters: QueryParameters,
+        _ body: Span<UInt8>,
+        id: AppID
+    ) throws(APIError) -> App {
+        let apps = switchboard.settings.apps
+        guard let app = apps[id] else {
+            throw APIError(status: 404, message: "No app has the ID \(id)")
+        }
+        try head.withPath { (path) throws(APIError) in
+            try RequestSignature.verify(
+                method: head.method.description,
+                path: path,
+                pathPrefix: switchboard.settings.pathPrefix,
+                parameters: parameters,
+                body: body,
+                now: switchboard.reactor.unixTime
+            ) { key in
+                let key = key.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+                if key == app.key { return .app(app.secret) }
+                return apps[key: key] == nil ? .nobody : .otherApp
+            }
+        }
+        guard app.isEnabled else { throw APIError(status: 403, message: "App \(id) is disabled") }
+        return app
+    }
+}

@@ -1,0 +1,173 @@
+import Broker
+import Glibc
+public import Logging
+public import Net
+import Synchronization
+
+/// A broker in this process: its loops, its shards and its listeners.
+///
+///     let server = try BrokerServer(configuration: .development)
+///     let addresses = try await server.start()
+///     …
+///     await server.stop()
+public final class BrokerServer: Sendable {
+    /// Where a broker listens.
+    public struct Addresses: Sendable {
+        /// WebSocket and HTTP without TLS.
+        public var plain: SocketAddress?
+        /// WebSocket and HTTP over TLS.
+        public var tls: SocketAddress?
+        /// WebSocket and HTTP on a Unix-domain socket.
+        public var unix: SocketAddress?
+    }
+
+    private let configuration: Configuration
+    private let log: Logger
+    private let tls: TLSContext?
+    private let shards: [Shard]
+    /// Whether ``stop(within:)`` has been called: a stopped loop answers nobody.
+    private let isStopping = Atomic(false)
+
+    /// Makes a broker that listens nowhere yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: What it serves, and to whom.
+    ///   - log: Where it reports.
+    /// - Throws: ``StartError`` when the kernel or OpenSSL refuses what every broker needs, or a certificate is bad.
+    public init(
+        configuration: Configuration,
+        log: Logger = Logger(label: "fanfare")
+    ) throws(StartError) {
+        self.configuration = configuration
+        self.log = log
+        do {
+            tls =
+                configuration.certificates.isEmpty
+                ? nil
+                : try TLSContext.server(
+                    configuration.certificates.map {
+                        CertificateFiles(certificate: $0.certificate, key: $0.key)
+                    }
+                )
+        } catch {
+            throw .certificate(error)
+        }
+        let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
+        let settings = ServerSettings(configuration)
+        do {
+            var loops: [EventLoop] = []
+            for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
+            let lines = loops.map { Mailbox<LineMessage>(wakes: $0) }
+            var shards: [Shard] = []
+            for (number, loop) in loops.enumerated() {
+                shards.append(
+                    try Shard(number: number, loop: loop, settings: settings, lines: lines)
+                )
+            }
+            self.shards = shards
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Starts the loops and listens.
+    ///
+    /// - Returns: The addresses, with the ports that the kernel chose where 0 was asked for.
+    /// - Throws: ``StartError`` that names the address that could not be listened on.
+    public func start() async throws(StartError) -> Addresses {
+        do throws(SystemError) {
+            for shard in shards { try shard.loop.start(shard) }
+        } catch {
+            throw .system(error)
+        }
+        var addresses = Addresses()
+        if let port = configuration.port {
+            addresses.plain = try await listen(host: configuration.host, port: port, tls: nil)
+        }
+        if let port = configuration.tlsPort, let tls {
+            addresses.tls = try await listen(host: configuration.host, port: port, tls: tls)
+        }
+        if let path = configuration.unixSocket {
+            // A path has one listener: SO_REUSEPORT does not spread Unix-domain connections.
+            addresses.unix = try await listen(
+                on: .unix(path: path),
+                tls: nil,
+                shards: shards.prefix(1)
+            )
+        }
+        return addresses
+    }
+
+    /// Closes the listeners, asks every client to reconnect, and ends the loops.
+    ///
+    /// Clients are closed in portions: all of them come back at once, to this broker's successor or its neighbours.
+    ///
+    /// - Parameter deadline: What is still queued after this long is dropped.
+    public func stop(within deadline: Duration = .seconds(10)) async {
+        guard !isStopping.exchange(true, ordering: .acquiringAndReleasing) else {
+            return await waitUntilStopped()
+        }
+        let end = ContinuousClock.now + deadline
+        for shard in shards { await shard.closeListeners() }
+        var areLeft = true
+        while areLeft, ContinuousClock.now < end {
+            areLeft = false
+            for shard in shards where await shard.drain(upTo: 500) { areLeft = true }
+            if areLeft { try? await Task.sleep(for: .milliseconds(20)) }
+        }
+        for shard in shards { await shard.stop() }
+        await waitUntilStopped()
+    }
+
+    /// Returns when the loops have ended, after ``stop(within:)``.
+    public func waitUntilStopped() async {
+        for shard in shards { await shard.loop.waitUntilStopped() }
+    }
+
+    /// The number of clients connected to this broker; none once it is being stopped.
+    public var connectionCount: Int {
+        get async {
+            guard !isStopping.load(ordering: .acquiring) else { return 0 }
+            var count = 0
+            for shard in shards { count += await shard.connectionCount }
+            return count
+        }
+    }
+
+    // MARK: - Listening
+
+    private func listen(
+        host: String,
+        port: UInt16,
+        tls: TLSContext?
+    ) async throws(StartError) -> SocketAddress {
+        let candidates: [SocketAddress]
+        do {
+            candidates = try SocketAddress.resolve(host: host, port: port)
+        } catch {
+            throw .resolve(error)
+        }
+        guard let address = candidates.first else { throw .noAddress(host: host) }
+        return try await listen(on: address, tls: tls, shards: shards[...])
+    }
+
+    private func listen(
+        on address: SocketAddress,
+        tls: TLSContext?,
+        shards: ArraySlice<Shard>
+    ) async throws(StartError) -> SocketAddress {
+        var address = address
+        for shard in shards {
+            do {
+                // The first listener learns the port, the others share it.
+                address = try await shard.listen(on: address, tls: tls)
+            } catch {
+                throw .listen(address, error)
+            }
+        }
+        log.debug("listening", metadata: ["address": "\(address)", "tls": "\(tls != nil)"])
+        return address
+    }
+
+    private static var coreCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+}

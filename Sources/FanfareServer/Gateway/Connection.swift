@@ -1,0 +1,191 @@
+import Broker
+import Net
+import PusherProtocol
+import WebSocket
+
+/// A connected client: its stream, its WebSocket and its session, on the shard that accepted it.
+final class Connection: StreamOwner, TimerTarget {
+    let socketID: SocketID
+    let app: App
+    let stream: Stream
+    private unowned let switchboard: Switchboard
+    private var session: Session
+    private var endpoint: WebSocketEndpoint
+    /// The connection's places in the audiences of the channels that it has joined.
+    private var seats: [ChannelName: Seat] = [:]
+    private var liveness: Liveness
+    private var livenessTimer: TimerID?
+    private(set) var isClosing = false
+
+    init(
+        socketID: SocketID,
+        app: App,
+        stream: Stream,
+        endpoint: consuming WebSocketEndpoint,
+        switchboard: Switchboard
+    ) {
+        self.socketID = socketID
+        self.app = app
+        self.stream = stream
+        self.endpoint = endpoint
+        self.switchboard = switchboard
+        session = Session(socketID: socketID, app: app)
+        liveness = Liveness(
+            settings: switchboard.settings.liveness,
+            now: switchboard.reactor.seconds
+        )
+    }
+
+    /// Greets the client: nothing may reach it before this.
+    func begin() {
+        let timeout = switchboard.settings.liveness.activityTimeout
+        send(.connectionEstablished(socketID: socketID, activityTimeout: timeout))
+        watch(for: liveness.patience)
+    }
+
+    // MARK: - What arrives
+
+    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+        liveness.heard(at: switchboard.reactor.seconds)
+        var position = 0
+        do {
+            while !isClosing, let incoming = try endpoint.next(in: &bytes, at: &position) {
+                incoming.withPayload(in: bytes.span) { receive(incoming.kind, $0) }
+            }
+        } catch {
+            close(error.closeCode, reason: error.description)
+        }
+        return isClosing ? bytes.count : position
+    }
+
+    private func receive(_ kind: Incoming.Kind, _ payload: Span<UInt8>) {
+        switch kind {
+        case .text: receive(text: payload)
+        case .binary: close(.unsupportedData, reason: "Messages are text frames")
+        case .ping: write(endpoint.pong(payload))
+        case .pong: break
+        case .close: answerClose()
+        }
+    }
+
+    private func receive(text: Span<UInt8>) {
+        let now = switchboard.reactor.unixTime
+        do {
+            let message = try ClientMessage.parse(text)
+            perform(session.receive(message, now: now))
+        } catch {
+            perform(session.receive(error, now: now))
+        }
+    }
+
+    private func perform(_ effects: [Session.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .send(let message): send(message)
+            case .join(let channel, let request):
+                switchboard.join(channel, of: self, request: request)
+            case .leave(let channel): switchboard.leave(channel, of: self)
+            case .close(let code, let message): close(code, message: message)
+            }
+        }
+    }
+
+    // MARK: - Channels
+
+    /// The channel's home counts this connection from here on; events follow the acknowledgement.
+    func granted(_ address: ChannelAddress, request: UInt32) {
+        guard !isClosing, session.granted(address.name, request: request) else { return }
+        send(.subscriptionSucceeded(channel: address.name.text, data: "{}"))
+        seats[address.name] = switchboard.seat(stream, in: address)
+    }
+
+    /// Gives up the connection's place in the channel's audience, if it has one.
+    func vacate(_ channel: ChannelName) {
+        guard let seat = seats.removeValue(forKey: channel) else { return }
+        seat.group?.leave(seat)
+    }
+
+    // MARK: - What leaves
+
+    private func send(_ message: ServerMessage) {
+        let text = message.bytes
+        write(endpoint.encode(.text, text.span))
+    }
+
+    private func write(_ frame: [UInt8]?) {
+        guard let frame else { return }
+        stream.write(frame)
+    }
+
+    // MARK: - Liveness
+
+    func timerFired(tag: Int) {
+        guard !isClosing else { return }
+        switch liveness.judge(at: switchboard.reactor.seconds) {
+        case .wait(let patience): watch(for: patience)
+        case .ping(let patience):
+            let empty: [UInt8] = []
+            write(endpoint.ping(empty.span))
+            watch(for: patience)
+        case .close:
+            close(.pongNotReceived, message: "Pong reply not received")
+        }
+    }
+
+    private func watch(for patience: Duration) {
+        livenessTimer = switchboard.reactor.schedule(after: patience, self)
+    }
+
+    // MARK: - The end
+
+    /// Says why in a `pusher:error`, then closes with the same code.
+    func close(_ code: PusherCode, message: String) {
+        guard beginClosing() else { return }
+        send(.error(code: code, message: message))
+        finish(with: endpoint.close(code.closeCode, reason: message))
+    }
+
+    /// Closes with a code of WebSocket's own.
+    private func close(_ code: CloseCode, reason: String) {
+        guard beginClosing() else { return }
+        finish(with: endpoint.close(code, reason: reason))
+    }
+
+    private func answerClose() {
+        guard beginClosing() else { return }
+        finish(with: endpoint.answerClose())
+    }
+
+    /// Gives up the channels first: what waits in them goes before the close frame.
+    private func beginClosing() -> Bool {
+        guard !isClosing else { return false }
+        isClosing = true
+        for channel in session.channels { switchboard.leave(channel, of: self) }
+        return true
+    }
+
+    private func finish(with frame: [UInt8]?) {
+        write(frame)
+        stream.close(within: switchboard.settings.farewellTimeout)
+    }
+
+    func streamReachedEnd(_ stream: Stream) {
+        if beginClosing() { finish(with: nil) }
+    }
+
+    func streamOverflowed(_ stream: Stream) {
+        // What is queued behind a reader this slow would come too late anyway: the code tells it to reconnect, and
+        // nothing after the gap is sent, so no message is lost without the client's knowledge.
+        guard beginClosing() else { return }
+        stream.discardQueue()
+        let message = "The connection reads too slowly: its queue is full"
+        send(.error(code: .overCapacity, message: message))
+        finish(with: endpoint.close(PusherCode.overCapacity.closeCode, reason: message))
+    }
+
+    func streamClosed(_ stream: Stream, error: StreamError?) {
+        _ = beginClosing()
+        if let livenessTimer { switchboard.reactor.cancel(livenessTimer) }
+        switchboard.dismiss(self)
+    }
+}

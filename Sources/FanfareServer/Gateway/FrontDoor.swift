@@ -1,0 +1,21 @@
+import HTTP1
+import HTTPServer
+
+/// Where every stream of a shard comes in: HTTP requests go to the API, upgrades to the gateway.
+final class FrontDoor: HTTPResponder {
+    private let gateway: Gateway
+    private let api: API
+
+    init(switchboard: Switchboard) {
+        gateway = Gateway(switchboard: switchboard)
+        api = API(switchboard: switchboard)
+    }
+
+    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+        if head.isUpgrade {
+            gateway.open(head, exchange)
+        } else {
+            api.respond(to: head, body: body, on: exchange)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import PusherProtocol
+
+/// The connections of one shard, found by socket ID without a search.
+///
+/// The first number of a socket ID is the connection's slot and shard; the second is random, so that nobody guesses
+/// another client's ID, and so that the ID of a closed connection never finds its successor in the slot.
+struct ConnectionTable {
+    private let shard: Int
+    private let shardCount: Int
+    private var slots: [Connection?] = []
+    private var vacantSlots: [Int] = []
+    private var random = SystemRandomNumberGenerator()
+
+    init(shard: Int, shardCount: Int) {
+        self.shard = shard
+        self.shardCount = shardCount
+    }
+
+    /// The number of connections.
+    var count: Int { slots.count - vacantSlots.count }
+
+    /// A fresh socket ID, for the connection to be inserted next.
+    mutating func makeSocketID() -> SocketID {
+        let slot = vacantSlots.last ?? slots.endIndex
+        let first = UInt64(slot * shardCount + shard)
+        return SocketID(first, .random(in: 1..<10_000_000_000, using: &random))
+    }
+
+    /// Adds a connection under the ID made last.
+    mutating func insert(_ connection: Connection) {
+        let slot = slot(of: connection.socketID)
+        if slot == slots.endIndex {
+            slots.append(connection)
+        } else {
+            let vacant = vacantSlots.popLast()
+            precondition(slot == vacant, "another connection came between")
+            slots[slot] = connection
+        }
+    }
+
+    /// Removes the connection with this ID, if there is one.
+    mutating func remove(_ id: SocketID) {
+        guard self[id] != nil else { return }
+        let slot = slot(of: id)
+        slots[slot] = nil
+        vacantSlots.append(slot)
+    }
+
+    /// The connection with this ID, if it is one of this shard and still open.
+    subscript(id: SocketID) -> Connection? {
+        guard id.first % UInt64(shardCount) == UInt64(shard) else { return nil }
+        let slot = slot(of: id)
+        guard slots.indices.contains(slot), let connection = slots[slot],
+            connection.socketID == id
+        else { return nil }
+        return connection
+    }
+
+    /// Up to `count` of the connections that are not closing yet.
+    func open(upTo count: Int) -> [Connection] {
+        Array(slots.lazy.compactMap(\.self).filter { !$0.isClosing }.prefix(count))
+    }
+
+    private func slot(of id: SocketID) -> Int { Int(id.first / UInt64(shardCount)) }
+}

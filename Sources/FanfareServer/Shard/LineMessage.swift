@@ -1,0 +1,33 @@
+import Broker
+import PusherProtocol
+
+/// What one shard says to another.
+///
+/// A line between two shards keeps its order, and a channel's home speaks to each shard over one line: a shard
+/// that reads `granted` gets every event that the home takes in afterwards, and none from before.
+enum LineMessage: Sendable {
+    /// To the home: a connection wants to join.
+    case subscribe(ChannelAddress, Caller)
+    /// From the home: the connection counts as a subscriber from here on.
+    case granted(ChannelAddress, Caller)
+    /// To the home: a connection of `shard` has left.
+    case unsubscribe(ChannelAddress, shard: Int)
+    /// To the home: an event to be put in order.
+    case publish(ChannelAddress, Publication)
+    /// From the home: the frame for this shard's own subscribers, except one.
+    case deliver(ChannelAddress, frame: [UInt8], except: SocketID?)
+    /// To a home: count channels, and send the answer to `asker`.
+    case question(Question, inquiry: InquiryID, asker: Int)
+    /// From a home: what it counted.
+    case answer([ChannelCount], inquiry: InquiryID)
+}
+
+/// A connection that asked its channel's home for something.
+struct Caller: Sendable {
+    /// The shard that holds the connection.
+    var shard: Int
+    /// The connection. It may be gone when the answer comes.
+    var socketID: SocketID
+    /// The session's number for what it asked.
+    var request: UInt32
+}

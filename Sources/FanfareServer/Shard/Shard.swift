@@ -1,0 +1,79 @@
+import HTTPServer
+import Net
+
+/// A switchboard on its loop's thread: isolation is entered once a turn and stays synchronous until its end.
+actor Shard: LoopResident {
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let switchboard: Switchboard
+    private let site: HTTPSite
+    private var listeners: [Listener] = []
+    private var isStopping = false
+
+    init(
+        number: Int,
+        loop: EventLoop,
+        settings: ServerSettings,
+        lines: [Mailbox<LineMessage>]
+    ) throws(SystemError) {
+        self.loop = loop
+        let reactor = try Reactor(loop: loop)
+        switchboard = Switchboard(
+            shard: number,
+            reactor: reactor,
+            settings: settings,
+            lines: lines
+        )
+        site = HTTPSite(
+            reactor: reactor,
+            limits: settings.httpLimits,
+            responder: FrontDoor(switchboard: switchboard)
+        )
+    }
+
+    /// One turn: what has arrived, what the other shards sent, and at its end every write at once.
+    func turn() -> Bool {
+        guard !isStopping else { return false }
+        switchboard.reactor.poll()
+        switchboard.readLines()
+        switchboard.reactor.flush()
+        return true
+    }
+
+    /// Listens on `address`, behind TLS when a context is given.
+    ///
+    /// - Returns: The address with the port that the kernel chose where 0 was asked for.
+    func listen(on address: SocketAddress, tls: TLSContext?) throws(SystemError) -> SocketAddress {
+        let listener = try switchboard.reactor.listen(
+            on: address,
+            reusePort: !address.isUnix,
+            tls: tls,
+            streamLimits: switchboard.settings.streamLimits,
+            accept: site.accept
+        )
+        listeners.append(listener)
+        return listener.address
+    }
+
+    /// The number of clients connected here.
+    var connectionCount: Int { switchboard.connectionCount }
+
+    /// Accepts nobody from here on; connections stay.
+    func closeListeners() {
+        for listener in listeners { listener.close() }
+        listeners = []
+    }
+
+    /// Closes up to `count` connections; returns whether any is left.
+    func drain(upTo count: Int) -> Bool { switchboard.drain(upTo: count) }
+
+    /// Streams that are open still, farewells and HTTP requests included.
+    var streamCount: Int { switchboard.reactor.streamCount }
+
+    /// Drops whatever is left and ends the loop.
+    func stop() {
+        closeListeners()
+        switchboard.reactor.shutDown()
+        isStopping = true
+    }
+}

@@ -1,0 +1,201 @@
+import Broker
+import Net
+import PusherProtocol
+import WebSocket
+
+/// One loop's part of the broker: the connections that it accepted, the channels whose home it is, and the lines to
+/// the other shards.
+///
+/// Confined to its loop's thread; everything in it is synchronous.
+final class Switchboard {
+    let shard: Int
+    let reactor: Reactor
+    let settings: ServerSettings
+    private let lines: [Mailbox<LineMessage>]
+    private var home: ChannelHome
+    /// This shard's own subscribers, by channel; a channel without any has no entry.
+    private var audiences: [ChannelAddress: StreamGroup] = [:]
+    private var connections: ConnectionTable
+    private var inquiries: [InquiryID: Inquiry] = [:]
+    private var lastInquiry: InquiryID = 0
+    /// Set while the broker stops: newcomers are told to try another.
+    private(set) var isDraining = false
+
+    /// - Parameters:
+    ///   - shard: This shard's number, its index in `lines`.
+    ///   - lines: The mailbox of each shard, this one's included.
+    init(shard: Int, reactor: Reactor, settings: ServerSettings, lines: [Mailbox<LineMessage>]) {
+        self.shard = shard
+        self.reactor = reactor
+        self.settings = settings
+        self.lines = lines
+        home = ChannelHome(shardCount: lines.count)
+        connections = ConnectionTable(shard: shard, shardCount: lines.count)
+    }
+
+    // MARK: - Connections
+
+    /// The number of clients connected to this shard.
+    var connectionCount: Int { connections.count }
+
+    /// A socket ID for the connection to be admitted next.
+    func makeSocketID() -> SocketID { connections.makeSocketID() }
+
+    /// Makes a new connection known under its socket ID.
+    func admit(_ connection: Connection) { connections.insert(connection) }
+
+    /// Forgets a connection that has closed.
+    func dismiss(_ connection: Connection) {
+        connections.remove(connection.socketID)
+        settings.quota.giveBack()
+        settings.quotas[connection.app.id]?.giveBack()
+    }
+
+    // MARK: - Subscriptions
+
+    /// Asks the channel's home to count the connection in; `Connection.granted` follows.
+    func join(_ channel: ChannelName, of connection: Connection, request: UInt32) {
+        let address = ChannelAddress(app: connection.app.id, name: channel)
+        let caller = Caller(shard: shard, socketID: connection.socketID, request: request)
+        send(.subscribe(address, caller), to: address.home(among: lines.count))
+    }
+
+    /// Tells the channel's home that the connection is gone; it has left this shard's audience already.
+    func leave(_ channel: ChannelName, of connection: Connection) {
+        let address = ChannelAddress(app: connection.app.id, name: channel)
+        connection.vacate(channel)
+        if let audience = audiences[address], audience.count == 0 { audiences[address] = nil }
+        send(.unsubscribe(address, shard: shard), to: address.home(among: lines.count))
+    }
+
+    /// Puts a stream into the audience of a channel on this shard.
+    func seat(_ stream: Stream, in address: ChannelAddress) -> Seat {
+        let audience = audiences[address] ?? reactor.makeGroup()
+        audiences[address] = audience
+        return audience.join(stream)
+    }
+
+    // MARK: - Events
+
+    /// Hands an event to the channel's home, which gives it its place in the channel's order.
+    func publish(_ publication: Publication, on address: ChannelAddress) {
+        send(.publish(address, publication), to: address.home(among: lines.count))
+    }
+
+    /// Whether every home that an event may have to go to still keeps up with what it is sent.
+    var canPublish: Bool {
+        lines.allSatisfy { $0.count < settings.lineLengthMax }
+    }
+
+    /// At the home: encodes an event once and sends it where the channel has subscribers.
+    private func relay(_ publication: Publication, on address: ChannelAddress) {
+        var encoded: [UInt8]?
+        home.forEachShard(subscribedTo: address) { shard in
+            let frame = encoded ?? EventFrame.encode(publication, channel: address.name)
+            encoded = frame
+            send(.deliver(address, frame: frame, except: publication.except), to: shard)
+        }
+    }
+
+    private func deliver(_ frame: [UInt8], on address: ChannelAddress, except: SocketID?) {
+        guard let audience = audiences[address] else { return }
+        audience.send(frame, except: except.flatMap { connections[$0]?.stream })
+    }
+
+    // MARK: - Inquiries
+
+    /// Asks the homes of channels, and calls `finish` with what they counted.
+    ///
+    /// - Parameters:
+    ///   - questions: What to ask, by shard; none finishes at once.
+    ///   - finish: Gets all the answers together, once, on this loop.
+    func inquire(
+        _ questions: [(shard: Int, Question)],
+        finish: @escaping ([ChannelCount]) -> Void
+    ) {
+        guard !questions.isEmpty else { return finish([]) }
+        lastInquiry += 1
+        let inquiry = lastInquiry
+        inquiries[inquiry] = Inquiry(awaitedAnswers: questions.count, finish: finish)
+        for (asked, question) in questions {
+            send(.question(question, inquiry: inquiry, asker: shard), to: asked)
+        }
+    }
+
+    /// Asks every shard for the occupied channels of an app.
+    func inquireOccupiedChannels(
+        of app: AppID,
+        prefix: String,
+        finish: @escaping ([ChannelCount]) -> Void
+    ) {
+        let question = Question.occupiedChannels(app, prefix: prefix)
+        inquire(lines.indices.map { ($0, question) }, finish: finish)
+    }
+
+    /// Asks the homes of `addresses` for their subscription counts.
+    func inquireSubscriptionCounts(
+        of addresses: [ChannelAddress],
+        finish: @escaping ([ChannelCount]) -> Void
+    ) {
+        let byHome = Dictionary(grouping: addresses) { $0.home(among: lines.count) }
+        inquire(byHome.map { ($0.key, .subscriptionCounts($0.value)) }, finish: finish)
+    }
+
+    private func answer(_ question: Question) -> [ChannelCount] {
+        switch question {
+        case .occupiedChannels(let app, let prefix):
+            home.occupiedChannels(of: app, prefix: prefix).map {
+                ChannelCount(name: $0.name, subscriptionCount: $0.subscriptionCount)
+            }
+        case .subscriptionCounts(let addresses):
+            addresses.map {
+                ChannelCount(name: $0.name, subscriptionCount: home.subscriptionCount(of: $0))
+            }
+        }
+    }
+
+    // MARK: - Lines
+
+    /// Takes in what the other shards have sent since the last turn.
+    func readLines() {
+        for message in lines[shard].drain() { receive(message) }
+    }
+
+    private func send(_ message: LineMessage, to shard: Int) {
+        if shard == self.shard { receive(message) } else { lines[shard].post(message) }
+    }
+
+    private func receive(_ message: LineMessage) {
+        switch message {
+        case .subscribe(let address, let caller):
+            home.subscribe(address, from: caller.shard)
+            send(.granted(address, caller), to: caller.shard)
+        case .granted(let address, let caller):
+            // A connection that has closed meanwhile has told the home so already.
+            connections[caller.socketID]?.granted(address, request: caller.request)
+        case .unsubscribe(let address, let shard):
+            home.unsubscribe(address, from: shard)
+        case .publish(let address, let publication):
+            relay(publication, on: address)
+        case .deliver(let address, let frame, let except):
+            deliver(frame, on: address, except: except)
+        case .question(let question, let inquiry, let asker):
+            send(.answer(answer(question), inquiry: inquiry), to: asker)
+        case .answer(let counts, let inquiry):
+            if inquiries[inquiry]?.receive(counts) == true { inquiries[inquiry] = nil }
+        }
+    }
+
+    // MARK: - Stopping
+
+    /// Closes up to `count` connections with the code that asks clients to reconnect at once.
+    ///
+    /// - Returns: Whether any connection is left.
+    func drain(upTo count: Int) -> Bool {
+        isDraining = true
+        for connection in connections.open(upTo: count) {
+            connection.close(.reconnectImmediately, message: "The broker is stopping")
+        }
+        return connections.count > 0
+    }
+}

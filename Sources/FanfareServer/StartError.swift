@@ -1,0 +1,31 @@
+public import Net
+
+/// Why a broker could not start.
+public enum StartError: Error, CustomStringConvertible {
+    /// A certificate or key cannot be used.
+    case certificate(TLSError)
+    /// The kernel refused what every broker needs.
+    case system(SystemError)
+    /// The host to listen on has no address.
+    case noAddress(host: String)
+    /// The host to listen on could not be looked up.
+    case resolve(ResolveError)
+    /// The address cannot be listened on.
+    case listen(SocketAddress, SystemError)
+
+    /// One line that says what to do.
+    public var description: String {
+        switch self {
+        case .certificate(let error):
+            "The certificate cannot be used: \(error)"
+        case .system(let error):
+            "The kernel refused to start the broker: \(error)"
+        case .noAddress(let host):
+            "Host \"\(host)\" has no address to listen on"
+        case .resolve(let error):
+            "The host to listen on was not found: \(error)"
+        case .listen(let address, let error):
+            "Cannot listen on \(address): \(error). Is another broker running there? Choose another port with --port"
+        }
+    }
+}

@@ -1,0 +1,287 @@
+import HTTP1
+public import Net
+
+/// A stream that carries HTTP/1.1: requests in, answers out in the same order.
+///
+/// All answers to the requests of one read leave in one buffer. While no request is under way a
+/// connection holds a timer and its place at the site, and no buffer.
+public final class HTTPConnection: StreamOwner {
+    /// The part of a request that has come, and what was made of it.
+    struct Reading {
+        var parser: RequestParser
+        /// The head of the request whose content is to come.
+        var head: RequestHead?
+        /// Whether the client waits to be told that it may send the content.
+        var owesContinue = false
+
+        init(limits: HTTPLimits) { parser = RequestParser(limits: limits) }
+    }
+
+    /// Keeps a request that came in part; there is none while the connection is idle.
+    final class Unfinished {
+        var reading: Reading
+        init(_ reading: Reading) { self.reading = reading }
+    }
+
+    /// Answers gathered past this many bytes are handed to the stream; and while as many are queued
+    /// there, no request is read: a client that asks without reading the answers must not grow our
+    /// memory.
+    static var outputLengthMax: Int { 256 << 10 }
+
+    let site: HTTPSite
+    /// The stream, from its opening until it ends or is handed over.
+    private(set) var stream: Stream?
+    /// Where the site keeps the connection.
+    var place: Int?
+
+    var unfinished: Unfinished?
+    /// The first request, and the last, whose answers have not left.
+    var first: HTTPExchange?
+    private var last: HTTPExchange?
+    private var unansweredCount = 0
+    /// Answers of the read under way.
+    private var output: [UInt8] = []
+
+    // Who is waited for, and how long: see HTTPPatience.swift.
+    var timer: TimerID?
+    var wait = Wait.nothing
+    var deadline: MonotonicTime
+
+    /// Whether bytes are lent at the moment: what is answered now waits for the others.
+    private var isLent = false
+    /// Whether another request is read: not after the last one, nor after a refusal.
+    private(set) var takesRequests = true
+    private var isPaused = false
+    /// Whether the stream's queue has to go before another request is read.
+    var awaitsQueue = false
+    /// The request behind which nothing may be read as HTTP before its outcome is known.
+    private var upgradeCandidate: HTTPExchange?
+
+    /// Makes the owner of a stream that is not open yet.
+    ///
+    /// - Parameter site: What it shares with other connections.
+    public init(site: HTTPSite) {
+        self.site = site
+        deadline = site.reactor.now
+    }
+
+    /// Whether requests have to wait: for answers, for an upgrade, or for the client to read.
+    var isHeldUp: Bool {
+        unansweredCount >= site.unansweredMax || upgradeCandidate != nil || awaitsQueue
+    }
+
+    // MARK: The stream
+
+    /// Begins to wait for a request.
+    public func streamOpened(_ stream: Stream) {
+        self.stream = stream
+        site.add(self)
+        watchClient()
+    }
+
+    /// Reads requests and hands them to the responder.
+    public func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+        guard takesRequests else { return bytes.count }
+        var reading = unfinished.take()?.reading ?? Reading(limits: site.limits)
+        var index = 0
+        isLent = true
+        let hasCompleted = read(bytes.span, &index, &reading)
+        isLent = false
+        // Handed over: the rest is the new owner's.
+        guard self.stream != nil else { return index }
+        offerContinue(&reading)
+        writeOutput()
+        guard takesRequests else { return bytes.count }
+        if reading.head != nil || !reading.parser.isBetweenRequests
+            || index < bytes.count && !isHeldUp
+        {
+            unfinished = Unfinished(reading)
+        }
+        if isHeldUp, !isPaused {
+            isPaused = true
+            stream.pauseReading()
+        }
+        watchClient(restarts: hasCompleted)
+        return index
+    }
+
+    /// The client sends no more; what it has asked for is still answered.
+    public func streamReachedEnd(_ stream: Stream) {
+        takesRequests = false
+        unfinished = nil
+        if first == nil { close() } else { watchClient() }
+    }
+
+    /// Goes on when the client has taken what was queued for it.
+    public func streamDrained(_ stream: Stream) { queueHasGone() }
+
+    /// Lets go of everything.
+    public func streamClosed(_ stream: Stream, error: StreamError?) { leave() }
+
+    // MARK: Requests
+
+    /// Reads as many requests as may be read now; true if one of them was completed.
+    private func read(
+        _ bytes: Span<UInt8>,
+        _ index: inout Int,
+        _ reading: inout Reading
+    ) -> Bool {
+        var hasCompleted = false
+        while takesRequests, !isHeldUp, stream?.isClosing == false {
+            do throws(HTTPError) {
+                switch try reading.parser.advance(over: bytes, from: &index) {
+                case .needsMore: return hasCompleted
+                case .head(let head): begin(head, &reading)
+                case .content(let content):
+                    hasCompleted = true
+                    reading.owesContinue = false
+                    // There is no head if the request was refused already.
+                    if let head = reading.head.take() {
+                        content.withBytes(in: bytes) { dispatch(head, $0) }
+                    }
+                }
+            } catch {
+                refuse(Response(refusing: error))
+            }
+            if output.count > Self.outputLengthMax { writeOutput() }
+        }
+        return hasCompleted
+    }
+
+    private func begin(_ head: RequestHead, _ reading: inout Reading) {
+        guard head.method != .connect else {
+            // What follows would be another protocol's.
+            return refuse(Response(refusing: .methodUnsupported(.connect)))
+        }
+        guard var refusal = site.responder.refusal(of: head) else {
+            reading.head = head
+            reading.owesContinue = head.expectsContinue
+            return
+        }
+        // Content that is not read would be taken for the next request.
+        if head.hasContent { refusal.closesConnection = true }
+        if refusal.closesConnection || !head.keepAlive { takesRequests = false }
+        enqueue(head.answerFraming).respond(refusal)
+    }
+
+    private func dispatch(_ head: RequestHead, _ body: Span<UInt8>) {
+        if !head.keepAlive { takesRequests = false }
+        let exchange = enqueue(head.answerFraming)
+        upgradeCandidate = exchange
+        site.responder.respond(to: head, body: body, on: exchange)
+        if !head.isUpgrade, !exchange.isUpgrading { upgradeCandidate = nil }
+    }
+
+    /// Answers for the last time, when there is no request to give to the responder.
+    func refuse(_ response: Response) {
+        takesRequests = false
+        unfinished = nil
+        enqueue(AnswerFraming()).respond(response)
+    }
+
+    private func enqueue(_ framing: AnswerFraming) -> HTTPExchange {
+        let exchange = HTTPExchange(framing, on: self)
+        if let last { last.next = exchange } else { first = exchange }
+        last = exchange
+        unansweredCount += 1
+        return exchange
+    }
+
+    // MARK: Answers
+
+    /// Whether nothing has been read behind this exchange's request.
+    func canUpgrade(_ exchange: HTTPExchange) -> Bool { exchange === upgradeCandidate }
+
+    /// An exchange has its outcome: sends all whose turn it is.
+    func settled(_ exchange: HTTPExchange) {
+        if exchange === upgradeCandidate, !exchange.isUpgrading { upgradeCandidate = nil }
+        while let exchange = first, let outcome = exchange.outcome.take(), let stream {
+            first = exchange.next
+            if first == nil { last = nil }
+            unansweredCount -= 1
+            exchange.detach()
+            switch outcome {
+            case .response(let response): append(response, exchange.framing)
+            case .upgrade(let head, let owner):
+                output.append(contentsOf: head)
+                return handOver(stream, to: owner)
+            }
+        }
+        guard !isLent, stream != nil else { return }
+        if let unfinished { offerContinue(&unfinished.reading) }
+        writeOutput()
+        resumeIfPossible()
+        watchClient()
+    }
+
+    private func append(_ response: Response, _ framing: AnswerFraming) {
+        var framing = framing
+        let isLast = first == nil && (site.isFinishing || !takesRequests)
+        if isLast || response.closesConnection { framing.keepAlive = false }
+        response.append(to: &output, for: framing, date: site.date())
+        if !framing.keepAlive { close() }
+    }
+
+    /// Sends 100 (Continue) if the client waits for it and it is its turn.
+    private func offerContinue(_ reading: inout Reading) {
+        guard reading.owesContinue, first == nil, takesRequests else { return }
+        reading.owesContinue = false
+        output.append(contentsOf: Response.continue)
+    }
+
+    private func writeOutput() {
+        guard !output.isEmpty, let stream else { return }
+        stream.write(exchange(&output, with: []))
+        if stream.queuedByteCount > Self.outputLengthMax { awaitQueue() }
+    }
+
+    /// Reads on, beginning with what was kept, if nothing stands against it any more.
+    func resumeIfPossible() {
+        guard isPaused, !isLent, !isHeldUp, takesRequests else { return }
+        isPaused = false
+        stream?.resumeReading()
+    }
+
+    // MARK: The end
+
+    /// Sends what is gathered and closes; requests not answered are dropped.
+    func close() {
+        writeOutput()
+        takesRequests = false
+        unfinished = nil
+        dropExchanges()
+        watchClient()
+        stream?.close(within: site.timeouts.closing)
+    }
+
+    /// Makes room for another protocol.
+    private func handOver(_ stream: Stream, to owner: any StreamOwner) {
+        writeOutput()
+        leave()
+        stream.owner = owner
+        if isPaused { stream.resumeReading() }
+        owner.streamOpened(stream)
+    }
+
+    private func leave() {
+        site.remove(self)
+        stream = nil
+        takesRequests = false
+        unfinished = nil
+        output = []
+        dropExchanges()
+        if let timer = timer.take() { site.reactor.cancel(timer) }
+    }
+
+    private func dropExchanges() {
+        var next = first
+        while let exchange = next {
+            next = exchange.next
+            exchange.detach()
+        }
+        first = nil
+        last = nil
+        upgradeCandidate = nil
+        unansweredCount = 0
+    }
+}

@@ -1,0 +1,108 @@
+import HTTP1
+public import Net
+
+// How long a connection waits, and for what.
+extension HTTPConnection: TimerTarget {
+    /// What the client is waited for.
+    enum Wait: UInt8 {
+        /// Nothing: it is our turn.
+        case nothing
+        case idle, head, body
+        /// The client is to read its answers.
+        case queue
+    }
+
+    /// Sets the time for what the client has to do next.
+    ///
+    /// It goes on running while the client is at the same thing, so that bytes that drip do not
+    /// prolong it; unless it `restarts`, because a request was completed meanwhile.
+    func watchClient(restarts: Bool = false) {
+        let next = nextWait
+        guard next != wait || restarts else { return }
+        wait = next
+        guard next != .nothing else { return }
+        let limit = self.limit(of: next)
+        deadline = site.reactor.now.advanced(by: limit)
+        if let timer {
+            // A timer that comes too early sets itself again; so busy connections seldom touch it.
+            if next == .idle { return }
+            site.reactor.cancel(timer)
+        }
+        timer = site.reactor.schedule(after: limit, self)
+    }
+
+    private var nextWait: Wait {
+        guard takesRequests, let stream, !stream.isClosing else { return .nothing }
+        if awaitsQueue { return .queue }
+        if isHeldUp { return .nothing }
+        if let unfinished {
+            if unfinished.reading.owesContinue { return .nothing }
+            return unfinished.reading.head == nil ? .head : .body
+        }
+        return first == nil ? .idle : .nothing
+    }
+
+    private func limit(of wait: Wait) -> Duration {
+        switch wait {
+        case .head: site.timeouts.head
+        case .body: site.timeouts.body
+        case .nothing, .idle, .queue: site.timeouts.idle
+        }
+    }
+
+    /// Called by the reactor.
+    ///
+    /// - Parameter tag: 0 for the time of ``watchClient(restarts:)``; else the milliseconds after
+    ///   which the stream's queue is looked at.
+    public func timerFired(tag: Int) {
+        guard tag == 0 else { return checkQueue(afterMilliseconds: tag) }
+        timer = nil
+        guard let stream, !stream.isClosing, wait != .nothing else { return }
+        let now = site.reactor.now
+        guard now >= deadline else {
+            timer = site.reactor.schedule(after: now.duration(to: deadline), self)
+            return
+        }
+        switch wait {
+        case .nothing: break
+        case .idle: close()
+        case .head, .body:
+            let seconds = Int(limit(of: wait).components.seconds)
+            refuse(Response(refusing: .timedOut(seconds: seconds)))
+        case .queue: stream.abort()
+        }
+    }
+
+    // MARK: A client that does not read
+
+    /// Begins to wait for the stream's queue to go.
+    ///
+    /// The kernel usually takes it at the end of this turn, of which nobody is told; if it refuses
+    /// a part, `streamDrained` comes later. So the queue is looked at, less and less often.
+    func awaitQueue() {
+        guard !awaitsQueue else { return }
+        awaitsQueue = true
+        site.reactor.schedule(after: .milliseconds(1), self, tag: 1)
+    }
+
+    private func checkQueue(afterMilliseconds delay: Int) {
+        guard awaitsQueue, let stream, !stream.isClosing else { return }
+        if stream.queuedByteCount == 0 { return queueHasGone() }
+        let next = min(delay * 2, 256)
+        site.reactor.schedule(after: .milliseconds(next), self, tag: next)
+    }
+
+    func queueHasGone() {
+        guard awaitsQueue else { return }
+        awaitsQueue = false
+        resumeIfPossible()
+        watchClient()
+    }
+
+    // MARK: The end of the site
+
+    /// Closes the connection if no request is under way.
+    func closeIfIdle() {
+        if first == nil, unfinished == nil { close() }
+    }
+}

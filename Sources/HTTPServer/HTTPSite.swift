@@ -1,0 +1,120 @@
+public import HTTP1
+public import Net
+
+/// How long a client may take, and how long we wait for it.
+public struct HTTPTimeouts: Hashable, Sendable {
+    /// From a request's first byte to the end of its head; past it the answer is 408.
+    public var head: Duration
+
+    /// From the end of a head to the end of its content; past it the answer is 408.
+    public var body: Duration
+
+    /// Between two requests, and before the first; past it the connection is closed silently.
+    public var idle: Duration
+
+    /// From the last answer to the client's end, before the descriptor is closed anyway.
+    public var closing: Duration
+
+    /// Sets timeouts.
+    ///
+    /// - Parameters:
+    ///   - head: For a request's head.
+    ///   - body: For its content.
+    ///   - idle: Between requests.
+    ///   - closing: For the client's end.
+    public init(
+        head: Duration = .seconds(10),
+        body: Duration = .seconds(30),
+        idle: Duration = .seconds(75),
+        closing: Duration = .seconds(5)
+    ) {
+        self.head = head
+        self.body = body
+        self.idle = idle
+        self.closing = closing
+    }
+}
+
+/// What the HTTP connections of one loop share: who answers, limits, and the date.
+///
+/// Confined to its reactor's thread.
+///
+/// ```swift
+/// let site = HTTPSite(reactor: reactor, responder: api)
+/// let listener = try reactor.listen(on: address, accept: site.accept)
+/// ```
+public final class HTTPSite {
+    let reactor: Reactor
+    let responder: any HTTPResponder
+    let limits: HTTPLimits
+    let timeouts: HTTPTimeouts
+    let unansweredMax: Int
+    private var dates: HTTPDateCache
+    private var connections: [HTTPConnection] = []
+
+    /// Whether ``finish()`` has been called: each connection's next answer is its last.
+    public private(set) var isFinishing = false
+
+    /// Makes a site without connections.
+    ///
+    /// - Parameters:
+    ///   - reactor: The reactor whose streams the site accepts.
+    ///   - limits: What a client may make us read and keep.
+    ///   - timeouts: How long it may take.
+    ///   - unansweredMax: How many requests of a connection may be unanswered before it is no
+    ///     longer read; at least 1.
+    ///   - responder: Who answers.
+    public init(
+        reactor: Reactor,
+        limits: HTTPLimits = HTTPLimits(),
+        timeouts: HTTPTimeouts = HTTPTimeouts(),
+        unansweredMax: Int = 32,
+        responder: any HTTPResponder
+    ) {
+        precondition(unansweredMax > 0, "a connection has at least one request")
+        self.reactor = reactor
+        self.limits = limits
+        self.timeouts = timeouts
+        self.unansweredMax = unansweredMax
+        self.responder = responder
+        dates = HTTPDateCache(unixTime: reactor.unixTime)
+    }
+
+    /// How many connections speak HTTP; those upgraded are no longer among them.
+    public var connectionCount: Int { connections.count }
+
+    /// Makes the owner of a new stream: what `Reactor.listen` takes as `accept`.
+    ///
+    /// - Parameter stream: The stream.
+    /// - Returns: Its owner.
+    public func accept(_ stream: Stream) -> any StreamOwner { HTTPConnection(site: self) }
+
+    /// Closes idle connections now and the others after their next answer.
+    ///
+    /// ``connectionCount`` is zero when all are gone. The listener is not the site's: close it
+    /// first, for connections accepted later are closed after their first answer.
+    public func finish() {
+        guard !isFinishing else { return }
+        isFinishing = true
+        for connection in connections { connection.closeIfIdle() }
+    }
+
+    /// The date of this turn, as ``HTTP1/HTTPDate`` writes it.
+    func date() -> [UInt8] { dates.date(at: reactor.unixTime) }
+
+    /// Enters a connection.
+    func add(_ connection: HTTPConnection) {
+        connection.place = connections.count
+        connections.append(connection)
+    }
+
+    /// Forgets a connection; the last one takes its place.
+    func remove(_ connection: HTTPConnection) {
+        guard let place = connection.place else { return }
+        connection.place = nil
+        let last = connections.removeLast()
+        guard last !== connection else { return }
+        last.place = place
+        connections[place] = last
+    }
+}

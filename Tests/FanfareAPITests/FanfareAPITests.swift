@@ -1,0 +1,229 @@
+import FanfareAPI
+import PusherProtocol
+import Synchronization
+import Testing
+
+/// A transport that notes requests and answers from memory.
+private final class NotingTransport: APITransport {
+    private let answer: @Sendable (APIRequest) throws(FanfareAPIError) -> APIResponse
+    private let log = Mutex<[APIRequest]>([])
+
+    var requests: [APIRequest] { log.withLock { $0 } }
+
+    init(_ answer: @escaping @Sendable (APIRequest) throws(FanfareAPIError) -> APIResponse) {
+        self.answer = answer
+    }
+
+    convenience init(_ status: Int, _ body: String) {
+        self.init { _ in APIResponse(status: status, body: Array(body.utf8)) }
+    }
+
+    func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse {
+        log.withLock { $0.append(request) }
+        return try answer(request)
+    }
+}
+
+@Suite("The HTTP API, as a backend calls it") struct FanfareAPITests {
+    private struct User: Encodable {
+        var id: Int
+        var name: String
+    }
+
+    private static func api(_ transport: NotingTransport) throws -> FanfareAPI {
+        try FanfareAPI(appID: "3", key: "key", secret: "secret", transport: transport) {
+            1_700_000_000
+        }
+    }
+
+    /// Verifies a request as a broker does.
+    private static func verify(_ request: APIRequest) throws {
+        let parts = request.target.split(separator: "?", maxSplits: 1)
+        try RequestSignature.verify(
+            method: request.method,
+            path: Array(parts[0].utf8).span,
+            parameters: QueryParameters(String(parts[1])),
+            body: request.body.span,
+            now: 1_700_000_599
+        ) { _ in .app(AppSecret("secret")) }
+        #expect(!request.target.contains("=secret"))
+    }
+
+    @Test func triggersOnOneChannel() async throws {
+        let transport = NotingTransport(200, "{}")
+        let answer = try await Self.api(transport).trigger(
+            "addUser",
+            on: "userslist",
+            data: User(id: 1, name: "Ann")
+        )
+        #expect(answer.isEmpty)
+        let request = try #require(transport.requests.first)
+        #expect(request.method == "POST")
+        #expect(
+            request.target.hasPrefix("/apps/3/events?auth_key=key&auth_timestamp=1700000000&")
+        )
+        try Self.verify(request)
+        let publication = try TriggerRequest.parse(request.body.span)
+        #expect(publication.name == "addUser")
+        #expect(publication.channels.map(\.text) == ["userslist"])
+        #expect(publication.except == nil)
+        #expect(
+            [#"{"id":1,"name":"Ann"}"#, #"{"name":"Ann","id":1}"#].contains(publication.data)
+        )
+    }
+
+    @Test func triggersOnSeveralChannels() async throws {
+        let transport = NotingTransport(
+            200,
+            #"{"channels":{"presence-x":{"user_count":42},"ch-1":{"subscription_count":13}}}"#
+        )
+        let answer = try await Self.api(transport).trigger(
+            "e",
+            on: ["presence-x", "ch-1"],
+            text: "say \"ż\"\n",
+            except: "123.456",
+            info: [.userCount, .subscriptionCount]
+        )
+        #expect(answer["presence-x"]?.userCount == 42)
+        #expect(answer["ch-1"]?.subscriptionCount == 13)
+        #expect(answer["ch-1"]?.userCount == nil)
+        let request = try #require(transport.requests.first)
+        try Self.verify(request)
+        #expect(
+            String(decoding: request.body, as: UTF8.self)
+                == #"{"channels":["presence-x","ch-1"],"name":"e","data":"say \"ż\"\n","#
+                + #""socket_id":"123.456","info":"subscription_count,user_count"}"#
+        )
+    }
+
+    @Test func writesValuesAsJSON() async throws {
+        let transport = NotingTransport(200, "{}")
+        let api = try Self.api(transport)
+        try await api.trigger("e", on: "c", data: "text")
+        try await api.trigger("e", on: "c", text: "text")
+        try await api.trigger("e", on: ["c"], data: [1, 2])
+        try await api.trigger("e", on: "c", data: Int?.none)
+        let data = try transport.requests.map { try TriggerRequest.parse($0.body.span).data }
+        #expect(data == [#""text""#, "text", "[1,2]", "null"])
+    }
+
+    @Test func sendsNothingThatCannotBeWritten() async throws {
+        let transport = NotingTransport(200, "{}")
+        let api = try Self.api(transport)
+        await #expect(throws: FanfareAPIError.self) {
+            try await api.trigger("e", on: "c", data: Double.nan)
+        }
+        await #expect(throws: FanfareAPIError.invalidArgument("The channel's name is empty")) {
+            try await api.channel("")
+        }
+        #expect(try await api.trigger(batch: []).isEmpty)
+        #expect(transport.requests.isEmpty)
+        #expect(throws: FanfareAPIError.invalidArgument("The app's secret is empty")) {
+            try FanfareAPI(appID: "1", key: "k", secret: "", transport: transport)
+        }
+    }
+
+    @Test func triggersBatches() async throws {
+        let transport = NotingTransport(200, #"{"batch":[{},{"user_count":2}]}"#)
+        let answer = try await Self.api(transport).trigger(batch: [
+            APIEvent("e1", on: "a", text: "1"),
+            try APIEvent("e2", on: "presence-b", data: [2], except: "1.2", info: [.userCount]),
+        ])
+        #expect(answer.map(\.userCount) == [nil, 2])
+        let request = try #require(transport.requests.first)
+        #expect(request.target.hasPrefix("/apps/3/batch_events?"))
+        try Self.verify(request)
+        let batch = try TriggerRequest.parseBatch(request.body.span)
+        #expect(batch.map(\.name) == ["e1", "e2"])
+        #expect(batch.map(\.data) == ["1", "[2]"])
+        #expect(batch.map(\.except) == [nil, SocketID(1, 2)])
+        #expect(batch.map(\.info) == [[], .userCount])
+    }
+
+    @Test func listsChannels() async throws {
+        let transport = NotingTransport(
+            200,
+            #"{"channels":{"presence-a":{"user_count":1},"presence-b":{}}}"#
+        )
+        let channels = try await Self.api(transport).channels(
+            prefix: "presence-",
+            info: [.userCount]
+        )
+        #expect(channels.count == 2)
+        #expect(channels["presence-a"]?.userCount == 1)
+        #expect(channels["presence-b"]?.isOccupied == true)
+        let request = try #require(transport.requests.first)
+        #expect(request.method == "GET")
+        #expect(request.body.isEmpty)
+        try Self.verify(request)
+        #expect(request.target.contains("&filter_by_prefix=presence-&info=user_count&"))
+    }
+
+    @Test func asksAboutOneChannel() async throws {
+        let transport = NotingTransport(
+            200,
+            #"{"occupied":true,"subscription_count":42,"cache":{"data":"x","ttl":60}}"#
+        )
+        let channel = try await Self.api(transport).channel(
+            "cache-a@b,c;d=e",
+            info: [.cache, .subscriptionCount]
+        )
+        #expect(channel.isOccupied)
+        #expect(channel.subscriptionCount == 42)
+        #expect(channel.cache?.data == "x")
+        #expect(channel.cache?.ttl == 60)
+        let request = try #require(transport.requests.first)
+        #expect(request.target.hasPrefix("/apps/3/channels/cache-a@b,c;d=e?"))
+        try Self.verify(request)
+    }
+
+    @Test func readsVacantChannelsAndEscapesNames() async throws {
+        let transport = NotingTransport(200, #"{"occupied":false,"cache":null}"#)
+        let channel = try await Self.api(transport).channel("#server-to-user-1/?")
+        #expect(!channel.isOccupied)
+        #expect(channel.cache == nil)
+        let request = try #require(transport.requests.first)
+        #expect(request.target.hasPrefix("/apps/3/channels/%23server-to-user-1%2F%3F?"))
+        try Self.verify(request)
+    }
+
+    @Test func listsUsers() async throws {
+        let transport = NotingTransport(200, #"{"users":[{"id":"1"},{"id":"u-2"}]}"#)
+        #expect(try await Self.api(transport).users(on: "presence-x") == ["1", "u-2"])
+        #expect(
+            transport.requests.first?.target.hasPrefix("/apps/3/channels/presence-x/users?") == true
+        )
+    }
+
+    @Test(arguments: [
+        (400, "Batch too large (11 > 10)\n", "Batch too large (11 > 10)"),
+        (401, "Unknown auth_key\n", "clock"), (404, "Not Found\n", "prefix"),
+        (413, "Too much\n", "Send less data"), (429, "", "(no explanation)"),
+        (503, "<html>\n<body>…", "Try again later"), (201, "{}", "201"),
+    ])
+    func explainsRefusals(status: Int, body: String, part: String) async throws {
+        let api = try Self.api(NotingTransport(status, body))
+        let error = await #expect(throws: FanfareAPIError.self) {
+            try await api.trigger("e", on: "c", text: "")
+        }
+        guard case .refused(status, _) = error else {
+            Issue.record("expected a refusal, not \(String(describing: error))")
+            return
+        }
+        #expect(error?.description.contains(part) == true)
+        #expect(error?.description.contains("\n") == false)
+        #expect(error?.mayHaveArrived == (status >= 500))
+    }
+
+    @Test(arguments: ["", "[]", "hello", "{\"channels\":7}"])
+    func refusesSuccessesThatAreNone(body: String) async throws {
+        let api = try Self.api(NotingTransport(200, body))
+        let error = await #expect(throws: FanfareAPIError.self) {
+            try await api.trigger("e", on: "c", text: "")
+        }
+        guard case .unexpectedAnswer = error else {
+            Issue.record("expected .unexpectedAnswer, not \(String(describing: error))")
+            return
+        }
+    }
+}

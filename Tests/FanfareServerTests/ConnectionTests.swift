@@ -1,0 +1,181 @@
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Connecting, Pusher protocol") struct ConnectionTests {
+    @Test func greetsWithSocketIDAndActivityTimeout() async throws {
+        try await TestBroker.run { broker in
+            let client = try await broker.connect()
+            let text = try await client.nextText()
+            #expect(
+                text.wholeMatch(
+                    of:
+                        /\{"event":"pusher:connection_established","data":"\{\\"socket_id\\":\\"\d+\.\d+\\",\\"activity_timeout\\":120\}"\}/
+                ) != nil,
+                "\(text)"
+            )
+        }
+    }
+
+    @Test(
+        "A client that may not come in is accepted, told, and closed",
+        arguments: [
+            ("/app/unknown?protocol=7", 4001), ("/nothing/here", 4005), ("/app/", 4005),
+            ("/app/app-key?protocol=three", 4006), ("/app/app-key?protocol=3", 4007),
+            ("/app/app-key?protocol=8", 4007),
+        ]
+    )
+    func refuses(target: String, code: Int) async throws {
+        try await TestBroker.run { broker in
+            let client = try await WebSocketWire(port: broker.port, target: target)
+            let error = try await client.nextText()
+            #expect(
+                error.hasPrefix(#"{"event":"pusher:error","data":{"code":\#(code),"message":""#)
+            )
+            #expect(try await client.next().closeCode == code)
+            #expect(try await client.wire.readToEnd() == [])
+        }
+    }
+
+    @Test(
+        "Protocols 5, 6 and 7 are served, and none at all",
+        arguments: ["?protocol=5", "?protocol=6", "?protocol=7", ""]
+    )
+    func serves(query: String) async throws {
+        try await TestBroker.run { broker in
+            let client = try await WebSocketWire(port: broker.port, target: "/app/app-key\(query)")
+            _ = try await client.socketID()
+        }
+    }
+
+    @Test func echoesTheSubprotocolWhenItIsOffered() async throws {
+        try await TestBroker.run { broker in
+            let client = try await WebSocketWire(
+                port: broker.port,
+                fields: "Sec-WebSocket-Protocol: pusher-channels-protocol-7\r\n"
+            )
+            #expect(
+                client.responseHead.lowercased()
+                    .contains("sec-websocket-protocol: pusher-channels-protocol-7\r\n")
+            )
+            let plain = try await broker.connect()
+            #expect(!plain.responseHead.lowercased().contains("sec-websocket-protocol"))
+        }
+    }
+
+    @Test func answersPingsOfBothKinds() async throws {
+        try await TestBroker.run { broker in
+            let (client, _) = try await broker.connected()
+            try client.send(#"{"event":"pusher:ping","data":{}}"#)
+            #expect(try await client.nextText() == #"{"event":"pusher:pong","data":{}}"#)
+            try client.send(#"{"event":"pusher:ping"}"#)
+            #expect(try await client.nextText() == #"{"event":"pusher:pong","data":{}}"#)
+            try client.send(opcode: 9, Array("are you there?".utf8))
+            #expect(
+                try await client.next()
+                    == WebSocketWire.Frame(opcode: 10, payload: Array("are you there?".utf8))
+            )
+        }
+    }
+
+    @Test func pingsASilentClientAndThenGivesItUp() async throws {
+        try await TestBroker.run { configuration in
+            configuration.activityTimeout = 1
+            configuration.pongTimeout = 1
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            #expect(try await client.next().opcode == 9)
+            // A pong is a sign of life.
+            try client.send(opcode: 10, [])
+            #expect(try await client.next().opcode == 9)
+            #expect(try await client.nextText().contains(#""code":4201"#))
+            #expect(try await client.next().closeCode == 4201)
+        }
+    }
+
+    @Test(
+        "What breaks WebSocket is closed with its code",
+        arguments: [
+            (UInt8(2), "binary", 1003), (UInt8(3), "reserved", 1002), (UInt8(1), "\u{FF}", 1007),
+        ]
+    )
+    func closesOnBrokenFrames(opcode: UInt8, payload: String, code: Int) async throws {
+        try await TestBroker.run { broker in
+            let (client, _) = try await broker.connected()
+            let bytes: [UInt8] = payload == "\u{FF}" ? [0xFF] : Array(payload.utf8)
+            try client.send(opcode: opcode, bytes)
+            #expect(try await client.next().closeCode == code)
+        }
+    }
+
+    @Test func answersAClose() async throws {
+        try await TestBroker.run { broker in
+            let (client, _) = try await broker.connected()
+            try client.send(opcode: 8, [0x03, 0xE8])
+            #expect(try await client.next().closeCode == 1000)
+            #expect(try await client.wire.readToEnd() == [])
+        }
+    }
+
+    @Test(
+        "A message that is no Pusher message is answered, and the connection stays",
+        arguments: [
+            "", "nonsense", "[]", "{}", #"{"event":7}"#, #"{"event":"pusher:nonsense"}"#,
+            #"{"event":"pusher:subscribe"}"#, #"{"event":"pusher:subscribe","data":{"channel":7}}"#,
+        ]
+    )
+    func staysOpen(message: String) async throws {
+        try await TestBroker.run { broker in
+            let (client, _) = try await broker.connected()
+            try client.send(message)
+            let error = try await client.nextText()
+            #expect(error.hasPrefix(#"{"event":"pusher:error","data":{"code":null,"message":""#))
+            try client.send(#"{"event":"pusher:ping"}"#)
+            #expect(try await client.nextText() == #"{"event":"pusher:pong","data":{}}"#)
+        }
+    }
+
+    @Test func refusesAMessageOverTheLimitWhenItsLengthIsAnnounced() async throws {
+        try await TestBroker.run {
+            $0.messageLengthMax = 1_000
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            // Only the head of a frame of 1,001 bytes.
+            try client.wire.send([0x81, 0x80 | 126, 0x03, 0xE9, 0, 0, 0, 0])
+            #expect(try await client.next().closeCode == 1009)
+        }
+    }
+
+    @Test func connectionQuotaOfAnApp() async throws {
+        try await TestBroker.run {
+            $0.apps[0].connectionsMax = 1
+        } _: { broker in
+            let (first, _) = try await broker.connected()
+            let second = try await broker.connect()
+            #expect(try await second.nextText().contains(#""code":4004"#))
+            #expect(try await second.next().closeCode == 4004)
+            try first.send(opcode: 8, [])
+            _ = try await first.wire.readToEnd()
+            // Its place is free again once the broker has seen the end.
+            try await eventually { await broker.server.connectionCount == 0 }
+            _ = try await broker.connected()
+        }
+    }
+
+    @Test("A stopping broker asks clients to reconnect at once", arguments: [1, 3])
+    func stops(loops: Int) async throws {
+        var clients: [WebSocketWire] = []
+        try await TestBroker.run(loops: loops) { broker in
+            for _ in 0..<20 { clients.append(try await broker.connected().0) }
+            #expect(await broker.server.connectionCount == 20)
+            let stopping = Task { await broker.server.stop(within: .seconds(5)) }
+            for client in clients {
+                #expect(try await client.nextText().contains(#""code":4200"#))
+                #expect(try await client.next().closeCode == 4200)
+                try client.send(opcode: 8, [0x10, 0x68])
+            }
+            clients = []
+            await stopping.value
+        }
+    }
+}

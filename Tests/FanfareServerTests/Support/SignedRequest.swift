@@ -1,0 +1,67 @@
+import Digests
+import Glibc
+
+/// A request to the HTTP API, signed by hand, independently of the broker's own code.
+struct SignedRequest: Sendable {
+    var method = "POST"
+    var path: String
+    var body = ""
+    var parameters: [(String, String)] = []
+    var key = "app-key"
+    var secret = "app-secret"
+    var timestamp = Int(time(nil))
+
+    /// The request as it goes over the wire.
+    var text: String {
+        var query = [
+            ("auth_key", key), ("auth_timestamp", "\(timestamp)"), ("auth_version", "1.0"),
+        ]
+        if !body.isEmpty {
+            let bytes = Array(body.utf8)
+            query.append(("body_md5", Hex.encode(Digest.md5(bytes.span))))
+        }
+        query += parameters
+        let signed = query.sorted { $0.0 < $1.0 }.map { "\($0)=\($1)" }.joined(separator: "&")
+        let message = Array("\(method)\n\(path)\n\(signed)".utf8)
+        let secretBytes = Array(secret.utf8)
+        let signature = Hex.encode(HMACSHA256(key: secretBytes.span).code(for: message.span))
+        return "\(method) \(path)?\(signed)&auth_signature=\(signature) HTTP/1.1\r\n"
+            + "Host: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+}
+
+/// What a server answered.
+struct Answer: Equatable {
+    var status: Int
+    var head: String
+    var body: String
+}
+
+extension Wire {
+    /// Sends a request and waits for its answer.
+    func ask(_ request: SignedRequest) async throws -> Answer {
+        try send(request.text)
+        return try await answer()
+    }
+
+    /// Waits for one answer with a Content-Length.
+    func answer() async throws -> Answer {
+        let head = try await read(through: "\r\n\r\n")
+        let status = Int(head.dropFirst(9).prefix(3)) ?? 0
+        let length =
+            head.lowercased().firstMatch(of: /content-length: (\d+)/).flatMap { Int($0.1) } ?? 0
+        let body = String(decoding: try await read(length), as: UTF8.self)
+        return Answer(status: status, head: head, body: body)
+    }
+
+    /// Triggers one event and expects success.
+    static func trigger(
+        port: UInt16,
+        name: String,
+        data: String,
+        channel: String
+    ) async throws -> Answer {
+        let body = #"{"name":"\#(name)","channels":["\#(channel)"],"data":"\#(data)"}"#
+        return try await Wire(port: port).ask(SignedRequest(path: "/apps/1/events", body: body))
+    }
+}

@@ -1,0 +1,103 @@
+import Glibc
+
+/// A plain TCP connection to a broker, with nothing of ours between the test and the bytes.
+final class Wire {
+    enum Failure: Error, CustomStringConvertible {
+        case system(String, Int32)
+        case ended(received: String)
+        case late(received: String)
+
+        var description: String {
+            switch self {
+            case .system(let call, let code): "\(call): \(String(cString: strerror(code)))"
+            case .ended(let received): "the connection ended after \"\(received)\""
+            case .late(let received): "nothing more came in time after \"\(received)\""
+            }
+        }
+    }
+
+    private let descriptor: Int32
+    private var unread: [UInt8] = []
+
+    init(port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure.system("socket", errno) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard status == 0 else { throw Failure.system("connect", errno) }
+    }
+
+    deinit { _ = close(descriptor) }
+
+    func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failure.system("send", errno) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Waits until `count` bytes have come, and takes them.
+    func read(_ count: Int) async throws -> [UInt8] {
+        while unread.count < count { try await receive() }
+        defer { unread.removeFirst(count) }
+        return Array(unread.prefix(count))
+    }
+
+    /// Waits until `end` has come, and takes everything up to it and itself.
+    func read(through end: String) async throws -> String {
+        let end = Array(end.utf8)
+        while true {
+            if unread.count >= end.count {
+                for start in 0...unread.count - end.count
+                where unread[start..<start + end.count].elementsEqual(end) {
+                    defer { unread.removeFirst(start + end.count) }
+                    return String(decoding: unread.prefix(start + end.count), as: UTF8.self)
+                }
+            }
+            try await receive()
+        }
+    }
+
+    /// Waits for the peer's end and returns what came before it.
+    func readToEnd() async throws -> [UInt8] {
+        do {
+            while true { try await receive() }
+        } catch Failure.ended {
+            return unread
+        }
+    }
+
+    /// One more read, which waits for five seconds at the most.
+    private func receive() async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = buffer.withUnsafeMutableBytes {
+                recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
+            }
+            if count > 0 {
+                unread += buffer.prefix(count)
+                return
+            }
+            if count == 0 { throw Failure.ended(received: received) }
+            guard errno == EAGAIN || errno == EINTR else { throw Failure.system("recv", errno) }
+            guard ContinuousClock.now < deadline else { throw Failure.late(received: received) }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    private var received: String { String(decoding: unread.prefix(500), as: UTF8.self) }
+}

@@ -1,0 +1,232 @@
+import HTTP1
+import HTTPServer
+import Testing
+
+@Suite("The end of connections", .timeLimit(.minutes(1))) struct ClosingTests {
+    @Test(
+        "Persistence, RFC 9112 §9.3",
+        arguments: [
+            (get("/a", "Connection: close"), "close"),
+            ("GET /a HTTP/1.0\r\n\r\n", "close"),
+            (
+                "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /a HTTP/1.0\r\n\r\n",
+                "keep-alive"
+            ),
+        ]
+    )
+    func closesWhenTheClientWantsIt(request: String, connection: String) async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            // What follows the last request is not answered.
+            try peer.send(request + get("/never"))
+            #expect(
+                try peer.response()
+                    == Answer(status: 200, text: "GET /a", connection: connection)
+            )
+            if connection == "keep-alive" { _ = try peer.response() }
+            #expect(try peer.receiveToEnd().isEmpty)
+        }
+    }
+
+    @Test func closesWhenTheAnswerSaysSo() async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            try peer.send(get("/later?1") + get("/last") + get("/never") + get("/release"))
+            let other = try Peer(port: port)
+            // "/never" and "/release" were read, since it was not known that they come too late.
+            #expect(try peer.response().text == "later 1")
+            #expect(try peer.response() == Answer(status: 200, text: "last", connection: "close"))
+            #expect(try peer.receiveToEnd().isEmpty)
+            try other.send(get("/waiting"))
+            #expect(try other.response().text == "0")
+        }
+    }
+
+    @Test func answersAClientThatHasEndedItsSide() async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            let other = try Peer(port: port)
+            try peer.send(get("/a") + get("/later?1") + get("/later?2"))
+            peer.endSending()
+            #expect(try peer.response().text == "GET /a")
+            try waitUntil("2", other, "/waiting")
+            try other.send(get("/release"))
+            #expect(try peer.response() == Answer(status: 200, text: "later 1"))
+            #expect(
+                try peer.response() == Answer(status: 200, text: "later 2", connection: "close")
+            )
+            #expect(try peer.receiveToEnd().isEmpty)
+        }
+    }
+
+    @Test func closesWhenTheClientEndsInTheMiddle() async throws {
+        try await withServer { port in
+            for part in ["", "GET", get("/later").dropLast(2).description, post("/echo", "")] {
+                let peer = try Peer(port: port)
+                try peer.send(part)
+                peer.endSending()
+                if part.hasPrefix("POST") { _ = try peer.response() }
+                #expect(try peer.receiveToEnd().isEmpty)
+            }
+        }
+    }
+
+    /// A request, and the status that refuses it.
+    struct Refusal: CustomTestStringConvertible, Sendable {
+        let request: String
+        let status: Int
+
+        init(_ request: String, _ status: Int) {
+            self.request = request
+            self.status = status
+        }
+
+        var testDescription: String { "\(status) \(request.prefix(60).debugDescription)" }
+    }
+
+    static let refusals: [Refusal] = [
+        Refusal("GET / HTTP/1.1\r\n\r\n", 400),
+        Refusal("\u{16}\u{3}\u{1}", 400),
+        Refusal(post("/echo", "x", "Content-Length: 1"), 400),
+        Refusal("POST / HTTP/1.0\r\n\r\n", 411),
+        Refusal("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n", 413),
+        Refusal("GET /" + String(repeating: "a", count: 9000), 414),
+        Refusal(get("/", "Expect: miracles"), 417),
+        Refusal(get("/", "X: " + String(repeating: "a", count: 17000)), 431),
+        Refusal("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+        Refusal("CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n", 501),
+        Refusal("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    ]
+
+    @Test(arguments: refusals) func answersARefusalAndCloses(_ refusal: Refusal) async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            try peer.send(get("/good") + refusal.request)
+            #expect(try peer.response().text == "GET /good")
+            let answer = try peer.response()
+            #expect(answer.status == refusal.status)
+            #expect(answer.connection == "close")
+            #expect(answer.text.hasSuffix("."))
+            #expect(try peer.receiveToEnd().isEmpty)
+        }
+    }
+
+    @Test func takesBackNoRefusalFromAClientThatGoesOnSending() async throws {
+        // A descriptor closed with bytes unread would reset the connection.
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            try peer.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n")
+            try peer.send([UInt8](repeating: 0x61, count: 2_000_000))
+            #expect(try peer.response().status == 413)
+            #expect(try peer.receiveToEnd().isEmpty)
+        }
+    }
+
+    @Test func refusesBehindAnAnswerThatComesLater() async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            let other = try Peer(port: port)
+            try peer.send(get("/later?1") + "\n")
+            try waitUntil("1", other, "/waiting")
+            try other.send(get("/release"))
+            #expect(try peer.response().text == "later 1")
+            #expect(try peer.response().status == 400)
+            #expect(try peer.receiveToEnd().isEmpty)
+        }
+    }
+
+    // MARK: Time
+
+    @Test func closesAnIdleConnectionSilently() async throws {
+        let timeouts = HTTPTimeouts(idle: .milliseconds(50))
+        try await withServer(timeouts: timeouts) { port in
+            let silent = try Peer(port: port)
+            #expect(try silent.receiveToEnd().isEmpty)
+            let used = try Peer(port: port)
+            try used.send(get("/a"))
+            #expect(try used.response().text == "GET /a")
+            #expect(try used.receiveToEnd().isEmpty)
+        }
+    }
+
+    @Test("408, RFC 9110 §15.5.9", arguments: ["GET / HT", "POST / HTTP/1.1\r\nHost: h\r\n"])
+    func refusesAHeadThatDrips(part: String) async throws {
+        let timeouts = HTTPTimeouts(head: .milliseconds(100))
+        try await withServer(timeouts: timeouts) { port in
+            let peer = try Peer(port: port)
+            try peer.send(get("/a") + part)
+            #expect(try peer.response().text == "GET /a")
+            // Each byte is news, but none prolongs the time.
+            try? peer.send("X")
+            while !peer.isReadable(within: 5) { try? peer.send("x") }
+            #expect(try peer.response().status == 408)
+        }
+    }
+
+    @Test func refusesContentThatDrips() async throws {
+        let timeouts = HTTPTimeouts(body: .milliseconds(100))
+        try await withServer(timeouts: timeouts) { port in
+            let peer = try Peer(port: port)
+            try peer.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n")
+            while !peer.isReadable(within: 5) { try? peer.send("x") }
+            let answer = try peer.response()
+            #expect(answer.status == 408)
+            #expect(answer.connection == "close")
+        }
+    }
+
+    @Test func doesNotHurryTheServer() async throws {
+        // The client has nothing to do here but to wait, longer than it may take itself.
+        let timeouts = HTTPTimeouts(
+            head: .milliseconds(10),
+            body: .milliseconds(10),
+            idle: .milliseconds(50)
+        )
+        try await withServer(timeouts: timeouts) { port in
+            let peer = try Peer(port: port)
+            try peer.send(get("/later?1"))
+            // An idle connection that came later goes first.
+            let idle = try Peer(port: port)
+            #expect(try idle.receiveToEnd().isEmpty)
+            let other = try Peer(port: port)
+            try other.send(get("/release"))
+            #expect(try other.response().text == "released 1")
+            #expect(try peer.response().text == "later 1")
+        }
+    }
+
+    // MARK: The end of the site
+
+    @Test func finishes() async throws {
+        try await withServer { port in
+            let idle = try Peer(port: port)
+            try idle.send(get("/a"))
+            _ = try idle.response()
+            let waiting = try Peer(port: port)
+            try waiting.send(get("/later?1") + get("/later?2"))
+            let other = try Peer(port: port)
+            try waitUntil("2", other, "/waiting")
+            let last = try Peer(port: port)
+            try last.send(get("/finish"))
+            #expect(
+                try last.response()
+                    == Answer(status: 200, text: "finishing", connection: "close")
+            )
+            #expect(try idle.receiveToEnd().isEmpty)
+            #expect(try other.receiveToEnd().isEmpty)
+            // One that is accepted later has one answer.
+            let late = try Peer(port: port)
+            try late.send(get("/release") + get("/never"))
+            #expect(
+                try late.response()
+                    == Answer(status: 200, text: "released 2", connection: "close")
+            )
+            #expect(try late.receiveToEnd().isEmpty)
+            #expect(try waiting.response() == Answer(status: 200, text: "later 1"))
+            #expect(
+                try waiting.response() == Answer(status: 200, text: "later 2", connection: "close")
+            )
+            #expect(try waiting.receiveToEnd().isEmpty)
+        }
+    }
+}

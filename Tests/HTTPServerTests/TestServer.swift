@@ -1,0 +1,134 @@
+import HTTP1
+import HTTPServer
+import Net
+
+/// A loop with a site whose ``Script`` answers by path.
+actor TestServer: LoopResident {
+    nonisolated let loop: EventLoop
+    nonisolated let port: UInt16
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let reactor: Reactor
+    private let site: HTTPSite
+    private let script: Script
+    private var isStopping = false
+
+    init(limits: HTTPLimits, timeouts: HTTPTimeouts, unansweredMax: Int) throws {
+        let loop = try EventLoop(name: "test")
+        let reactor = try Reactor(loop: loop)
+        let script = Script()
+        let site = HTTPSite(
+            reactor: reactor,
+            limits: limits,
+            timeouts: timeouts,
+            unansweredMax: unansweredMax,
+            responder: script
+        )
+        script.site = site
+        guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw PortMissing() }
+        let listener = try reactor.listen(on: address, accept: site.accept)
+        guard let port = listener.address.port else { throw PortMissing() }
+        self.loop = loop
+        self.port = port
+        self.reactor = reactor
+        self.site = site
+        self.script = script
+    }
+
+    func turn() -> Bool {
+        reactor.turn()
+        if isStopping { reactor.shutDown() }
+        return !isStopping
+    }
+
+    func stop() {
+        isStopping = true
+        // Jobs run between turns: the next one must not wait.
+        loop.wake()
+    }
+
+    struct PortMissing: Error {}
+}
+
+/// Runs a test's client against a server of its own.
+func withServer<Result: Sendable>(
+    limits: HTTPLimits = HTTPLimits(),
+    timeouts: HTTPTimeouts = HTTPTimeouts(),
+    unansweredMax: Int = 32,
+    _ body: @escaping @Sendable (_ port: UInt16) throws -> Result
+) async throws -> Result {
+    let server = try TestServer(limits: limits, timeouts: timeouts, unansweredMax: unansweredMax)
+    try server.loop.start(server)
+    let result: Swift.Result<Result, any Error>
+    do {
+        result = .success(try await blocking { try body(server.port) })
+    } catch {
+        result = .failure(error)
+    }
+    await server.stop()
+    await server.loop.waitUntilStopped()
+    return try result.get()
+}
+
+/// Answers by path, at once or later.
+final class Script: HTTPResponder {
+    weak var site: HTTPSite?
+    /// What waits for `/release`.
+    private var kept: [() -> Void] = []
+
+    func refusal(of head: RequestHead) -> Response? {
+        head.hasPath("/forbidden") ? .text("no entry", status: 403) : nil
+    }
+
+    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+        switch head.path {
+        case "/echo":
+            let text = body.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            exchange.respond(.text(text))
+        case "/later":
+            let query = head.query ?? ""
+            kept.append { exchange.respond(.text("later \(query)")) }
+        case "/release":
+            // Its own answer first, the others backwards: none of it changes the order.
+            exchange.respond(.text("released \(kept.count)"))
+            let waiting = kept
+            kept = []
+            for settle in waiting.reversed() { settle() }
+        case "/waiting": exchange.respond(.text("\(kept.count)"))
+        case "/connections": exchange.respond(.text("\(site?.connectionCount ?? -1)"))
+        case "/last":
+            var response = Response.text("last")
+            response.closesConnection = true
+            exchange.respond(response)
+        case "/large":
+            exchange.respond(Response(status: 200, body: [UInt8](repeating: 0x61, count: 200_000)))
+        case "/finish":
+            site?.finish()
+            exchange.respond(.text("finishing"))
+        case "/upgrade": upgrade(exchange)
+        case "/upgrade-later": kept.append { [self] in upgrade(exchange) }
+        case "/no-upgrade-later": kept.append { exchange.respond(.text("no", status: 426)) }
+        case "/twice":
+            exchange.respond(.text("once"))
+            exchange.respond(.text("twice"))
+        default:
+            exchange.respond(.text("\(head.method) \(head.target)"))
+        }
+    }
+
+    private func upgrade(_ exchange: HTTPExchange) {
+        exchange.upgrade(head: Array("HTTP/1.1 101 Shouting\r\n\r\n".utf8), to: Shouter())
+    }
+}
+
+/// Another protocol: a greeting, then everything in capitals.
+final class Shouter: StreamOwner {
+    func streamOpened(_ stream: Stream) { stream.write(Array("HELLO;".utf8)) }
+
+    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+        let text = bytes.span.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        stream.write(Array(text.uppercased().utf8))
+        return bytes.count
+    }
+
+    func streamClosed(_ stream: Stream, error: StreamError?) {}
+}

@@ -1,0 +1,82 @@
+import HTTP1
+import HTTPServer
+import Testing
+
+@Suite("Upgrades, RFC 9110 §7.8", .timeLimit(.minutes(1))) struct UpgradeTests {
+    static let switching = "HTTP/1.1 101 Shouting\r\n\r\nHELLO;"
+
+    private static func upgrade(_ path: String) -> String {
+        get(path, "Connection: Upgrade", "Upgrade: shouting")
+    }
+
+    @Test func handsOverTheStreamAndItsUnreadBytes() async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            try peer.send(get("/a") + Self.upgrade("/upgrade") + "get / http/1.1\r\n\r\n")
+            #expect(try peer.response().text == "GET /a")
+            let expected = Self.switching + "GET / HTTP/1.1\r\n\r\n"
+            #expect(try peer.receive(count: expected.utf8.count) == Array(expected.utf8))
+            try peer.send("more")
+            #expect(try peer.receive(count: 4) == Array("MORE".utf8))
+            // Nothing of the HTTP connection remains.
+            let other = try Peer(port: port)
+            try other.send(get("/connections"))
+            #expect(try other.response().text == "1")
+        }
+    }
+
+    @Test func handsOverAtEverySplit() async throws {
+        try await withServer { port in
+            let bytes = Array((get("/a") + Self.upgrade("/upgrade") + "x").utf8)
+            for cut in bytes.indices {
+                let peer = try Peer(port: port)
+                try peer.send(Array(bytes[..<cut]))
+                try peer.send(Array(bytes[cut...]))
+                #expect(try peer.response().text == "GET /a")
+                let expected = Self.switching + "X"
+                #expect(try peer.receive(count: expected.utf8.count) == Array(expected.utf8))
+            }
+        }
+    }
+
+    @Test func waitsForEarlierAnswersAndForTheDecision() async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            let other = try Peer(port: port)
+            try peer.send(get("/later?1") + Self.upgrade("/upgrade-later") + get("/a"))
+            try waitUntil("2", other, "/waiting")
+            try other.send(get("/release"))
+            #expect(try peer.response().text == "later 1")
+            let expected = Self.switching + get("/a").uppercased()
+            #expect(try peer.receive(count: expected.utf8.count) == Array(expected.utf8))
+        }
+    }
+
+    @Test func goesOnWhenTheUpgradeIsDenied() async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            let other = try Peer(port: port)
+            try peer.send(Self.upgrade("/no-upgrade-later") + get("/a"))
+            try waitUntil("1", other, "/waiting")
+            try other.send(get("/release"))
+            #expect(try peer.response().status == 426)
+            #expect(try peer.response().text == "GET /a")
+            // Denied at once.
+            try peer.send(Self.upgrade("/b") + get("/c"))
+            #expect(try peer.texts(2) == ["GET /b", "GET /c"])
+        }
+    }
+
+    @Test func upgradesBehindAnswersThatComeLater() async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            let other = try Peer(port: port)
+            try peer.send(get("/later?1") + Self.upgrade("/upgrade") + get("/a"))
+            try waitUntil("1", other, "/waiting")
+            try other.send(get("/release"))
+            #expect(try peer.response().text == "later 1")
+            let expected = Self.switching + get("/a").uppercased()
+            #expect(try peer.receive(count: expected.utf8.count) == Array(expected.utf8))
+        }
+    }
+}
