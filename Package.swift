@@ -145,7 +145,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "BrokerTests", dependencies: ["Broker"], swiftSettings: strict),
-        .testTarget(name: "NetTests", dependencies: ["Net"], swiftSettings: strict),
+        .testTarget(name: "NetTests", dependencies: ["Net", "CLinux", "COpenSSL"], swiftSettings: strict),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: ["HTTPServer", "HTTP1", "Net"],

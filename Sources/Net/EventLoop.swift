@@ -136,7 +136,10 @@ public final class EventLoop: SerialExecutor, Sendable {
     private func run(_ resident: some LoopResident) {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setname_np(pthread_self(), String(name.prefix(15)))
-        while resident.assumeIsolated({ $0.turn() }) { runJobs() }
+        while resident.assumeIsolated({ $0.turn() }) {
+            // A job may have told the resident something that its next turn must not wait for.
+            if runJobs() { wake() }
+        }
         // The job that asked the resident to stop may be followed by the rest of its caller.
         while runJobs() {}
         let waiting = life.withLock { life in
@@ -150,7 +153,6 @@ public final class EventLoop: SerialExecutor, Sendable {
     }
 
     /// Runs the jobs that are there now; those that they bring wait for the next turn.
-    @discardableResult
     private func runJobs() -> Bool {
         let jobs = inbox.withLock { exchange(&$0, with: []) }
         for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }

@@ -76,6 +76,8 @@ final class OutputQueue {
     /// - Parameters:
     ///   - limit: How many bytes at most.
     ///   - room: Where to gather them, if they lie in several buffers; `limit` bytes.
+    ///   - body: Called with the first byte and their number; the queue is not empty.
+    /// - Returns: What `body` returns.
     func withFirst<R>(
         _ limit: Int,
         _ room: UnsafeMutableRawBufferPointer,

@@ -11,7 +11,9 @@ extension Stream {
 
     /// Gives a stream that is not open yet its encryption.
     ///
-    /// - Parameter serverName: For a client, the host to ask for and to verify; nil for a server.
+    /// - Parameters:
+    ///   - context: The server's or the client's side.
+    ///   - serverName: For a client, the host to ask for and to verify; nil for a server.
     /// - Returns: Whether that succeeded; if not, the stream has ended.
     func encrypt(_ context: TLSContext, serverName: String?) -> Bool {
         obstacles.insert(.secure)

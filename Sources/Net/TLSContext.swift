@@ -114,7 +114,7 @@ public final class TLSContext: Sendable {
 
     // MARK: A client's sessions
 
-    /// The newest session of each server, to be resumed once (RFC 8446 §C.4).
+    /// The newest session of each server.
     private struct SessionStore: ~Copyable {
         static var countMax: Int { 64 }
         var sessions: [String: UInt] = [:]
@@ -136,8 +136,19 @@ public final class TLSContext: Sendable {
     }
 
     /// Takes the session kept for a server; the caller frees it.
+    ///
+    /// A ticket of TLS 1.3 is used once, since an observer could tell two uses for one client's
+    /// (RFC 8446 §C.4); a session of TLS 1.2 is kept, because its server gives no new one.
     func takeSession(of server: String) -> OpaquePointer? {
-        sessions.withLock { $0.sessions.removeValue(forKey: server) }
-            .flatMap { OpaquePointer(bitPattern: $0) }
+        sessions.withLock { store -> UInt? in
+            guard let kept = store.sessions[server] else { return nil }
+            let session = OpaquePointer(bitPattern: kept)
+            if SSL_SESSION_get_protocol_version(session) == TLS1_2_VERSION {
+                SSL_SESSION_up_ref(session)
+            } else {
+                store.sessions[server] = nil
+            }
+            return kept
+        }.flatMap { OpaquePointer(bitPattern: $0) }
     }
 }

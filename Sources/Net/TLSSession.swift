@@ -38,7 +38,11 @@ final class TLSSession {
 
     /// Prepares a handshake.
     ///
-    /// - Parameter serverName: For a client, the host to ask for and to verify; nil for a server.
+    /// - Parameters:
+    ///   - context: The server's or the client's side.
+    ///   - fd: The connected socket, which the stream owns.
+    ///   - serverName: For a client, the host to ask for and to verify; nil for a server.
+    /// - Throws: `badHost`, or a call of OpenSSL that failed.
     init(_ context: TLSContext, fd: Int32, serverName: String?) throws(TLSError) {
         self.context = context
         self.serverName = serverName

@@ -189,7 +189,9 @@ import Testing
     }
 
     private static let signed = SignedRequest(
-        path: "/apps/1/events", body: #"{"name":"e","channel":"a","data":"x"}"#)
+        path: "/apps/1/events",
+        body: #"{"name":"e","channel":"a","data":"x"}"#
+    )
 
     private static func changed(_ change: (inout SignedRequest) -> Void) -> SignedRequest {
         var request = signed
@@ -197,16 +199,19 @@ import Testing
         return request
     }
 
-    @Test("Who may trigger", arguments: [
-        (signed, 200, "{}"),
-        (changed { $0.secret = "another" }, 401, "Invalid signature: you should have sent"),
-        (changed { $0.key = "another" }, 401, "Unknown auth_key\n"),
-        (changed { $0.timestamp -= 700 }, 401, "Timestamp expired"),
-        (changed { $0.path = "/apps/2/events" }, 404, "No app has the ID 2"),
-        (changed { $0.path = "/apps/1/nothing" }, 404, "Nothing is at /apps/1/nothing"),
-        (changed { $0.path = "/elsewhere" }, 404, "Nothing is at /elsewhere"),
-        (changed { $0.method = "PUT" }, 405, ""),
-    ])
+    @Test(
+        "Who may trigger",
+        arguments: [
+            (signed, 200, "{}"),
+            (changed { $0.secret = "another" }, 401, "Invalid signature: you should have sent"),
+            (changed { $0.key = "another" }, 401, "Unknown auth_key\n"),
+            (changed { $0.timestamp -= 700 }, 401, "Timestamp expired"),
+            (changed { $0.path = "/apps/2/events" }, 404, "No app has the ID 2"),
+            (changed { $0.path = "/apps/1/nothing" }, 404, "Nothing is at /apps/1/nothing"),
+            (changed { $0.path = "/elsewhere" }, 404, "Nothing is at /elsewhere"),
+            (changed { $0.method = "PUT" }, 405, ""),
+        ]
+    )
     func authentication(request: SignedRequest, status: Int, text: String) async throws {
         try await TestBroker.run { broker in
             let backend = try Wire(port: broker.port)

@@ -25,7 +25,7 @@ struct Liveness {
     private var lastHeard: UInt32
     private var isPinged = false
 
-    /// - Parameter now: Seconds on the loop's clock.
+    /// Begins with a client that was heard `now`, in seconds on the loop's clock.
     init(settings: Settings, now: UInt32) {
         self.settings = settings
         lastHeard = now

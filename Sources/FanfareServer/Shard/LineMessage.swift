@@ -26,7 +26,7 @@ enum LineMessage: Sendable {
 struct Caller: Sendable {
     /// The shard that holds the connection.
     var shard: Int
-    /// The connection. It may be gone when the answer comes.
+    /// The connection, which may be gone when the answer comes.
     var socketID: SocketID
     /// The session's number for what it asked.
     var request: UInt32

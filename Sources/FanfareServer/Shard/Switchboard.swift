@@ -21,9 +21,7 @@ final class Switchboard {
     /// Set while the broker stops: newcomers are told to try another.
     private(set) var isDraining = false
 
-    /// - Parameters:
-    ///   - shard: This shard's number, its index in `lines`.
-    ///   - lines: The mailbox of each shard, this one's included.
+    /// Makes the switchboard of shard number `shard`, its index in `lines`: the mailbox of each shard, its own included.
     init(shard: Int, reactor: Reactor, settings: ServerSettings, lines: [Mailbox<LineMessage>]) {
         self.shard = shard
         self.reactor = reactor

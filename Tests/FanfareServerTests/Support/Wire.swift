@@ -17,7 +17,10 @@ final class Wire {
     }
 
     private let descriptor: Int32
-    private var unread: [UInt8] = []
+    private var buffer: [UInt8] = []
+    /// How many bytes of the buffer have been taken.
+    private var taken = 0
+    private var unread: ArraySlice<UInt8> { buffer[taken...] }
 
     init(port: UInt16) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -52,20 +55,15 @@ final class Wire {
     /// Waits until `count` bytes have come, and takes them.
     func read(_ count: Int) async throws -> [UInt8] {
         while unread.count < count { try await receive() }
-        defer { unread.removeFirst(count) }
-        return Array(unread.prefix(count))
+        return take(count)
     }
 
     /// Waits until `end` has come, and takes everything up to it and itself.
     func read(through end: String) async throws -> String {
         let end = Array(end.utf8)
         while true {
-            if unread.count >= end.count {
-                for start in 0...unread.count - end.count
-                where unread[start..<start + end.count].elementsEqual(end) {
-                    defer { unread.removeFirst(start + end.count) }
-                    return String(decoding: unread.prefix(start + end.count), as: UTF8.self)
-                }
+            if let range = unread.firstRange(of: end) {
+                return String(decoding: take(range.upperBound - taken), as: UTF8.self)
             }
             try await receive()
         }
@@ -76,28 +74,35 @@ final class Wire {
         do {
             while true { try await receive() }
         } catch Failure.ended {
-            return unread
+            return Array(unread)
         }
     }
 
-    /// One more read, which waits for five seconds at the most.
+    private func take(_ count: Int) -> [UInt8] {
+        let bytes = Array(unread.prefix(count))
+        taken += count
+        if taken == buffer.count { (buffer, taken) = ([], 0) }
+        return bytes
+    }
+
+    /// One more read, which waits for twenty seconds at the most.
     private func receive() async throws {
         let deadline = ContinuousClock.now + .seconds(20)
-        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var received = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let count = buffer.withUnsafeMutableBytes {
+            let count = received.withUnsafeMutableBytes {
                 recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
             }
             if count > 0 {
-                unread += buffer.prefix(count)
+                buffer += received.prefix(count)
                 return
             }
-            if count == 0 { throw Failure.ended(received: received) }
+            if count == 0 { throw Failure.ended(received: excerpt) }
             guard errno == EAGAIN || errno == EINTR else { throw Failure.system("recv", errno) }
-            guard ContinuousClock.now < deadline else { throw Failure.late(received: received) }
+            guard ContinuousClock.now < deadline else { throw Failure.late(received: excerpt) }
             try await Task.sleep(for: .milliseconds(2))
         }
     }
 
-    private var received: String { String(decoding: unread.prefix(500), as: UTF8.self) }
+    private var excerpt: String { String(decoding: unread.prefix(200), as: UTF8.self) }
 }

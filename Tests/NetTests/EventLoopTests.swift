@@ -1,0 +1,118 @@
+import CLinux
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Net
+
+/// A resident that adds up what it is posted.
+private actor Adder: LoopResident, TimerTarget {
+    nonisolated let loop: EventLoop
+    nonisolated let numbers: Mailbox<Int>
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let reactor: Reactor
+    private var isStopping = false
+    private(set) var total = 0
+    private(set) var received: [Int] = []
+    private(set) var turnCount = 0
+    private var timers: [CheckedContinuation<Void, Never>] = []
+
+    init() throws {
+        loop = try EventLoop(name: "adder")
+        numbers = Mailbox(wakes: loop)
+        reactor = try Reactor(loop: loop)
+    }
+
+    func turn() -> Bool {
+        turnCount += 1
+        reactor.poll()
+        for number in numbers.drain() {
+            total += number
+            received.append(number)
+        }
+        reactor.flush()
+        if isStopping { reactor.shutDown() }
+        return !isStopping
+    }
+
+    func stop() { isStopping = true }
+
+    func isOnItsLoop() -> Bool { loop.isCurrent }
+
+    func sleep(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            timers.append(continuation)
+            reactor.schedule(after: duration, self, tag: timers.count - 1)
+        }
+    }
+
+    nonisolated func timerFired(tag: Int) {
+        assumeIsolated { $0.timers[tag].resume() }
+    }
+}
+
+@Suite("Event loops") struct EventLoopTests {
+    @Test(.timeLimit(.minutes(1)))
+    func runsItsActorsJobsOnItsThread() async throws {
+        let adder = try Adder()
+        #expect(!adder.loop.isCurrent)
+        try adder.loop.start(adder)
+        #expect(await adder.isOnItsLoop())
+        for _ in 0..<100 { _ = await adder.total }
+        await adder.stop()
+        await adder.loop.waitUntilStopped()
+        adder.loop.join()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func bringsEveryMessageInOrder() async throws {
+        let adder = try Adder()
+        // Posted before the start, too.
+        adder.numbers.post(1)
+        try adder.loop.start(adder)
+        let senders = (0..<4).map { sender in
+            Task.detached {
+                for number in 0..<5_000 { adder.numbers.post(sender * 10_000 + number) }
+            }
+        }
+        for sender in senders { await sender.value }
+        let expected = 1 + (0..<4).reduce(0) { $0 + $1 * 10_000 * 5_000 + 5_000 * 4_999 / 2 }
+        while await adder.total != expected { await Task.yield() }
+        let received = await adder.received
+        for sender in 0..<4 {
+            let own = received.dropFirst().filter { $0 / 10_000 == sender }
+            #expect(own == own.sorted() && own.count == 5_000)
+        }
+        await adder.stop()
+        await adder.loop.waitUntilStopped()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func waitsWithoutSpinningAndWakesForTimers() async throws {
+        let adder = try Adder()
+        try adder.loop.start(adder)
+        let before = await adder.turnCount
+        let start = MonotonicTime.current
+        await adder.sleep(.milliseconds(120))
+        #expect(start.duration(to: .current) >= .milliseconds(119))
+        #expect(await adder.turnCount - before < 20)
+        await adder.stop()
+        await adder.loop.waitUntilStopped()
+    }
+
+    @Test func writesOncePerBurst() throws {
+        let loop = try EventLoop()
+        let mailbox = Mailbox<Int>(wakes: loop)
+        for number in 0..<100 { mailbox.post(number) }
+        #expect(mailbox.count == 100)
+        var posted: eventfd_t = 0
+        eventfd_read(loop.wakeup.raw, &posted)
+        #expect(posted == 1)
+        #expect(mailbox.drain() == Array(0..<100))
+        #expect(mailbox.count == 0)
+    }
+
+    @Test func trapsOffTheLoop() async {
+        await #expect(processExitsWith: .failure) { try EventLoop().checkIsolated() }
+    }
+}

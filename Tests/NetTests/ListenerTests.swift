@@ -1,0 +1,195 @@
+import Glibc
+import Testing
+
+@testable import Net
+
+@Suite("Listeners") struct ListenerTests {
+    private let loopback = SocketAddress(ip: "127.0.0.1", port: 0)
+
+    @Test func sharesAPortAmongLoops() throws {
+        let (one, other) = (try Reactor.forTest(), try Reactor.forTest())
+        defer {
+            one.shutDown()
+            other.shutDown()
+        }
+        let first = try one.listen(on: #require(loopback), reusePort: true) { _ in Recorder() }
+        let second = try other.listen(on: first.address, reusePort: true) { _ in Recorder() }
+        #expect(first.address == second.address)
+        var peers: [RawPeer] = []
+        for _ in 0..<64 { peers.append(try RawPeer(to: first.address)) }
+        one.run {
+            other.turn(atMost: .zero)
+            return first.acceptedCount + second.acceptedCount == 64
+        }
+        #expect(first.acceptedCount > 0 && second.acceptedCount > 0)
+    }
+
+    @Test func refusesAPortInUse() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let first = try reactor.listen(on: #require(loopback)) { _ in Recorder() }
+        #expect(throws: SystemError(call: "bind", code: EADDRINUSE)) {
+            try reactor.listen(on: first.address) { _ in Recorder() }
+        }
+    }
+
+    @Test func listensOnBothFamiliesWithOnePort() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let all6 = try #require(SocketAddress(ip: "::", port: 0))
+        let listener = try reactor.listen(on: all6) { _ in Recorder() }
+        let port = try #require(listener.address.port)
+        // IPV6_V6ONLY leaves the IPv4 port free.
+        let all4 = try #require(SocketAddress(ip: "0.0.0.0", port: port))
+        try reactor.listen(on: all4) { _ in Recorder() }
+    }
+
+    @Test func sendsSmallWritesAtOnce() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        var accepted: [Stream] = []
+        let listener = try reactor.listen(on: #require(loopback)) {
+            accepted.append($0)
+            return Recorder()
+        }
+        let peer = try RawPeer(to: listener.address)
+        reactor.run { accepted.count == 1 }
+        var (value, length) = (Int32(0), socklen_t(4))
+        getsockopt(accepted[0].fd, Int32(IPPROTO_TCP), Int32(TCP_NODELAY), &value, &length)
+        #expect(value != 0)
+        #expect(accepted[0].remoteAddress()?.ip == "127.0.0.1")
+        #expect(accepted[0].localAddress() == listener.address)
+        _ = peer
+    }
+
+    @Test func acceptsACrowdInBursts() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let owner = Recorder()
+        let listener = try reactor.listen(on: #require(loopback)) { _ in owner }
+        var peers: [RawPeer] = []
+        for _ in 0..<200 { peers.append(try RawPeer(to: listener.address)) }
+        reactor.poll(atMost: .seconds(5))
+        reactor.flush()
+        #expect(listener.acceptedCount == 64)
+        reactor.run { listener.acceptedCount == 200 }
+        #expect(owner.openedCount == 200)
+        peers = []
+        reactor.run { reactor.streamCount == 0 }
+        #expect(owner.closedCount == 200)
+    }
+
+    @Test func stopsListening() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let listener = try reactor.listen(on: #require(loopback)) { _ in Recorder() }
+        listener.close()
+        listener.close()
+        #expect(listener.isClosed)
+        #expect(throws: SystemError(call: "connect", code: ECONNREFUSED)) {
+            try RawPeer(to: listener.address)
+        }
+    }
+
+    @Test func goesOnAfterDescriptorsHaveRunOut() async {
+        // In a process of its own, whose limit bothers nobody else.
+        await #expect(processExitsWith: .success) {
+            let reactor = try Reactor.forTest()
+            let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+            let owner = Recorder()
+            let listener = try reactor.listen(on: address) { _ in owner }
+            var peers: [RawPeer] = []
+            for _ in 0..<40 { peers.append(try RawPeer(to: listener.address)) }
+            // Room for about ten more.
+            let next = try FileDescriptor(dup(0), from: "dup").raw
+            var limit = rlimit(rlim_cur: rlim_t(next + 10), rlim_max: 4_096)
+            try SystemError.check(setrlimit(__rlimit_resource_t(7), &limit), "setrlimit")
+            reactor.run { listener.acceptedCount + listener.refusedCount == 40 }
+            #expect(listener.acceptedCount == 10)
+            #expect(listener.refusedCount == 30)
+            // Those who were refused know.
+            #expect(peers.filter { $0.read() == nil }.count == 30)
+            // Nothing to do means waiting: it does not spin.
+            var turns = 0
+            let end = MonotonicTime.current.advanced(by: .milliseconds(200))
+            while MonotonicTime.current < end {
+                reactor.poll(atMost: .milliseconds(50))
+                reactor.flush()
+                turns += 1
+            }
+            #expect(turns < 20)
+            // And when descriptors are free again, the next one comes in.
+            peers = []
+            reactor.run { reactor.streamCount == 0 }
+            let late = try RawPeer(to: listener.address)
+            reactor.run { listener.acceptedCount == 11 }
+            late.write([1])
+            reactor.run { !owner.received.isEmpty }
+        }
+    }
+
+    // MARK: Unix-domain sockets
+
+    private func temporaryPath() -> String {
+        "/tmp/fanfare-net-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
+    }
+
+    @Test func listensOnAUnixSocketAndRemovesItsFile() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let path = temporaryPath()
+        let listener = try reactor.listen(on: .unix(path: path)) { _ in Recorder.echo() }
+        #expect(listener.address == .unix(path: path))
+        let client = Recorder()
+        let stream = try reactor.connect(
+            to: listener.address,
+            timeout: .seconds(5),
+            owner: client
+        )
+        stream.write([1, 2, 3])
+        reactor.run { client.received == [1, 2, 3] }
+        // Somebody listens: the path is taken.
+        #expect(throws: SystemError(call: "bind", code: EADDRINUSE)) {
+            try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
+        }
+        listener.close()
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test func replacesAStaleSocketFileAndNothingElse() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let path = temporaryPath()
+        defer { unlink(path) }
+        // A listener that died without tidying up.
+        do { _ = try Socket.listen(on: .unix(path: path), backlog: 1, reusePort: false) }
+        #expect(access(path, F_OK) == 0)
+        let listener = try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
+        // Another's file at the path is not ours to remove.
+        unlink(path)
+        let file = open(path, O_CREAT | O_WRONLY, 0o600)
+        _ = close(file)
+        listener.close()
+        #expect(access(path, F_OK) == 0)
+        #expect(throws: SystemError(call: "bind", code: EADDRINUSE)) {
+            try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
+        }
+        #expect(access(path, F_OK) == 0)
+    }
+
+    @Test(arguments: ["", String(repeating: "x", count: 108), "a\0b"])
+    func refusesABadPath(path: String) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        #expect(throws: SystemError.self) {
+            try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
+        }
+    }
+}
+
+extension Reactor {
+    fileprivate func turn(atMost limit: Duration) {
+        poll(atMost: limit)
+        flush()
+    }
+}

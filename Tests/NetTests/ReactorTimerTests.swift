@@ -1,0 +1,41 @@
+import Testing
+
+@testable import Net
+
+private final class Clock: TimerTarget {
+    var tags: [Int] = []
+    var onFire: ((Int) -> Void)?
+    func timerFired(tag: Int) {
+        tags.append(tag)
+        onFire?(tag)
+    }
+}
+
+@Suite("Timers of a reactor") struct ReactorTimerTests {
+    @Test func firesInOrderAndNeverEarly() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let clock = Clock()
+        let start = reactor.now
+        for delay in [30, 10, 20] {
+            reactor.schedule(after: .milliseconds(delay), clock, tag: delay)
+        }
+        clock.onFire = { #expect(start.duration(to: reactor.now) >= .milliseconds($0)) }
+        reactor.run { clock.tags.count == 3 }
+        #expect(clock.tags == [10, 20, 30])
+    }
+
+    @Test func cancelsAndSchedulesFromInside() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let clock = Clock()
+        let other = reactor.schedule(after: .milliseconds(5), clock, tag: 99)
+        clock.onFire = { tag in
+            reactor.cancel(other)
+            if tag < 5 { reactor.schedule(after: .zero, clock, tag: tag + 1) }
+        }
+        reactor.schedule(after: .zero, clock, tag: 0)
+        reactor.run { clock.tags.count == 6 }
+        #expect(clock.tags == [0, 1, 2, 3, 4, 5])
+    }
+}

@@ -1,0 +1,279 @@
+import Testing
+
+@testable import Net
+
+/// A frame of four bytes that tells its number.
+private func frame(_ number: Int) -> [UInt8] {
+    [
+        UInt8(number >> 24 & 255), UInt8(number >> 16 & 255), UInt8(number >> 8 & 255),
+        UInt8(number & 255),
+    ]
+}
+
+/// The numbers of the frames in `bytes`.
+private func numbers(_ bytes: [UInt8]) -> [Int] {
+    stride(from: 0, to: bytes.count - 3, by: 4).map { start in
+        bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+    }
+}
+
+/// A member, the far end of its connection, and what it has received.
+private final class Member {
+    let owner = Recorder()
+    let far = Recorder()
+    let stream: Stream
+    let farStream: Stream
+    init(_ reactor: Reactor, limits: StreamLimits = .init()) throws {
+        (stream, farStream) = try reactor.pair(owner, far, limits: limits)
+    }
+    var received: [Int] { numbers(far.received) }
+}
+
+@Suite("Stream groups") struct StreamGroupTests {
+    @Test func bringsEachMemberEachFrameInOrder() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        // More than a share of 512, so that walks are interrupted by polls.
+        var members: [Member] = []
+        for _ in 0..<700 { members.append(try Member(reactor)) }
+        for member in members { _ = group.join(member.stream) }
+        #expect(group.count == 700)
+        for number in 0..<30 {
+            group.send(frame(number))
+            if number % 3 == 0 { reactor.turn() }
+        }
+        reactor.run { members.allSatisfy { $0.far.received.count == 120 } }
+        #expect(members.allSatisfy { $0.received == Array(0..<30) })
+    }
+
+    @Test func sharesOneSendAmongTheFramesOfATurn() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        let (member, far) = (Recorder(), Recorder())
+        let (stream, _) = try reactor.pair(member, far)
+        var pieces = 0
+        far.onBytes = { _, bytes in
+            pieces += 1
+            return bytes.count
+        }
+        _ = group.join(stream)
+        for number in 0..<10 { group.send(frame(number)) }
+        reactor.run { far.received.count == 40 }
+        #expect(pieces == 1)
+    }
+
+    @Test func leavesOneStreamOutOfOneFrame() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        let (one, other) = (try Member(reactor), try Member(reactor))
+        let stranger = try Member(reactor)
+        for member in [one, other] { _ = group.join(member.stream) }
+        group.send(frame(0))
+        group.send(frame(1), except: one.stream)
+        group.send(frame(2), except: other.stream)
+        group.send(frame(3), except: stranger.stream)
+        group.send(frame(4), except: one.stream)
+        reactor.settle()
+        group.send(frame(5), except: one.stream)
+        reactor.settle()
+        group.send(frame(6))
+        reactor.settle()
+        #expect(one.received == [0, 2, 3, 6])
+        #expect(other.received == [0, 1, 3, 4, 5, 6])
+        #expect(one.stream.obstacles.isEmpty && one.stream.exclusionCount == 0)
+    }
+
+    @Test func startsAndEndsAtTheVeryFrame() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        let (old, new) = (try Member(reactor), try Member(reactor))
+        let seat = group.join(old.stream)
+        group.send(frame(0))
+        let late = group.join(new.stream)
+        group.send(frame(1))
+        group.leave(seat)
+        group.leave(seat)
+        group.send(frame(2))
+        old.stream.write(frame(99))
+        group.leave(late)
+        reactor.settle()
+        // What is written after leaving comes after what was sent before.
+        #expect(old.received == [0, 1, 99])
+        #expect(new.received == [1, 2])
+        #expect(group.count == 0 && old.stream.groupCount == 0)
+    }
+
+    @Test func gathersTheGroupsOfOneStream() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let groups = (0..<10).map { _ in reactor.makeGroup() }
+        let member = try Member(reactor)
+        var pieces = 0
+        member.far.onBytes = { _, bytes in
+            pieces += 1
+            return bytes.count
+        }
+        let seats = groups.map { $0.join(member.stream) }
+        #expect(member.stream.groupCount == 10)
+        for (number, group) in groups.enumerated() { group.send(frame(number)) }
+        reactor.settle()
+        #expect(member.received == Array(0..<10))
+        #expect(pieces == 1)
+        for (seat, group) in zip(seats, groups).dropFirst() { group.leave(seat) }
+        #expect(member.stream.obstacles.isEmpty)
+        groups[0].send(frame(10))
+        reactor.settle()
+        #expect(member.received.last == 10)
+    }
+
+    @Test func bringsWhatWasSentBeforeAStreamJoinedNothing() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        group.send(frame(0))
+        let member = try Member(reactor)
+        let seat = group.join(member.stream)
+        reactor.settle()
+        #expect(member.received.isEmpty)
+        // The last one leaves while a batch waits, and comes back.
+        group.send(frame(1))
+        group.leave(seat)
+        _ = group.join(member.stream)
+        group.send(frame(2))
+        reactor.settle()
+        #expect(member.received == [1, 2])
+    }
+
+    @Test func outlivesMembersThatVanish() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        var members: [Member] = []
+        for _ in 0..<30 { members.append(try Member(reactor)) }
+        for member in members { _ = group.join(member.stream) }
+        group.send(frame(0))
+        for index in stride(from: 0, to: 30, by: 3) { members[index].stream.abort() }
+        // These are lost only when they are sent to.
+        for index in stride(from: 1, to: 30, by: 3) {
+            members[index].stream.pauseReading()
+            members[index].farStream.abort()
+        }
+        reactor.settle()
+        group.send(frame(1))
+        reactor.settle()
+        #expect(group.count == 10)
+        for index in stride(from: 2, to: 30, by: 3) { #expect(members[index].received == [0, 1]) }
+        #expect(members.filter { $0.owner.isClosed }.count == 20)
+    }
+
+    @Test func tellsOfAMemberThatDoesNotRead() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        let limits = StreamLimits(queuedBytesMax: 200_000)
+        let (slow, quick) = (
+            try Member(reactor, limits: limits), try Member(reactor, limits: limits)
+        )
+        slow.farStream.pauseReading()
+        slow.owner.onOverflow = { $0.close(within: .milliseconds(10)) }
+        for member in [slow, quick] { _ = group.join(member.stream) }
+        let shared = pattern(64 << 10)
+        var sent = 0
+        reactor.run {
+            if !slow.owner.isClosed {
+                group.send(shared)
+                sent += 1
+            }
+            return slow.owner.isClosed
+        }
+        #expect(slow.owner.overflowCount == 1 && slow.owner.error == .closeTimedOut)
+        reactor.run { quick.far.received.count == sent * shared.count }
+        #expect(quick.owner.overflowCount == 0 && group.count == 1)
+    }
+
+    /// What each member ought to receive: every frame sent while it was in, and not kept from it.
+    ///
+    /// Turns happen anywhere between, so that joins and leaves fall into waiting batches, into the
+    /// middle of walks, and into both at once.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func agreesWithASimpleModel(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let groups = [reactor.makeGroup(), reactor.makeGroup()]
+        var members: [Member] = []
+        for _ in 0..<60 { members.append(try Member(reactor)) }
+        var seats: [[Seat?]] = members.map { _ in [nil, nil] }
+        var expected: [[Set<Int>]] = members.map { _ in [[], []] }
+        for number in 0..<3_000 {
+            let index = Int(random.next(below: UInt64(members.count)))
+            let which = Int(random.next(below: 4)) == 0 ? 1 : 0
+            let group = groups[which]
+            switch random.next(below: 8) {
+            case 0..<3:
+                if let seat = seats[index][which] {
+                    group.leave(seat)
+                    seats[index][which] = nil
+                } else {
+                    seats[index][which] = group.join(members[index].stream)
+                }
+            case 3..<6:
+                let isExcluding = random.next(below: 2) == 0
+                group.send(frame(number), except: isExcluding ? members[index].stream : nil)
+                for other in members.indices where seats[other][which] != nil {
+                    if !isExcluding || other != index { expected[other][which].insert(number) }
+                }
+            case 6:
+                // A share of a walk at a time.
+                _ = group.walk(atMost: Int(1 + random.next(below: 40)))
+            default:
+                if random.next(below: 4) == 0 { reactor.turn() }
+            }
+        }
+        reactor.settle()
+        for (index, member) in members.enumerated() {
+            let received = member.received
+            for which in 0..<2 {
+                // In order within each group, and each once.
+                let own = received.filter { expected[index][which].contains($0) }
+                #expect(own == own.sorted())
+            }
+            #expect(received.sorted() == expected[index][0].union(expected[index][1]).sorted())
+        }
+    }
+
+    @Test func encryptsForEachMember() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let server = try TLSContext.server([Certificates.localhost])
+        let client = try TLSContext.client(trust: .insecure)
+        let group = reactor.makeGroup()
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        let owner = Recorder()
+        owner.onOpen = { _ = group.join($0) }
+        let listener = try reactor.listen(on: address, tls: server) { _ in owner }
+        var peers: [Recorder] = []
+        for _ in 0..<20 {
+            let peer = Recorder()
+            _ = try reactor.connect(
+                to: listener.address,
+                tls: (client, "localhost"),
+                timeout: .seconds(10),
+                owner: peer
+            )
+            peers.append(peer)
+        }
+        reactor.run { group.count == 20 }
+        for number in 0..<200 {
+            group.send(frame(number) + pattern(996))
+            if number % 7 == 0 { reactor.turn() }
+        }
+        let expected = (0..<200).flatMap { frame($0) + pattern(996) }
+        reactor.run { peers.allSatisfy { $0.received.count == expected.count } }
+        #expect(peers.allSatisfy { $0.received.elementsEqual(expected) })
+    }
+}

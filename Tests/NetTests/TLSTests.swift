@@ -1,0 +1,312 @@
+import COpenSSL
+import Testing
+
+@testable import Net
+
+/// Certificates are made once: each costs a key.
+enum Certificates {
+    static let localhost = made(["localhost", "127.0.0.1", "::1"])
+    static let example = made(["*.example.com", "example.com"])
+    static let api = made(["api.example.com"])
+
+    private static func made(_ hosts: [String]) -> TLSCertificate {
+        do {
+            let (certificate, key) = try DevelopmentCertificate.make(hosts: hosts, days: 1)
+            return TLSCertificate(certificatePEM: certificate, keyPEM: key)
+        } catch {
+            preconditionFailure("no certificate: \(error)")
+        }
+    }
+}
+
+/// A server and a client on one reactor, with what a test wants to vary.
+struct SecurePair {
+    let reactor: Reactor
+    let server = Recorder.echo()
+    let client = Recorder()
+    let listener: Listener
+    let accepted = Accepted()
+
+    final class Accepted {
+        var streams: [Stream] = []
+    }
+
+    init(
+        _ context: TLSContext,
+        reactor: Reactor,
+        limits: StreamLimits = .init()
+    ) throws {
+        self.reactor = reactor
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        listener = try reactor.listen(on: address, tls: context, streamLimits: limits) {
+            [accepted, server] in
+            accepted.streams.append($0)
+            return server
+        }
+    }
+
+    func connect(_ context: TLSContext, name: String = "localhost") throws -> Stream {
+        try reactor.connect(
+            to: listener.address,
+            tls: (context, name),
+            timeout: .seconds(10),
+            owner: client
+        )
+    }
+}
+
+@Suite("TLS over real sockets") struct TLSTests {
+    private func trusting(_ certificate: TLSCertificate = Certificates.localhost) throws
+        -> TLSContext
+    {
+        try TLSContext.client(trust: .pem(certificate.certificatePEM))
+    }
+
+    @Test(arguments: [(TLS1_2_VERSION, "TLSv1.2"), (TLS1_3_VERSION, "TLSv1.3")])
+    func echoesUnderBothVersions(version: Int32, name: String) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let context = try trusting()
+        context.limitVersions(version...version)
+        let stream = try pair.connect(context)
+        // Written before the handshake: it waits.
+        stream.write(Array("hello".utf8))
+        reactor.run { pair.client.received.count == 5 }
+        #expect(pair.client.received == Array("hello".utf8))
+        let facts = try #require(stream.tls)
+        #expect(facts.version == name)
+        #expect(facts.applicationProtocol == "http/1.1")
+        #expect(!facts.isResumed)
+        #expect(stream.isSecure)
+        #expect(pair.accepted.streams[0].tls?.serverName == "localhost")
+        // close_notify in both directions: each side sees an end, none an error.
+        stream.close(within: .seconds(5))
+        reactor.run { pair.client.isClosed && pair.server.isClosed }
+        #expect(pair.client.error == nil && pair.server.error == nil)
+        #expect(pair.server.endCount == 1)
+    }
+
+    @Test func carriesALargeTransfer() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let stream = try pair.connect(trusting())
+        let bytes = pattern(3 << 20)
+        var (start, size) = (0, 1)
+        while start < bytes.count {
+            let end = min(start + size, bytes.count)
+            stream.write(Array(bytes[start..<end]))
+            start = end
+            size = size * 3 % 50_021
+        }
+        reactor.run { pair.client.received.count >= bytes.count }
+        #expect(pair.client.received.elementsEqual(bytes))
+    }
+
+    @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func resumesASession(version: Int32) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let server = try TLSContext.server([Certificates.localhost])
+        let context = try trusting()
+        context.limitVersions(version...version)
+        for attempt in 0..<3 {
+            let pair = try SecurePair(server, reactor: reactor)
+            let stream = try pair.connect(context)
+            stream.write([1])
+            reactor.run { pair.client.received.count == 1 }
+            #expect(stream.tls?.isResumed == (attempt > 0))
+            #expect(pair.accepted.streams[0].tls?.isResumed == (attempt > 0))
+            stream.close(within: .seconds(5))
+            reactor.run { pair.client.isClosed && pair.server.isClosed }
+            pair.listener.close()
+        }
+    }
+
+    @Test(arguments: [
+        ("api.example.com", Certificates.api), ("www.example.com", Certificates.example),
+        ("example.com", Certificates.example), ("localhost", Certificates.localhost),
+    ])
+    func choosesTheCertificateByName(name: String, expected: TLSCertificate) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(
+            .server([Certificates.localhost, Certificates.example, Certificates.api]),
+            reactor: reactor
+        )
+        // Trusting the expected certificate alone proves that it was the one presented.
+        let stream = try pair.connect(trusting(expected), name: name)
+        stream.write([1])
+        reactor.run { pair.client.received.count == 1 || pair.client.isClosed }
+        #expect(pair.client.error == nil)
+        #expect(pair.client.received == [1])
+        #expect(stream.tls?.applicationProtocol == "http/1.1")
+    }
+
+    @Test func givesAnUnknownNameTheFirstCertificate() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(
+            .server([Certificates.localhost, Certificates.api]),
+            reactor: reactor
+        )
+        // By its address the client sends no name at all.
+        let stream = try pair.connect(trusting(), name: "127.0.0.1")
+        stream.write([1])
+        reactor.run { pair.client.received.count == 1 || pair.client.isClosed }
+        #expect(pair.client.received == [1])
+        #expect(pair.accepted.streams[0].tls?.serverName == nil)
+    }
+
+    @Test(arguments: ["other.example", "a.b.example.com", "127.0.0.2"])
+    func refusesAnotherHostsCertificate(name: String) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.example]), reactor: reactor)
+        _ = try pair.connect(trusting(Certificates.example), name: name)
+        reactor.run { pair.client.isClosed && pair.server.isClosed }
+        guard case .tls(.untrusted) = pair.client.error else {
+            Issue.record("\(String(describing: pair.client.error))")
+            return
+        }
+        #expect(pair.client.openedCount == 0)
+    }
+
+    @Test func refusesAnUntrustedCertificateUnlessInsecure() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        _ = try pair.connect(TLSContext.client())
+        reactor.run { pair.client.isClosed && pair.server.isClosed }
+        guard case .tls(.untrusted) = pair.client.error else {
+            Issue.record("\(String(describing: pair.client.error))")
+            return
+        }
+        // The client said why: its alert reached the server before the connection ended.
+        guard case .tls(.refused(let reason)) = pair.server.error else {
+            Issue.record("\(String(describing: pair.server.error))")
+            return
+        }
+        #expect(reason.contains("unknown ca"))
+        let other = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let stream = try other.connect(TLSContext.client(trust: .insecure), name: "wrong.name")
+        stream.write([7])
+        reactor.run { other.client.received == [7] }
+    }
+
+    @Test func refusesGarbageInsteadOfAClientHello() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let peer = try RawPeer(to: pair.listener.address)
+        peer.write(Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+        reactor.run { pair.server.isClosed }
+        #expect(pair.server.error == .tls(.refused(reason: "http request")))
+        #expect(pair.server.openedCount == 0)
+    }
+
+    @Test func endsAHandshakeThatTakesTooLong() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(
+            .server([Certificates.localhost]),
+            reactor: reactor,
+            limits: StreamLimits(handshakeTimeout: .milliseconds(30))
+        )
+        let peer = try RawPeer(to: pair.listener.address)
+        peer.write([0x16, 3, 1])
+        reactor.run { pair.server.isClosed }
+        #expect(pair.server.error == .handshakeTimedOut)
+        #expect(peer.read() == nil)
+    }
+
+    @Test func noticesAPeerThatLeavesInTheHandshake() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let peer = try RawPeer(to: pair.listener.address)
+        peer.write([0x16, 3, 1])
+        peer.close()
+        reactor.run { pair.server.isClosed }
+        #expect(pair.server.error == .tls(.endedInHandshake))
+    }
+
+    @Test func takesAnEndWithoutCloseNotifyForAnEnd() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let stream = try pair.connect(trusting())
+        stream.write([1])
+        reactor.run { pair.client.received.count == 1 }
+        stream.abort()
+        reactor.run { pair.server.isClosed }
+        #expect(pair.server.endCount == 1)
+        #expect(pair.server.error == nil)
+    }
+
+    @Test func holdsWhatItPromisedWhileAReaderStops() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let context = try TLSContext.server([Certificates.localhost])
+        let pair = try SecurePair(context, reactor: reactor)
+        let stream = try pair.connect(trusting())
+        stream.write([1])
+        reactor.run { pair.client.received.count == 1 }
+        stream.pauseReading()
+        let sender = pair.accepted.streams[0]
+        let frame = pattern(40_000)
+        // Until the kernel refuses, and then some more.
+        reactor.run {
+            sender.write(frame)
+            return sender.flags.contains(.blocked)
+        }
+        for _ in 0..<10 { sender.write(frame) }
+        let queued = sender.queuedByteCount
+        sender.discardQueue()
+        #expect(sender.queuedByteCount < queued)
+        sender.write(Array("last words".utf8))
+        stream.resumeReading()
+        reactor.run { pair.client.received.suffix(10) == Array("last words".utf8) }
+        // Whole frames, then the last words: nothing that was begun is cut.
+        #expect((pair.client.received.count - 11) % frame.count == 0)
+        #expect(pair.client.error == nil)
+    }
+
+    @Test func explainsWrongCertificatesAndKeys() throws {
+        let good = Certificates.localhost
+        let bad = Array("no PEM here".utf8)
+        #expect(throws: TLSError.noCertificates) { try TLSContext.server([TLSCertificate]()) }
+        #expect {
+            try TLSContext.server([TLSCertificate(certificatePEM: bad, keyPEM: good.keyPEM)])
+        } throws: {
+            if case TLSError.noCertificate = $0 { true } else { false }
+        }
+        #expect {
+            try TLSContext.server([TLSCertificate(certificatePEM: good.certificatePEM, keyPEM: bad)]
+            )
+        } throws: {
+            if case TLSError.noKey = $0 { true } else { false }
+        }
+        #expect {
+            try TLSContext.server([
+                TLSCertificate(
+                    certificatePEM: good.certificatePEM,
+                    keyPEM: Certificates.api.keyPEM
+                )
+            ])
+        } throws: {
+            if case TLSError.keyMismatch = $0 { true } else { false }
+        }
+        #expect {
+            try TLSContext.server([CertificateFiles(certificate: "/no/such", key: "/no/such")])
+        } throws: {
+            if case TLSError.unreadable("/no/such", _) = $0 { true } else { false }
+        }
+    }
+
+    @Test(arguments: ["", "a,b", "a b", "https://localhost"])
+    func makesNoCertificateForABadHost(host: String) {
+        #expect(throws: TLSError.badHost(host)) { try DevelopmentCertificate.make(hosts: [host]) }
+    }
+}
