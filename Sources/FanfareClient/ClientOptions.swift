@@ -13,7 +13,7 @@ public struct ClientOptions: Sendable {
     /// How long to wait before that.
     public var backoff = Backoff()
     /// Whom to trust, with `wss`.
-    public var trust: ServerTrust = .system
+    public var trust: Trust = .system
 
     /// The longest message to accept, in bytes; a longer one ends the connection.
     ///

@@ -1,7 +1,7 @@
 /// Opens WebSocket connections for clients.
 ///
-/// On Linux it is ``SocketTransport``; another one can carry a client over a proxy, or in a test
-/// over no network at all.
+/// The default goes over the project's own sockets on Linux. Another one can carry a client over
+/// a proxy, or in a test over no network at all.
 public protocol ClientTransport: Sendable {
     /// Begins to open a connection and returns at once.
     ///
@@ -25,7 +25,7 @@ public struct TransportRequest: Sendable {
     /// The WebSocket subprotocols to offer.
     public var subprotocols: [String]
     /// Whom to trust, with a secure endpoint.
-    public var trust: ServerTrust
+    public var trust: ClientOptions.Trust
     /// The longest message to accept, in bytes; a longer one ends the connection (1009).
     public var messageLengthMax: Int
     /// How long names, addresses, TLS and the opening handshake may take together.

@@ -248,8 +248,8 @@ import WebSocket
             TLSCertificate(certificatePEM: certificate, keyPEM: key)
         ])
         let (server, port) = try await ScriptedServer.start(tls: context)
-        let trusts: [(ServerTrust, String, Bool)] = [
-            (.pem(certificate), "localhost", true), (.anyone, "127.0.0.1", true),
+        let trusts: [(ClientOptions.Trust, String, Bool)] = [
+            (.pem(certificate), "localhost", true), (.insecure, "127.0.0.1", true),
             (.system, "localhost", false), (.pem(certificate), "127.0.0.1", false),
         ]
         for (trust, host, isAccepted) in trusts {

@@ -7,12 +7,9 @@
     /// All connections of the process share one event loop, whose thread starts with the first of
     /// them. Names are looked up elsewhere, since that blocks. The addresses of a name are tried
     /// one after the other, each with its share of the time.
-    public struct SocketTransport: ClientTransport {
-        /// Makes a transport; it holds nothing of its own.
-        public init() {}
-
+    struct SocketTransport: ClientTransport {
         /// Begins to open a connection and returns at once.
-        public func open(
+        func open(
             _ request: TransportRequest,
             receiver: any TransportReceiver
         ) -> any TransportConnection {

@@ -1,0 +1,89 @@
+internal import FanfareClient
+import Foundation
+
+/// A callback that is bound to an event.
+public struct EventHandler {
+    let id: String
+    let callback: (PusherEvent) -> Void
+}
+
+/// The callbacks of one client, looked up when an event is delivered and not when it arrives: what
+/// is bound right behind `subscribe` on the callbacks' queue hears the channel's first event.
+// SAFETY: `tables` is only touched under `lock`; the callbacks in it are called on the client's
+// callback queue alone, which is where a caller in language mode 5 expects them.
+final class EventHandlers: @unchecked Sendable {
+    private let lock = NSLock()
+    /// By channel, then by event.
+    private var channels: [String: [String: [EventHandler]]] = [:]
+    private var global: [EventHandler] = []
+
+    func add(_ callback: @escaping (PusherEvent) -> Void, channel: String, event: String) -> String
+    {
+        let handler = EventHandler(id: UUID().uuidString, callback: callback)
+        lock.withLock { channels[channel, default: [:]][event, default: []].append(handler) }
+        return handler.id
+    }
+
+    func addGlobal(_ callback: @escaping (PusherEvent) -> Void) -> String {
+        let handler = EventHandler(id: UUID().uuidString, callback: callback)
+        lock.withLock { global.append(handler) }
+        return handler.id
+    }
+
+    func handlers(channel: String) -> [String: [EventHandler]] {
+        lock.withLock { channels[channel] ?? [:] }
+    }
+
+    // A removed callback may own anything, and its end may call back: never under the lock.
+
+    func remove(id: String, channel: String, event: String) {
+        let removed = lock.withLock { () -> [EventHandler]? in
+            let before = channels[channel]?[event]
+            channels[channel]?[event]?.removeAll { $0.id == id }
+            return before
+        }
+        _ = removed
+    }
+
+    func removeAll(channel: String, event: String? = nil) {
+        let removed = lock.withLock { () -> [String: [EventHandler]]? in
+            let before = channels[channel]
+            if let event { channels[channel]?[event] = nil } else { channels[channel] = nil }
+            return before
+        }
+        _ = removed
+    }
+
+    func removeGlobal(id: String? = nil) {
+        let removed = lock.withLock { () -> [EventHandler] in
+            let before = global
+            if let id { global.removeAll { $0.id == id } } else { global = [] }
+            return before
+        }
+        _ = removed
+    }
+
+    /// Calls those who are bound to an event, on the present queue; each gets a copy of its own.
+    func deliver(_ event: ChannelEvent) {
+        let channel = event.channel
+        let (bound, everywhere) = lock.withLock {
+            (channel.flatMap { channels[$0]?[event.name] } ?? [], global)
+        }
+        for handler in everywhere where isBound(handler) { handler.callback(PusherEvent(event)) }
+        for handler in bound where isBound(handler, channel, event.name) {
+            handler.callback(PusherEvent(event))
+        }
+    }
+
+    /// An earlier callback of the same event may have unbound this one.
+    private func isBound(_ handler: EventHandler) -> Bool {
+        lock.withLock { global.contains { $0.id == handler.id } }
+    }
+
+    private func isBound(_ handler: EventHandler, _ channel: String?, _ event: String) -> Bool {
+        guard let channel else { return false }
+        return lock.withLock {
+            channels[channel]?[event]?.contains { $0.id == handler.id } == true
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import FanfareClient
+public import Foundation
+
+/// An event, as callbacks of the newer spelling get it.
+open class PusherEvent: NSObject, NSCopying {
+    /// The event's name.
+    public let eventName: String
+    /// The channel's name; `nil` for an event of the connection.
+    public let channelName: String?
+    /// The data as text, usually JSON that the app decodes.
+    public let data: String?
+    /// The sender of a client event on a presence channel.
+    public let userId: String?
+
+    init(_ event: ChannelEvent) {
+        eventName = event.name
+        channelName = event.channel
+        data = event.data
+        userId = event.userID
+    }
+
+    private init(copying event: PusherEvent) {
+        eventName = event.eventName
+        channelName = event.channelName
+        data = event.data
+        userId = event.userId
+    }
+
+    /// A copy of the event.
+    open func copy(with zone: NSZone? = nil) -> Any { PusherEvent(copying: self) }
+
+    /// The value of one of the event's members, by the name that it has on the wire.
+    open func property(withKey key: String) -> Any? {
+        switch key {
+        case "event": eventName
+        case "channel": channelName
+        case "data": data
+        case "user_id": userId
+        default: nil
+        }
+    }
+}
+
+/// A fault that the broker reports.
+open class PusherError: NSObject {
+    /// A code of the protocol, if the broker gives one.
+    public let code: Int?
+    /// A text for people.
+    public let message: String
+
+    init(code: Int?, message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Code and text.
+    open override var description: String {
+        code.map { "\($0): \(message)" } ?? message
+    }
+}
