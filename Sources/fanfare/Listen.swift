@@ -79,7 +79,7 @@ struct Listen: AsyncParsableCommand {
     private var clientOptions: ClientOptions {
         var options = ClientOptions()
         options.trust =
-            broker.insecure ? .anyone : broker.trust.map { .authorities(file: $0) } ?? .system
+            broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
         return options
     }
 }
