@@ -1,0 +1,144 @@
+import HTTP1
+import Net
+import PusherProtocol
+
+/// Triggers events over one keep-alive connection to the HTTP API.
+final class Publisher: StreamOwner {
+    /// How many requests wait for their answer.
+    private(set) var unansweredCount = 0
+    /// The first thing that went wrong.
+    private(set) var failure: BenchError?
+    /// Whether the server has been reached, now or before.
+    private(set) var hasConnected = false
+
+    private let reactor: Reactor
+    private let plan: FanoutPlan
+    private let dialer: Dialer
+    private var stream: Stream?
+    private var parser = ResponseParser()
+    /// The status of the response whose content comes next.
+    private var status = 0
+
+    /// A publisher without a connection.
+    ///
+    /// - Parameters:
+    ///   - plan: Says what to sign with, and the channel.
+    ///   - dialer: Makes the connection.
+    ///   - reactor: Whose thread all calls come on.
+    init(plan: FanoutPlan, dialer: Dialer, reactor: Reactor) {
+        self.plan = plan
+        self.dialer = dialer
+        self.reactor = reactor
+    }
+
+    /// Whether another event can be sent now.
+    var canPublish: Bool {
+        stream?.isOpen == true && unansweredCount < FanoutPlan.unansweredMax
+    }
+
+    /// Whether the connection stays on this machine.
+    var isLocal: Bool {
+        guard let remote = stream?.remoteAddress() else { return false }
+        return remote.isLoopback || remote.ip == stream?.localAddress()?.ip
+    }
+
+    /// Begins the connection.
+    func connect() {
+        do throws(BenchError) {
+            parser = ResponseParser()
+            stream = try dialer.connect(on: reactor, owner: self)
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// Triggers an event; its request leaves at the end of the turn.
+    ///
+    /// - Parameter data: Bytes that mean themselves in a JSON string.
+    func publish(_ data: [UInt8]) {
+        var json = JSONWriter()
+        json.beginObject()
+        json.name("name")
+        json.string("bench")
+        json.name("channel")
+        json.string(plan.channel.text)
+        json.name("data")
+        json.string(data.span)
+        json.endObject()
+        let body = json.bytes
+        let path = "/apps/\(plan.appID)/events"
+        let query = RequestSignature.sign(
+            method: "POST",
+            path: path,
+            body: body.span,
+            key: plan.key,
+            secret: plan.secret,
+            timestamp: reactor.unixTime
+        )
+        let request = Request(
+            .post,
+            "\(plan.target.pathPrefix)\(path)?\(query)",
+            host: plan.target.hostField,
+            fields: [Field("Content-Type", "application/json")],
+            body: body
+        )
+        do throws(HTTPError) {
+            stream?.write(try request.encode())
+            parser.expect(.post)
+            unansweredCount += 1
+        } catch {
+            fail(.publisherLost(reason: "\(error)"))
+        }
+    }
+
+    // MARK: Stream
+
+    func streamOpened(_ stream: Stream) { hasConnected = true }
+
+    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+        var position = 0
+        do throws(HTTPError) {
+            while true {
+                switch try parser.advance(over: bytes.span, from: &position) {
+                case .needsMore: return position
+                case .interim: break
+                case .head(let head): status = head.status.code
+                case .content(let content):
+                    unansweredCount -= 1
+                    guard status != 200 else { continue }
+                    let answer = content.copy(from: bytes.span).prefix(1_000)
+                    fail(
+                        .eventRefused(
+                            status: status,
+                            answer: String(decoding: answer, as: UTF8.self)
+                        )
+                    )
+                }
+            }
+        } catch {
+            fail(.publisherLost(reason: "\(error)"))
+            return bytes.count
+        }
+    }
+
+    func streamClosed(_ stream: Stream, error: StreamError?) {
+        self.stream = nil
+        let reason = error.map { "\($0)" } ?? "the server closed it"
+        if error == .shutDown || failure != nil { return }
+        if !hasConnected {
+            guard dialer.tryNextAddress() else {
+                return fail(.unreachable(url: plan.target.url, reason: reason))
+            }
+            connect()
+        } else if unansweredCount > 0 {
+            fail(.publisherLost(reason: "\(reason), \(unansweredCount) requests unanswered"))
+        } else {
+            // A server may end a connection that is idle, or that has carried enough.
+            connect()
+        }
+    }
+
+    private func fail(_ error: BenchError) {
+        if failure == nil { failure = error }
+    }
+}
