@@ -49,8 +49,8 @@ import Testing
     }
 
     @Test func portRangeIsCounted() {
-        #expect(DescriptorLimit.portCount("32768\t60999\n") == 28_232)
-        #expect(DescriptorLimit.portCount("") == nil)
+        #expect(ConnectionBudget.portCount("32768\t60999\n") == 28_232)
+        #expect(ConnectionBudget.portCount("") == nil)
     }
 
     @Test func thisProcessUsesTime() throws {
@@ -68,11 +68,11 @@ import Testing
     }
 
     @Test func tooManySubscribersNameTheLimit() {
-        let allowed = DescriptorLimit.raise()
+        let allowed = Int(clamping: DescriptorLimit.raise())
         #expect {
-            try DescriptorLimit.check(subscribers: allowed)
+            try ConnectionBudget.check(subscribers: allowed)
         } throws: { error in
-            "\(error)".contains("ulimit -Hn \(allowed + BenchError.spare)")
+            "\(error)".contains("ulimit -Hn \(allowed + ConnectionBudget.spareDescriptors)")
         }
     }
 }

@@ -21,7 +21,8 @@ final class Audience {
     private let dialer: Dialer
     private let run: UInt32
     private var scanner: MarkerScanner
-    private var subscribers: [Subscriber] = []
+    /// How many connections were begun; their streams own the subscribers.
+    private var begunCount = 0
 
     /// An audience that nobody belongs to yet.
     ///
@@ -41,7 +42,6 @@ final class Audience {
             lowestDiscernibleValue: 1_000,
             highestTrackableValue: 3_600_000_000_000
         )
-        subscribers.reserveCapacity(plan.subscriberCount)
     }
 
     /// Whether all subscriptions are acknowledged.
@@ -49,8 +49,8 @@ final class Audience {
 
     /// Begins as many connections as may be under way.
     func connectMore() {
-        while subscribers.count < plan.subscriberCount, failure == nil,
-            subscribers.count - acknowledgedCount < FanoutPlan.connectingMax
+        while begunCount < plan.subscriberCount, failure == nil,
+            begunCount - acknowledgedCount < FanoutPlan.connectingMax
         {
             let url = ConnectionURL(key: plan.key, client: "fanfare-bench", clientVersion: "1.0")
             do {
@@ -60,14 +60,14 @@ final class Audience {
                     nonce: (0..<16).map { _ in .random(in: .min ... .max) }
                 )
                 let subscriber = Subscriber(
-                    index: subscribers.count,
+                    index: begunCount,
                     audience: self,
                     handshake: handshake
                 )
-                subscribers.append(subscriber)
+                begunCount += 1
                 _ = try dialer.connect(on: reactor, owner: subscriber)
             } catch {
-                fail(.subscriberRefused(index: subscribers.count, reason: "\(error)"))
+                fail(.subscriberRefused(index: begunCount - 1, reason: "\(error)"))
             }
         }
     }

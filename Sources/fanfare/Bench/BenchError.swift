@@ -4,7 +4,7 @@ import Net
 /// Why a benchmark could not be run to its end.
 enum BenchError: Error, CustomStringConvertible {
     /// This process may not open as many descriptors as the subscribers need.
-    case descriptorLimit(subscribers: Int, needed: Int, hardLimit: Int)
+    case descriptorLimit(subscribers: Int, needed: Int, allowed: Int)
     /// The machine has too few local ports for so many connections to one address.
     case portRange(subscribers: Int, ports: Int)
     /// The host's name leads nowhere.
@@ -27,11 +27,11 @@ enum BenchError: Error, CustomStringConvertible {
     /// A line for people.
     var description: String {
         switch self {
-        case .descriptorLimit(let subscribers, let needed, let hardLimit):
+        case .descriptorLimit(let subscribers, let needed, let allowed):
             """
             \(grouped(subscribers)) subscribers need \(needed) file descriptors, but this process \
-            may open \(hardLimit) (its hard limit, `ulimit -Hn`). Raise it as root with \
-            `ulimit -Hn \(needed)`, or take fewer with --subscribers \(max(1, hardLimit - Self.spare)).
+            may open \(allowed) (its hard limit, `ulimit -Hn`). Raise it as root with \
+            `ulimit -Hn \(needed)`, or take fewer with --subscribers \(max(1, allowed - ConnectionBudget.spareDescriptors)).
             """
         case .portRange(let subscribers, let ports):
             """
@@ -57,7 +57,4 @@ enum BenchError: Error, CustomStringConvertible {
         case .machine(let reason): reason
         }
     }
-
-    /// Descriptors that are not subscribers: the publisher, the loop's own, standard streams.
-    static let spare = 64
 }

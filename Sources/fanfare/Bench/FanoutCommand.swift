@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import PusherProtocol
 
 /// `fanfare bench fanout`: one channel, many subscribers.
@@ -78,20 +77,13 @@ struct FanoutCommand: ParsableCommand {
         let plan = try plan()
         let report: FanoutReport
         do throws(BenchError) {
-            try DescriptorLimit.check(subscribers: plan.subscriberCount)
+            try ConnectionBudget.check(subscribers: plan.subscriberCount)
             report = try FanoutLoop.report(on: plan)
         } catch {
-            throw Self.failure(error.description)
+            throw Refusal(error.description)
         }
-        print(json ? String(decoding: report.json, as: UTF8.self) : report.table)
-        if let fault = report.fault { throw Self.failure(fault) }
-    }
-
-    /// Says on standard error what is wrong, and makes it exit code 1.
-    private static func failure(_ text: String) -> ExitCode {
-        let line = Array("fanfare bench fanout: \(text)\n".utf8)
-        _ = write(STDERR_FILENO, line, line.count)
-        return .failure
+        Standard.print(json ? String(decoding: report.json, as: UTF8.self) : report.table)
+        if let fault = report.fault { throw Refusal(fault) }
     }
 
     /// Reads the options as a plan.

@@ -15,11 +15,19 @@ actor FanoutLoop: LoopResident {
         _ plan: FanoutPlan,
         addresses: [SocketAddress],
         loop: EventLoop
-    ) throws(SystemError) {
+    ) throws(BenchError) {
         self.loop = loop
-        let reactor = try Reactor(loop: loop)
-        self.reactor = reactor
-        let dialer = Dialer(plan.target, addresses: addresses, timeout: plan.patience)
+        do throws(SystemError) {
+            reactor = try Reactor(loop: loop)
+        } catch {
+            throw .machine("The event loop cannot be made: \(error)")
+        }
+        let dialer: Dialer
+        do throws(TLSError) {
+            dialer = try Dialer(plan, addresses: addresses)
+        } catch {
+            throw .machine("TLS cannot be used: \(error)")
+        }
         run = FanoutRun(plan: plan, dialer: dialer, reactor: reactor)
     }
 
@@ -35,19 +43,22 @@ actor FanoutLoop: LoopResident {
         } catch {
             throw .resolution(error)
         }
-        let resident: FanoutLoop
-        do throws(SystemError) {
-            let loop = try EventLoop(name: "bench")
-            resident = try FanoutLoop(plan, addresses: addresses, loop: loop)
-            try loop.start(resident)
-        } catch {
-            throw .machine("Cannot start the event loop: \(error)")
-        }
-        resident.loop.join()
+        let loop = try started { () throws(SystemError) in try EventLoop(name: "bench") }
+        let resident = try FanoutLoop(plan, addresses: addresses, loop: loop)
+        try started { () throws(SystemError) in try loop.start(resident) }
+        loop.join()
         guard let outcome = resident.outcome.withLock({ $0 }) else {
             throw .machine("The event loop ended without a result.")
         }
         return try outcome.get()
+    }
+
+    private static func started<T>(_ body: () throws(SystemError) -> T) throws(BenchError) -> T {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw .machine("The event loop cannot be started: \(error)")
+        }
     }
 
     func turn() -> Bool {

@@ -1,4 +1,5 @@
 import HTTP1
+import FanfareServer
 import Net
 import PusherProtocol
 
@@ -106,13 +107,11 @@ final class Publisher: StreamOwner {
                 case .content(let content):
                     unansweredCount -= 1
                     guard status != 200 else { continue }
-                    let answer = content.copy(from: bytes.span).prefix(1_000)
-                    fail(
-                        .eventRefused(
-                            status: status,
-                            answer: String(decoding: answer, as: UTF8.self)
-                        )
+                    let answer = String(
+                        decoding: content.copy(from: bytes.span).prefix(1_000),
+                        as: UTF8.self
                     )
+                    fail(.eventRefused(status: status, answer: answer.printable))
                 }
             }
         } catch {

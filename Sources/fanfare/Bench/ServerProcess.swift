@@ -69,14 +69,15 @@ struct ServerProcess: Equatable, Sendable {
     /// The inodes of the sockets that listen on a port, in the text of `/proc/net/tcp` or `tcp6`.
     static func listeners(in text: String, port: UInt16) -> Set<String> {
         var inodes: Set<String> = []
-        for line in text.split(separator: "\n") {
-            let fields = line.split(separator: " ")
+        // By bytes: the table may hold tens of thousands of connections.
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
             // sl, local_address, rem_address, st: 0A is TCP_LISTEN.
-            guard fields.count > 9, fields[3] == "0A",
-                let hexadecimal = fields[1].split(separator: ":").last,
-                UInt16(hexadecimal, radix: 16) == port
+            guard fields.count > 9, fields[3].elementsEqual("0A".utf8),
+                let hexadecimal = fields[1].split(separator: UInt8(ascii: ":")).last,
+                UInt16(Substring(hexadecimal), radix: 16) == port
             else { continue }
-            inodes.insert(String(fields[9]))
+            inodes.insert(String(Substring(fields[9])))
         }
         return inodes
     }

@@ -1,4 +1,5 @@
 import HTTP1
+import FanfareServer
 import Net
 import PusherProtocol
 import WebSocket
@@ -7,7 +8,7 @@ import WebSocket
 final class Subscriber: StreamOwner {
     /// Its place in the audience.
     let index: Int
-    private unowned let audience: Audience
+    private let audience: Audience
     private var phase: Phase
     private var endpoint = WebSocketEndpoint(role: .client)
 
@@ -26,7 +27,7 @@ final class Subscriber: StreamOwner {
     ///
     /// - Parameters:
     ///   - index: Its place in the audience.
-    ///   - audience: Lives longer.
+    ///   - audience: Who is told what it receives.
     ///   - handshake: Its opening handshake, not sent yet.
     init(index: Int, audience: Audience, handshake: ClientHandshake) {
         self.index = index
@@ -113,6 +114,7 @@ final class Subscriber: StreamOwner {
     }
 
     private func fail(_ reason: String) {
+        let reason = reason.printable
         if case .listening = phase {
             audience.fail(.subscriberLost(index: index, reason: reason))
         } else {

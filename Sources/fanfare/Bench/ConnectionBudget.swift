@@ -1,27 +1,16 @@
-import Glibc
-
 /// How many connections this process and this machine allow.
-enum DescriptorLimit {
-    /// Raises the soft limit of open descriptors to the hard one.
-    ///
-    /// - Returns: How many descriptors this process may have now.
-    static func raise() -> Int {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        return Int(clamping: limit.rlim_cur)
-    }
+enum ConnectionBudget {
+    /// Descriptors that are not subscribers: the publisher, the loop's own, standard streams.
+    static let spareDescriptors = 64
 
-    /// Checks that so many subscribers can connect to one address.
+    /// Raises the soft limit of descriptors, and checks that so many subscribers can connect to one address.
     ///
     /// - Throws: `.descriptorLimit` or `.portRange`.
     static func check(subscribers: Int) throws(BenchError) {
-        let needed = subscribers + BenchError.spare
-        let allowed = raise()
+        let needed = subscribers + spareDescriptors
+        let allowed = Int(clamping: DescriptorLimit.raise())
         guard needed <= allowed else {
-            throw .descriptorLimit(subscribers: subscribers, needed: needed, hardLimit: allowed)
+            throw .descriptorLimit(subscribers: subscribers, needed: needed, allowed: allowed)
         }
         let range = ProcFile.text(at: "/proc/sys/net/ipv4/ip_local_port_range")
         guard let ports = range.flatMap(portCount), ports < subscribers else { return }
