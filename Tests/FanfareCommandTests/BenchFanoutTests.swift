@@ -103,8 +103,9 @@ struct BenchFanoutTests {
         #expect(report.fault?.contains("5 lost") == true)
     }
 
-    @Test func connectsAgainWhenTheServerEndsTheConnection() async throws {
-        #expect(try await report(.closesAfterAnswers).fault == nil)
+    @Test(arguments: [Pace.window(1), .window(8)])
+    func connectsAgainWhenTheServerEndsTheConnection(pace: Pace) async throws {
+        #expect(try await report(.closesAfterAnswers, pace: pace).fault == nil)
     }
 
     @Test func saysThatNobodyIsThere() async throws {

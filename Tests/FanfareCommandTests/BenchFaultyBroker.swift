@@ -136,6 +136,8 @@ private final class FaultyConnection: StreamOwner {
                     )
                 case .content(let content):
                     answer(content.copy(from: bytes.span), stream)
+                    // Nothing is done about requests behind an answer that says "close".
+                    if stream.isClosing { return bytes.count }
                 }
             }
             while let incoming = try endpoint?.next(in: &bytes, at: &position) {
@@ -194,8 +196,10 @@ private final class FaultyConnection: StreamOwner {
                 return stream.abort()
             }
             hall.publish(publication)
-            stream.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8))
-            if case .closesAfterAnswers = hall.fault { stream.close(within: .seconds(1)) }
+            let isLast = if case .closesAfterAnswers = hall.fault { true } else { false }
+            let close = isLast ? "Connection: close\r\n" : ""
+            stream.write(Array("HTTP/1.1 200 OK\r\n\(close)Content-Length: 2\r\n\r\n{}".utf8))
+            if isLast { stream.close(within: .seconds(1)) }
         }
     }
 }

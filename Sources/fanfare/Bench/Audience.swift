@@ -52,6 +52,8 @@ final class Audience {
         while begunCount < plan.subscriberCount, failure == nil,
             begunCount - acknowledgedCount < FanoutPlan.connectingMax
         {
+            let index = begunCount
+            begunCount += 1
             let url = ConnectionURL(key: plan.key, client: "fanfare-bench", clientVersion: "1.0")
             do {
                 let handshake = try ClientHandshake(
@@ -59,15 +61,10 @@ final class Audience {
                     target: url.target(pathPrefix: plan.target.pathPrefix),
                     nonce: (0..<16).map { _ in .random(in: .min ... .max) }
                 )
-                let subscriber = Subscriber(
-                    index: begunCount,
-                    audience: self,
-                    handshake: handshake
-                )
-                begunCount += 1
+                let subscriber = Subscriber(index: index, audience: self, handshake: handshake)
                 _ = try dialer.connect(on: reactor, owner: subscriber)
             } catch {
-                fail(.subscriberRefused(index: begunCount - 1, reason: "\(error)"))
+                fail(.subscriberRefused(index: index, reason: "\(error)"))
             }
         }
     }

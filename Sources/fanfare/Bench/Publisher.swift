@@ -5,8 +5,6 @@ import PusherProtocol
 
 /// Triggers events over one keep-alive connection to the HTTP API.
 final class Publisher: StreamOwner {
-    /// How many requests wait for their answer.
-    private(set) var unansweredCount = 0
     /// The first thing that went wrong.
     private(set) var failure: BenchError?
     /// Whether the server has been reached, now or before.
@@ -19,6 +17,10 @@ final class Publisher: StreamOwner {
     private var parser = ResponseParser()
     /// The status of the response whose content comes next.
     private var status = 0
+    /// Whether a response has said that it is the last of the connection.
+    private var isLast = false
+    /// The data of the events whose requests wait for their answer.
+    private var unanswered: [[UInt8]] = []
 
     /// A publisher without a connection.
     ///
@@ -32,9 +34,12 @@ final class Publisher: StreamOwner {
         self.reactor = reactor
     }
 
+    /// How many requests wait for their answer.
+    var unansweredCount: Int { unanswered.count }
+
     /// Whether another event can be sent now.
     var canPublish: Bool {
-        stream?.isOpen == true && unansweredCount < FanoutPlan.unansweredMax
+        stream?.isOpen == true && !isLast && unansweredCount < FanoutPlan.unansweredMax
     }
 
     /// Whether the connection stays on this machine.
@@ -47,6 +52,7 @@ final class Publisher: StreamOwner {
     func connect() {
         do throws(BenchError) {
             parser = ResponseParser()
+            isLast = false
             stream = try dialer.connect(on: reactor, owner: self)
         } catch {
             fail(error)
@@ -57,6 +63,11 @@ final class Publisher: StreamOwner {
     ///
     /// - Parameter data: Bytes that mean themselves in a JSON string.
     func publish(_ data: [UInt8]) {
+        unanswered.append(data)
+        send(data)
+    }
+
+    private func send(_ data: [UInt8]) {
         var json = JSONWriter()
         json.beginObject()
         json.name("name")
@@ -86,7 +97,6 @@ final class Publisher: StreamOwner {
         do throws(HTTPError) {
             stream?.write(try request.encode())
             parser.expect(.post)
-            unansweredCount += 1
         } catch {
             fail(.publisherLost(reason: "\(error)"))
         }
@@ -94,7 +104,10 @@ final class Publisher: StreamOwner {
 
     // MARK: Stream
 
-    func streamOpened(_ stream: Stream) { hasConnected = true }
+    func streamOpened(_ stream: Stream) {
+        hasConnected = true
+        for data in unanswered { send(data) }
+    }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         var position = 0
@@ -103,9 +116,15 @@ final class Publisher: StreamOwner {
                 switch try parser.advance(over: bytes.span, from: &position) {
                 case .needsMore: return position
                 case .interim: break
-                case .head(let head): status = head.status.code
+                case .head(let head):
+                    status = head.status.code
+                    isLast = !head.keepAlive
                 case .content(let content):
-                    unansweredCount -= 1
+                    if unanswered.isEmpty {
+                        fail(.publisherLost(reason: "an answer came to no request"))
+                        return bytes.count
+                    }
+                    unanswered.removeFirst()
                     guard status != 200 else { continue }
                     let answer = String(
                         decoding: content.copy(from: bytes.span).prefix(1_000),
@@ -129,11 +148,12 @@ final class Publisher: StreamOwner {
                 return fail(.unreachable(url: plan.target.url, reason: reason))
             }
             connect()
-        } else if unansweredCount > 0 {
-            fail(.publisherLost(reason: "\(reason), \(unansweredCount) requests unanswered"))
-        } else {
-            // A server may end a connection that is idle, or that has carried enough.
+        } else if unanswered.isEmpty || isLast {
+            // A server may end a connection that is idle, or that has carried enough; it has done
+            // nothing about requests behind an answer that says so (RFC 9112 §9.6).
             connect()
+        } else {
+            fail(.publisherLost(reason: "\(reason), \(unanswered.count) requests unanswered"))
         }
     }
 
