@@ -8,25 +8,19 @@ import Testing
 struct BenchFanoutTests {
     private func report(
         _ fault: BrokerFault,
+        scheme: String = "ws",
+        isInsecure: Bool = false,
         channel: String = "news",
         pace: Pace = .window(1)
     ) async throws -> FanoutReport {
-        let broker = try FaultyBroker.start(fault)
-        var plan = FanoutPlan(
-            target: try #require(BenchTarget(url: "ws://127.0.0.1:\(broker.port)")),
-            key: "app-key",
-            secret: AppSecret("app-secret"),
-            appID: "1",
-            channel: try ChannelName(channel),
-            subscriberCount: 5,
-            messageCount: 20,
-            dataLength: 64,
+        let broker = try FaultyBroker.start(fault, isSecure: scheme == "wss")
+        let plan = try FanoutPlan(
+            url: "\(scheme)://127.0.0.1:\(broker.port)",
+            channel: channel,
             pace: pace,
-            serverID: nil,
-            isInsecure: false
+            isInsecure: isInsecure
         )
-        plan.patience = .milliseconds(500)
-        let result = Result { [plan] in try FanoutLoop.report(on: plan) }
+        let result = Result { try FanoutLoop.report(on: plan) }
         await broker.stop()
         return try result.get()
     }
@@ -112,23 +106,48 @@ struct BenchFanoutTests {
         let broker = try FaultyBroker.start(.none)
         await broker.stop()
         await broker.loop.waitUntilStopped()
-        let plan = FanoutPlan(
-            target: try #require(BenchTarget(url: "ws://127.0.0.1:\(broker.port)")),
-            key: "k",
-            secret: AppSecret("s"),
-            appID: "1",
-            channel: try ChannelName("c"),
-            subscriberCount: 1,
-            messageCount: 1,
-            dataLength: 32,
-            pace: .window(1),
-            serverID: nil,
-            isInsecure: false
-        )
+        let plan = try FanoutPlan(url: "ws://127.0.0.1:\(broker.port)")
         #expect {
             try FanoutLoop.report(on: plan)
         } throws: { error in
             "\(error)".contains("Is the server running there?")
         }
+    }
+
+    @Test func speaksTLS() async throws {
+        #expect(try await report(.none, scheme: "wss", isInsecure: true).fault == nil)
+    }
+
+    @Test func checksTheCertificate() async throws {
+        await #expect {
+            try await report(.none, scheme: "wss")
+        } throws: { error in
+            "\(error)".contains("certificate")
+        }
+    }
+}
+
+extension FanoutPlan {
+    /// A small run with little patience.
+    init(
+        url: String,
+        channel: String = "news",
+        pace: Pace = .window(1),
+        isInsecure: Bool = false
+    ) throws {
+        self.init(
+            target: try #require(BenchTarget(url: url)),
+            key: "app-key",
+            secret: AppSecret("app-secret"),
+            appID: "1",
+            channel: try ChannelName(channel),
+            subscriberCount: 5,
+            messageCount: 20,
+            dataLength: 64,
+            pace: pace,
+            serverID: nil,
+            isInsecure: isInsecure,
+            patience: .milliseconds(500)
+        )
     }
 }

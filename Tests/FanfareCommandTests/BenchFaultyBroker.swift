@@ -36,21 +36,27 @@ actor FaultyBroker: LoopResident {
     private let reactor: Reactor
     private var isStopping = false
 
-    private init(_ fault: BrokerFault, loop: EventLoop) throws {
+    private init(_ fault: BrokerFault, isSecure: Bool, loop: EventLoop) throws {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
         self.reactor = reactor
         let hall = Hall(fault)
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw NoLoopback() }
-        let listener = try reactor.listen(on: address) { _ in FaultyConnection(hall) }
+        let tls = isSecure ? try Self.tls() : nil
+        let listener = try reactor.listen(on: address, tls: tls) { _ in FaultyConnection(hall) }
         port = listener.address.port ?? 0
     }
 
     /// Starts a broker.
-    static func start(_ fault: BrokerFault) throws -> FaultyBroker {
-        let broker = try FaultyBroker(fault, loop: EventLoop(name: "faulty"))
+    static func start(_ fault: BrokerFault, isSecure: Bool = false) throws -> FaultyBroker {
+        let broker = try FaultyBroker(fault, isSecure: isSecure, loop: EventLoop(name: "faulty"))
         try broker.loop.start(broker)
         return broker
+    }
+
+    private static func tls() throws -> TLSContext {
+        let (certificate, key) = try DevelopmentCertificate.make(hosts: ["127.0.0.1"], days: 1)
+        return try .server([TLSCertificate(certificatePEM: certificate, keyPEM: key)])
     }
 
     func stop() {
