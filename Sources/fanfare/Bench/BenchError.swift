@@ -21,6 +21,8 @@ enum BenchError: Error, CustomStringConvertible {
     case publisherLost(reason: String)
     /// Nothing moved for a while before all subscribers were acknowledged.
     case connectingStalled(acknowledged: Int, of: Int, patience: Duration)
+    /// The server did not let all subscribers in, and may not open descriptors for as many.
+    case serverLimit(Int, reason: String)
     /// Something of this machine failed: descriptors, memory, threads, certificates.
     case machine(String)
 
@@ -53,6 +55,11 @@ enum BenchError: Error, CustomStringConvertible {
             """
             No subscriber was let in for \(patience.inSeconds) s: \(grouped(acknowledged)) of \
             \(grouped(all)) are subscribed.
+            """
+        case .serverLimit(let limit, let reason):
+            """
+            \(reason) The server's process may open \(limit) file descriptors: raise its limit \
+            with `ulimit -n` before you start it.
             """
         case .machine(let reason): reason
         }

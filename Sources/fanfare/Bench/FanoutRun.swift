@@ -66,7 +66,7 @@ final class FanoutRun {
     func step() -> Duration {
         let now = MonotonicTime.current
         if let failure = publisher.failure ?? audience.failure {
-            end(.failure(failure))
+            end(.failure(explained(failure)))
             return .zero
         }
         switch phase {
@@ -106,15 +106,20 @@ final class FanoutRun {
     }
 
     private func endConnecting() {
-        end(
-            .failure(
-                .connectingStalled(
-                    acknowledged: audience.acknowledgedCount,
-                    of: plan.subscriberCount,
-                    patience: plan.patience
-                )
-            )
+        let stalled = BenchError.connectingStalled(
+            acknowledged: audience.acknowledgedCount,
+            of: plan.subscriberCount,
+            patience: plan.patience
         )
+        end(.failure(explained(stalled)))
+    }
+
+    /// Names the server's limit of descriptors where that may be why it lets nobody in any more.
+    private func explained(_ failure: BenchError) -> BenchError {
+        guard case .connecting = phase, let limit = server?.descriptorLimit,
+            limit <= plan.subscriberCount
+        else { return failure }
+        return .serverLimit(limit, reason: "\(failure)")
     }
 
     // MARK: Delivering
