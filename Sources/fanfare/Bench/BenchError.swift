@@ -43,7 +43,7 @@ enum BenchError: Error, CustomStringConvertible {
             """
         case .resolution(let error): "\(error)"
         case .unreachable(let url, let reason):
-            "Cannot connect to \(url): \(reason). Is the server running there?"
+            "Cannot connect to \(url): \(reason)"
         case .subscriberRefused(let index, let reason):
             "Subscriber \(index + 1) was not let in: \(reason)"
         case .subscriberLost(let index, let reason):

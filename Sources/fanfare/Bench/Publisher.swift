@@ -126,11 +126,8 @@ final class Publisher: StreamOwner {
                     }
                     unanswered.removeFirst()
                     guard status != 200 else { continue }
-                    let answer = String(
-                        decoding: content.copy(from: bytes.span).prefix(1_000),
-                        as: UTF8.self
-                    )
-                    fail(.eventRefused(status: status, answer: answer.printable))
+                    let answer = content.copy(from: bytes.span)
+                    fail(.eventRefused(status: status, answer: Self.line(answer)))
                 }
             }
         } catch {
@@ -145,7 +142,13 @@ final class Publisher: StreamOwner {
         if error == .shutDown || failure != nil { return }
         if !hasConnected {
             guard dialer.tryNextAddress() else {
-                return fail(.unreachable(url: plan.target.url, reason: reason))
+                let hint =
+                    if case .tls = error {
+                        "--insecure accepts any certificate."
+                    } else {
+                        "Is the server running there?"
+                    }
+                return fail(.unreachable(url: plan.target.url, reason: "\(reason). \(hint)"))
             }
             connect()
         } else if unanswered.isEmpty || isLast {
@@ -155,6 +158,12 @@ final class Publisher: StreamOwner {
         } else {
             fail(.publisherLost(reason: "\(reason), \(unanswered.count) requests unanswered"))
         }
+    }
+
+    /// The beginning of an answer's content, fit for a terminal.
+    private static func line(_ content: [UInt8]) -> String {
+        let text = String(decoding: content.prefix(1_000), as: UTF8.self)
+        return text.split(whereSeparator: \.isNewline).joined(separator: " ").printable
     }
 
     private func fail(_ error: BenchError) {
