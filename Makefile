@@ -1,0 +1,44 @@
+# Every chore is one command; `make` alone lists them. The scripts are in config/scripts.
+
+scripts := config/scripts
+sources := Sources Tests
+format := swift format --configuration config/swift-format.json
+lint := swift format lint --configuration config/swift-format.json
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test format lint conformance docs clean
+
+help: ## List these commands
+	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Build for release, then start the broker and the Realtime table demo
+	@$(scripts)/install.sh build
+	@$(scripts)/run.sh
+
+build: ## Build everything for release, with the Swift runtime inside
+	@$(scripts)/install.sh build
+	swift build -c release --static-swift-stdlib
+
+test: ## Run every test: Swift, official client libraries, and a browser
+	@$(scripts)/install.sh test
+	@$(scripts)/test.sh
+
+format: ## Put all Swift sources into the project's format
+	$(format) --in-place --recursive $(sources)
+
+lint: ## Check the format and the style rules; change nothing
+	$(lint) --strict --recursive $(sources)
+
+conformance: ## Run the Autobahn WebSocket suite against server and client
+	@$(scripts)/install.sh build
+	@$(scripts)/conformance.sh
+
+docs: ## Make the documentation of the public modules, in docs/
+	@$(scripts)/install.sh build
+	@$(scripts)/docs.sh
+
+clean: ## Remove what was built; the virtual environment stays
+	swift package clean
+	rm -rf docs

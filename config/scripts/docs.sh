@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Makes the documentation of the public modules, one archive each, in docs/.
+# DocC comes with the Swift toolchain; a dead link or a wrong symbol name is an error.
+
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+readonly modules=(FanfareClient PusherSwift FanfareAPI)
+
+docc=$(command -v docc || true)
+if [ -z "$docc" ]; then
+    docc="$(dirname "$(readlink -f "$(command -v swift)")")/docc"
+    [ -x "$docc" ] || { echo "docc is missing: it is part of the Swift toolchain." >&2; exit 1; }
+fi
+
+echo "Reading the symbols …"
+swift package dump-symbol-graph --minimum-access-level public >/dev/null
+graphs=$(find "$(swift build --show-bin-path)/.." -maxdepth 2 -type d -name symbolgraph | head -n 1)
+
+mkdir -p docs
+for module in "${modules[@]}"; do
+    # DocC takes a folder of graphs: only this module's, and what it extends.
+    folder=$(mktemp -d)
+    cp "$graphs/$module".symbols.json "$graphs/$module"@*.symbols.json "$folder" 2>/dev/null || true
+    catalog=Sources/$module/$module.docc
+    if [ ! -d "$catalog" ]; then catalog=; fi
+    "$docc" convert ${catalog:+"$catalog"} \
+        --fallback-display-name "$module" \
+        --fallback-bundle-identifier "fanfare.$module" \
+        --additional-symbol-graph-dir "$folder" \
+        --transform-for-static-hosting --hosting-base-path "$module" \
+        --warnings-as-errors \
+        --output-path "docs/$module"
+    rm -rf "$folder"
+    echo "docs/$module"
+done
+echo "To read them:  python3 -m http.server --directory docs  and then  /MODULE/documentation/"

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Installs what this machine lacks, and nothing that it has.
+#
+#   install.sh build    the libraries that the broker and the demos link
+#   install.sh test     those, and a browser and official client libraries to test against
+#
+# Debian packages come by apt-get, as root or with sudo; Python packages go into .venv.
+
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev)
+readonly test_packages=(openssl python3 python3-venv chromium chromium-driver)
+readonly requirements=Tests/witnesses/requirements.txt
+# What `wanted` was when the virtual environment was last completed.
+readonly completed=.venv/completed-requirements.txt
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Prints what failed, why (the end of the log), and what to do; then gives up.
+give_up() {
+    echo "FAILED"
+    echo "    $1, because:" >&2
+    grep -v '^[[:space:]]*$' "$log" | tail -n 8 | sed 's/^/        /' >&2
+    echo "    $2" >&2
+    exit 1
+}
+
+has_package() {
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo --non-interactive "$@"; fi
+}
+
+apt() {
+    # The lock may be held for a while by the machine's own unattended upgrade.
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes \
+        -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" >"$log" 2>&1
+}
+
+install_packages() {
+    local missing=() package number=0
+    for package in "$@"; do has_package "$package" || missing+=("$package"); done
+    [ ${#missing[@]} -gt 0 ] || return 0
+
+    if [ "$(id -u)" != 0 ] && ! sudo --non-interactive true 2>/dev/null; then
+        if ! command -v sudo >/dev/null; then
+            echo "These Debian packages are missing: ${missing[*]}." >&2
+            echo "As root, run:  apt-get install ${missing[*]}" >&2
+            exit 1
+        fi
+        echo "sudo is needed to install: ${missing[*]}"
+        sudo --validate
+    fi
+
+    echo "Installing ${#missing[@]} Debian packages:"
+    printf '    package lists … '
+    if apt update; then echo "ok"; else
+        # One unreachable source must not stop packages that another one has.
+        echo "incomplete: $(grep -E '^[EW]:' "$log" | head -n 1)"
+    fi
+    for package in "${missing[@]}"; do
+        number=$((number + 1)) SECONDS=0
+        printf '    %d/%d %s … ' "$number" "${#missing[@]}" "$package"
+        apt install --no-install-recommends "$package" || give_up \
+            "apt-get could not install $package" \
+            "Check the network and /etc/apt, or install it yourself, then run make again."
+        echo "ok (${SECONDS} s)"
+    done
+}
+
+install_python_packages() {
+    cmp --silent "$requirements" "$completed" && return 0
+    # Of Debian, for which python3-venv was installed, whatever else comes first on the PATH.
+    local python=/usr/bin/python3 wanted
+    [ -x "$python" ] || python=python3
+
+    echo "Installing Python packages into .venv:"
+    printf '    virtual environment … '
+    "$python" -m venv --clear .venv >"$log" 2>&1 || give_up \
+        "$python could not make a virtual environment" \
+        "Install python3-venv, then run make again."
+    echo "ok"
+    while read -r wanted; do
+        SECONDS=0
+        printf '    %s … ' "$wanted"
+        .venv/bin/pip --disable-pip-version-check install --quiet "$wanted" >"$log" 2>&1 || give_up \
+            "pip could not install $wanted" \
+            "Check that https://pypi.org can be reached, then run make again."
+        echo "ok (${SECONDS} s)"
+    done < <(grep -E '^[A-Za-z]' "$requirements")
+    cp "$requirements" "$completed"
+}
+
+if ! command -v swift >/dev/null; then
+    echo "Swift 6.2 or later is missing: see https://www.swift.org/install/linux/" >&2
+    exit 1
+fi
+
+case "${1:-}" in
+    build) packages=("${build_packages[@]}") ;;
+    test) packages=("${build_packages[@]}" "${test_packages[@]}") ;;
+    *) echo "usage: install.sh build | test" >&2 && exit 64 ;;
+esac
+
+if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
+    install_packages "${packages[@]}"
+else
+    echo "This is not Debian. What Debian calls these packages must be there: ${packages[*]}"
+fi
+if [ "$1" = test ]; then install_python_packages; fi

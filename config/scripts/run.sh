@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Builds for release, starts the broker and the Realtime table demo, and stops both on Ctrl-C.
+#
+# Ports: make run PORT=6001 DEMO_PORT=4000
+
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+
+readonly port=${PORT:-6001} demo_port=${DEMO_PORT:-4000}
+readonly key=app-key
+# The demo's list survives a restart here; remove the file to begin again.
+readonly database=var/realtime-table.sqlite
+readonly release=(-c release --static-swift-stdlib)
+
+busy() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+for taken in "$port PORT" "$demo_port DEMO_PORT"; do
+    read -r number name <<<"$taken"
+    if busy "$number"; then
+        echo "Port $number is in use. Stop what listens there, or choose another:" >&2
+        echo "    make run $name=$((number + 1))" >&2
+        exit 1
+    fi
+done
+
+echo "Building for release (some minutes the first time) …"
+for product in fanfare realtime-table; do
+    swift build "${release[@]}" --product "$product" || exit 1
+done
+programs=$(swift build "${release[@]}" --show-bin-path)
+mkdir -p var
+
+broker='' demo=''
+stop() {
+    trap '' INT TERM
+    # A signal from the terminal has reached them already; a second one does no harm.
+    for process in $demo $broker; do kill -TERM "$process" 2>/dev/null; done
+    for process in $demo $broker; do wait "$process" 2>/dev/null; done
+    exit "$1"
+}
+trap 'echo; echo "Stopping …"; stop 0' INT TERM
+
+# Waits until a port answers, or the process that should answer has ended.
+await() {
+    until busy "$2"; do
+        kill -0 "$1" 2>/dev/null || { echo "$3 did not start; it says why above." >&2; stop 1; }
+        sleep 0.1
+    done
+}
+
+"$programs/fanfare" serve --port "$port" &
+broker=$!
+await $broker "$port" "The broker"
+
+"$programs/realtime-table" --port "$demo_port" --database "$database" --broker-port "$port" &
+demo=$!
+await $demo "$demo_port" "The demo"
+
+cat <<SUMMARY
+
+  Broker      ws://127.0.0.1:$port   app key: $key
+  Demo page   http://127.0.0.1:$demo_port/   open it in two windows
+  Try         ${programs#"$PWD"/}/fanfare trigger userslist addUser '{"id": 99, "name": "Ada", "deviceId": "shell"}'
+
+  Ctrl-C stops everything.
+
+SUMMARY
+
+wait -n $broker $demo
+echo "One of the programs ended; it says why above. Stopping the other." >&2
+stop 1

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs the package's own tests, then the witnesses: official client libraries and a browser.
+# Both parts always run; the last lines say how each ended.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+
+# One debug build, in SwiftPM's usual folder, serves both parts.
+echo "Building the tests and the programs …"
+swift build --build-tests || exit 1
+
+echo "Running the Swift tests …"
+swift test --skip-build
+swift_status=$?
+
+echo "Running the witnesses …"
+PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest Tests/witnesses
+witness_status=$?
+
+outcome() { if [ "$1" = 0 ]; then echo passed; else echo "FAILED (exit status $1)"; fi; }
+echo
+echo "Swift tests: $(outcome $swift_status)"
+echo "Witnesses:   $(outcome $witness_status)"
+[ $swift_status = 0 ] && [ $witness_status = 0 ]
