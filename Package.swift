@@ -176,7 +176,7 @@ let package = Package(
         ),
         .testTarget(
             name: "RealtimeTableTests",
-            dependencies: ["RealtimeTable", "FanfareServer"],
+            dependencies: ["RealtimeTable", "HTTP1", "HTTPServer", "FanfareServer"],
             swiftSettings: strict
         ),
         .testTarget(

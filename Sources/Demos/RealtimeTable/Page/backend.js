@@ -1,0 +1,51 @@
+// The demo's backend, over HTTP. A failure becomes an error whose message can be shown.
+
+/** Times in milliseconds. */
+const ANSWER_TIME_MAX = 10_000;
+
+/** The backend could not be reached, or answered what nobody can use. */
+export class BackendAway extends Error {}
+
+/** The backend understood and refused; the message says why. */
+export class Refused extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export const backend = {
+  config: () => request("GET", "/config.json"),
+  users: () => request("GET", "/users"),
+
+  /** Asks for a change of a `UserList`; resolves to the answer when the database has it. */
+  commit(change, deviceId) {
+    const { kind, row, anchor, src, dest, index } = change;
+    switch (kind) {
+      case "add":
+        return request("POST", "/add", { name: row.name, deviceId });
+      case "remove":
+        return request("POST", "/delete", { id: row.id, index, deviceId });
+      case "move":
+        return request("POST", "/move", { src, dest, src_id: row.id, dest_id: anchor.id, deviceId });
+    }
+  },
+};
+
+async function request(method, path, body) {
+  let response, answer;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: { accept: "application/json", ...(body && { "content-type": "application/json" }) },
+      body: body && JSON.stringify(body),
+      signal: AbortSignal.timeout(ANSWER_TIME_MAX),
+    });
+    answer = await response.json();
+  } catch {
+    throw new BackendAway("The backend cannot be reached.");
+  }
+  if (response.ok) return answer;
+  const message = answer?.error ?? `The backend answered with status ${response.status}.`;
+  throw response.status < 500 ? new Refused(message, response.status) : new BackendAway(message);
+}

@@ -1,1 +1,0 @@
-// Removed by the first file of this target.

@@ -1,0 +1,71 @@
+import Foundation
+import HTTP1
+
+/// The fields of a request's body, whichever way it was written.
+struct RequestFields: Equatable {
+    private var values: [String: String]
+
+    /// Reads a body that is a form or a JSON object.
+    ///
+    /// - Parameters:
+    ///   - body: The bytes of the body.
+    ///   - contentType: The `Content-Type` field; without one the body is taken for a form.
+    /// - Throws: A ``RequestError`` that says how to write the body.
+    init(_ body: [UInt8], contentType: String?) throws(RequestError) {
+        let type = contentType ?? "application/x-www-form-urlencoded"
+        switch type.prefix(while: { $0 != ";" && $0 != " " }).lowercased() {
+        case "application/json": values = try Self.readObject(body)
+        case "application/x-www-form-urlencoded": values = try Self.readForm(body)
+        default: throw .unsupportedContentType(type)
+        }
+    }
+
+    /// A text without white space around it.
+    ///
+    /// - Parameters:
+    ///   - field: The field's name.
+    ///   - limit: The most characters that the text may have.
+    func text(_ field: String, limit: Int) throws(RequestError) -> String {
+        guard let value = values[field] else { throw .missing(field: field) }
+        let text = value.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !text.isEmpty else { throw .empty(field: field) }
+        guard text.count <= limit else { throw .tooLong(field: field, limit: limit) }
+        return text
+    }
+
+    /// An integer, which a form writes in digits and JSON may write either way.
+    func integer<I: FixedWidthInteger>(_ field: String) throws(RequestError) -> I {
+        guard let value = values[field] else { throw .missing(field: field) }
+        guard let integer = I(value) else { throw .notAnInteger(field: field) }
+        return integer
+    }
+
+    private static func readObject(_ body: [UInt8]) throws(RequestError) -> [String: String] {
+        do {
+            return try JSONDecoder().decode([String: Scalar].self, from: Data(body))
+                .mapValues(\.text)
+        } catch {
+            throw .notJSON
+        }
+    }
+
+    private static func readForm(_ body: [UInt8]) throws(RequestError) -> [String: String] {
+        guard let form = FormURLEncoded(decoding: body.span) else { throw .notAForm }
+        // Of a field given twice the last counts, as in a JSON object.
+        return Dictionary(form.pairs.map { ($0.name, $0.value) }) { $1 }
+    }
+}
+
+/// A JSON string or integer.
+private struct Scalar: Decodable {
+    let text: String
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if let integer = try? value.decode(Int64.self) {
+            text = String(integer)
+        } else {
+            text = try value.decode(String.self)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Synchronization
+import Testing
+
+@testable import RealtimeTable
+
+@Suite("Outbox") struct OutboxTests {
+    private let changes = (1...5).map { TableChange.added(name: "A", id: $0, deviceID: "d") }
+
+    @Test func keepsTheOrder() async throws {
+        let recorder = Recorder()
+        let outbox = Outbox(trigger: recorder) { _ in }
+        for change in changes { outbox.post(change) }
+        await outbox.close()
+        let expected = try (1...5).map { try sorted(#"{"name":"A","id":\#($0),"deviceId":"d"}"#) }
+        #expect(try recorder.events.map { try sorted($0.data) } == expected)
+        #expect(recorder.events.allSatisfy { $0.name == "addUser" && $0.channel == "userslist" })
+    }
+
+    @Test func asksAgainWhenTheBrokerIsAway() async {
+        let recorder = Recorder(refusals: 2)
+        let outbox = Outbox(trigger: recorder, pauses: [.zero, .zero]) { _ in }
+        for change in changes { outbox.post(change) }
+        await outbox.close()
+        #expect(recorder.events.count == 5)
+        #expect(recorder.attempts == 7)
+    }
+
+    @Test func saysWhatItGaveUp() async {
+        let reports = Mutex([String]())
+        let outbox = Outbox(trigger: Recorder(refusals: 9), pauses: [.zero]) { report in
+            reports.withLock { $0.append(report) }
+        }
+        outbox.post(changes[0])
+        await outbox.close()
+        #expect(reports.withLock { $0 } == ["addUser did not reach the broker: Away()"])
+    }
+}
