@@ -32,7 +32,7 @@ lint: ## Check the format and the style rules; change nothing
 	$(lint) --strict --recursive $(sources)
 
 conformance: ## Run the Autobahn WebSocket suite against server and client
-	@$(scripts)/install.sh build
+	@$(scripts)/install.sh conformance
 	@$(scripts)/conformance.sh
 
 docs: ## Make the documentation of the public modules, in docs/

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what this machine lacks, and nothing that it has.
 #
-#   install.sh build    the libraries that the broker and the demos link
-#   install.sh test     those, and a browser and official client libraries to test against
+#   install.sh build         the libraries that the broker and the demos link
+#   install.sh conformance   those, and what the conformance run needs beside its suite
+#   install.sh test          those, and a browser and official client libraries to test against
 #
 # Debian packages come by apt-get, as root or with sudo; Python packages go into .venv.
 
@@ -10,9 +11,10 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev)
-readonly test_packages=(openssl python3 python3-venv chromium chromium-driver)
+readonly conformance_packages=(openssl python3)
+readonly test_packages=(python3-venv chromium chromium-driver)
 readonly requirements=Tests/witnesses/requirements.txt
-# What `wanted` was when the virtual environment was last completed.
+# A copy of the requirements that .venv fulfils, made when the last of them was installed.
 readonly completed=.venv/completed-requirements.txt
 
 log=$(mktemp)
@@ -102,8 +104,9 @@ fi
 
 case "${1:-}" in
     build) packages=("${build_packages[@]}") ;;
-    test) packages=("${build_packages[@]}" "${test_packages[@]}") ;;
-    *) echo "usage: install.sh build | test" >&2 && exit 64 ;;
+    conformance) packages=("${build_packages[@]}" "${conformance_packages[@]}") ;;
+    test) packages=("${build_packages[@]}" "${conformance_packages[@]}" "${test_packages[@]}") ;;
+    *) echo "usage: install.sh build | conformance | test" >&2 && exit 64 ;;
 esac
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then

@@ -25,6 +25,8 @@ struct RequestFields: Equatable {
     /// - Parameters:
     ///   - field: The field's name.
     ///   - limit: The most characters that the text may have.
+    /// - Returns: The text, which is not empty.
+    /// - Throws: The ``RequestError`` that says what is wrong with the field.
     func text(_ field: String, limit: Int) throws(RequestError) -> String {
         guard let value = values[field] else { throw .missing(field: field) }
         let text = value.trimmingCharacters(in: .whitespacesAndNewlines)

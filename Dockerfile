@@ -1,0 +1,40 @@
+# A small image with the broker alone.
+#
+#     docker build --tag fanfare .
+#     docker run --publish 6001:6001 --volume ./fanfare.yaml:/etc/fanfare/fanfare.yaml:ro fanfare
+#
+# or, without a configuration file, with an app from `fanfare keys app`:
+#
+#     docker run --publish 6001:6001 fanfare serve --host 0.0.0.0 --app ID:KEY:SECRET
+
+FROM swift:6.3-bookworm AS build
+RUN apt-get update --quiet \
+    && apt-get install --quiet --yes --no-install-recommends \
+        libsqlite3-dev libssl-dev pkg-config zlib1g-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /fanfare
+# A layer of its own: dependencies are fetched again only when the manifest changes.
+COPY Package.swift ./
+RUN swift package resolve
+COPY . .
+# The Swift runtime goes into the program, and symbols that only a debugger reads stay out.
+RUN swift build --configuration release --static-swift-stdlib --product fanfare -Xlinker --strip-all \
+    && cp "$(swift build --configuration release --show-bin-path)/fanfare" /usr/local/bin/fanfare
+
+FROM debian:12-slim
+RUN apt-get update --quiet \
+    && apt-get install --quiet --yes --no-install-recommends \
+        ca-certificates libssl3 libstdc++6 zlib1g \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --no-create-home --shell /usr/sbin/nologin fanfare
+COPY --from=build /usr/local/bin/fanfare /usr/local/bin/fanfare
+USER fanfare
+EXPOSE 6001
+# By bash, which the image has, rather than curl, which would be larger than the broker.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["bash", "-c", "\
+    exec 3<>/dev/tcp/127.0.0.1/${FANFARE_HEALTH_PORT:-6001} \
+    && printf 'GET /health HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 \
+    && IFS= read -r status <&3 && [[ $status == *' 200 '* ]]"]
+# SIGTERM, the default, makes the broker ask its clients to reconnect before it goes.
+ENTRYPOINT ["fanfare"]
+CMD ["serve", "--config", "/etc/fanfare/fanfare.yaml"]

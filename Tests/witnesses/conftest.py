@@ -1,0 +1,54 @@
+"""What the tests share: a certificate, one broker, and clients of it."""
+
+import subprocess
+from types import SimpleNamespace
+
+import pusher
+import pytest
+
+from programs import Broker
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """A certificate for loopback that nobody but these tests trusts."""
+    folder = tmp_path_factory.mktemp("tls")
+    files = SimpleNamespace(certificate=folder / "certificate.pem", key=folder / "key.pem")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+            *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
+            *("-keyout", files.key, "-out", files.certificate),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return files
+
+
+@pytest.fixture(scope="session")
+def broker(certificate):
+    with Broker(certificate=certificate) as broker:
+        yield broker
+
+
+@pytest.fixture
+def trusting(certificate, monkeypatch):
+    """Makes the client libraries check the broker's certificate against the tests' own."""
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate.certificate))
+    monkeypatch.setenv("WEBSOCKET_CLIENT_CA_BUNDLE", str(certificate.certificate))
+
+
+@pytest.fixture(params=["plain", "tls"])
+def publisher(request, broker, trusting):
+    """The official HTTP library, over http and over https."""
+    secure = request.param == "tls"
+    return pusher.Pusher(
+        app_id=broker.app_id,
+        key=broker.key,
+        secret=broker.secret,
+        host="localhost" if secure else "127.0.0.1",
+        port=broker.tls_port if secure else broker.port,
+        ssl=secure,
+    )

@@ -1,0 +1,129 @@
+"""The package's programs as child processes, heard line by line."""
+
+import os
+import queue
+import re
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("FANFARE_BUILD", ROOT / ".build" / "debug"))
+
+# Seconds. Debug programs on a busy machine are slow, and waiting costs nothing when they are not.
+START_TIME_MAX = 30
+STOP_TIME_MAX = 20
+
+
+class Program:
+    """One running program; what it prints, on either stream, is kept for the report of a failure."""
+
+    def __init__(self, name, *arguments):
+        path = BUILD / name
+        assert path.exists(), f"{path} is missing: run `swift build --build-tests` first"
+        self.name = name
+        self.lines = []
+        self._new_lines = queue.Queue()
+        self._process = subprocess.Popen(
+            [path, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            self._new_lines.put(line.rstrip("\n"))
+        self._new_lines.put(None)
+
+    @property
+    def output(self):
+        return "\n".join(self.lines)
+
+    def await_line(self, pattern, seconds=START_TIME_MAX):
+        """The match of the next line that has `pattern` in it."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                line = self._new_lines.get(timeout=max(0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(
+                    f"{self.name} printed no line like {pattern!r} in {seconds} s, but:\n{self.output}"
+                ) from None
+            if line is None:
+                code = self._process.wait()
+                raise AssertionError(
+                    f"{self.name} ended with {code} before a line like {pattern!r}:\n{self.output}"
+                )
+            self.lines.append(line)
+            if match := re.search(pattern, line):
+                return match
+
+    def stop(self):
+        """Ends it as Ctrl-C does; returns its exit status."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+        try:
+            return self._process.wait(STOP_TIME_MAX)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise AssertionError(
+                f"{self.name} was still there {STOP_TIME_MAX} s after SIGINT:\n{self.output}"
+            ) from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Broker(Program):
+    """`fanfare serve` on loopback, with the development app."""
+
+    app_id, key, secret = "1", "app-key", "app-secret"
+
+    def __init__(self, port=0, certificate=None):
+        tls = []
+        if certificate:
+            tls = ["--tls-port", 0]
+            tls += ["--tls-certificate", certificate.certificate, "--tls-key", certificate.key]
+        super().__init__("fanfare", "serve", "--port", port, *tls)
+        ready = self.await_line(r"ready\b.*").string
+        self.port = int(re.search(r"\bws://[^ ]*:(\d+)", ready)[1])
+        secure = re.search(r"\bwss://[^ ]*:(\d+)", ready)
+        self.tls_port = int(secure[1]) if secure else None
+
+
+class Backend(Program):
+    """`realtime-table` on loopback, with a database of its own."""
+
+    def __init__(self, broker_port, port=0, database=None):
+        kept = ["--database", database] if database else []
+        super().__init__("realtime-table", "--port", port, "--broker-port", broker_port, *kept)
+        self.port = int(self.await_line(r"ready http://[^ ]*:(\d+)")[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+
+
+def run(name, *arguments, seconds=START_TIME_MAX):
+    """Runs a program to its end."""
+    return subprocess.run(
+        [BUILD / name, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+
+
+def await_true(condition, what, seconds=15):
+    """Asks again and again; fails with what was expected and what was seen last."""
+    deadline = time.monotonic() + seconds
+    while not (seen := condition()):
+        assert time.monotonic() < deadline, f"not in {seconds} s: {what}; last seen: {seen!r}"
+        time.sleep(0.02)
+    return seen

@@ -1,0 +1,48 @@
+"""A subscriber by Pysher whose events can be waited for."""
+
+import json
+import queue
+
+import pysher
+
+from programs import START_TIME_MAX
+
+
+class Subscriber:
+    def __init__(self, broker, *channels, secure=False):
+        self.events = queue.Queue()
+        self._pusher = pysher.Pusher(
+            key=broker.key,
+            custom_host="localhost" if secure else "127.0.0.1",
+            port=broker.tls_port if secure else broker.port,
+            secure=secure,
+            reconnect_interval=1,
+        )
+        subscribed = queue.Queue()
+        self.socket_id = None
+
+        def connected(data):
+            self.socket_id = json.loads(data)["socket_id"]
+            for name in channels:
+                channel = self._pusher.subscribe(name)
+                channel.bind("pusher_internal:subscription_succeeded", subscribed.put)
+                for event in ("greeting", "farewell"):
+                    channel.bind(event, self._listener(name, event))
+
+        self._pusher.connection.bind("pusher:connection_established", connected)
+        self._pusher.connect()
+        for _ in channels:
+            subscribed.get(timeout=START_TIME_MAX)
+
+    def _listener(self, channel, event):
+        return lambda data: self.events.put((channel, event, data))
+
+    def next(self):
+        """The next event: channel, name and data."""
+        return self.events.get(timeout=START_TIME_MAX)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._pusher.disconnect(timeout=5)
