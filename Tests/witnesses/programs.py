@@ -105,7 +105,7 @@ class Backend(Program):
 
     def __init__(self, broker_port, port=0, database=None):
         kept = ["--database", database] if database else []
-        super().__init__("realtime-table", "--port", port, "--broker-port", broker_port, *kept)
+        super().__init__("realtime-table", "--port", port, "--broker", f"http://127.0.0.1:{broker_port}", *kept)
         self.port = int(self.await_line(r"ready http://[^ ]*:(\d+)")[1])
         self.url = f"http://127.0.0.1:{self.port}"
 

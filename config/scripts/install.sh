@@ -58,7 +58,7 @@ install_packages() {
         sudo --validate
     fi
 
-    echo "Installing ${#missing[@]} Debian packages:"
+    echo "Installing Debian packages (${#missing[@]} missing):"
     printf '    package lists … '
     if apt update; then echo "ok"; else
         # One unreachable source must not stop packages that another one has.

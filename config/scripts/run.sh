@@ -51,7 +51,7 @@ await() {
 broker=$!
 await $broker "$port" "The broker"
 
-"$programs/realtime-table" --port "$demo_port" --database "$database" --broker-port "$port" &
+"$programs/realtime-table" --port "$demo_port" --database "$database" --broker "http://127.0.0.1:$port" &
 demo=$!
 await $demo "$demo_port" "The demo"
 
