@@ -119,7 +119,7 @@ let package = Package(
         .executableTarget(
             name: "realtime-table",
             dependencies: [
-                "RealtimeTable",
+                "RealtimeTable", "FanfareAPI", "Net",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Demos/RealtimeTableBackend",

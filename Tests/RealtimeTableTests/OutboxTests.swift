@@ -32,6 +32,15 @@ import Testing
         }
         outbox.post(changes[0])
         await outbox.close()
-        #expect(reports.withLock { $0 } == ["addUser did not reach the broker: Away()"])
+        #expect(reports.withLock { $0 } == ["addUser did not reach the broker: away"])
+    }
+
+    @Test func repeatsNothingThatMayHaveArrived() async {
+        let recorder = Recorder(refusals: 1, mayHaveArrived: true)
+        let outbox = Outbox(trigger: recorder, pauses: [.zero, .zero]) { _ in }
+        for change in changes { outbox.post(change) }
+        await outbox.close()
+        #expect(recorder.attempts == 5)
+        #expect(recorder.events.count == 4)
     }
 }

@@ -11,26 +11,28 @@ final class Recorder: EventTrigger {
         var data: String
     }
 
-    struct Away: Error {}
-
     private let state = Mutex((events: [Event](), refusals: 0, attempts: 0))
+    private let refusal: EventFailure
 
-    init(refusals: Int = 0) {
+    init(refusals: Int = 0, mayHaveArrived: Bool = false) {
+        refusal = EventFailure(mayHaveArrived: mayHaveArrived, description: "away")
         state.withLock { $0.refusals = refusals }
     }
 
     var events: [Event] { state.withLock { $0.events } }
     var attempts: Int { state.withLock { $0.attempts } }
 
-    func trigger(_ event: String, data: String, on channel: String) async throws {
-        try state.withLock { state in
+    func send(_ event: String, data: String, on channel: String) async throws(EventFailure) {
+        let isTaken = state.withLock { state in
             state.attempts += 1
             guard state.refusals == 0 else {
                 state.refusals -= 1
-                throw Away()
+                return false
             }
             state.events.append(Event(name: event, channel: channel, data: data))
+            return true
         }
+        if !isTaken { throw refusal }
     }
 }
 

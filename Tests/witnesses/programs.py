@@ -98,6 +98,8 @@ class Broker(Program):
         self.port = int(re.search(r"\bws://[^ ]*:(\d+)", ready)[1])
         secure = re.search(r"\bwss://[^ ]*:(\d+)", ready)
         self.tls_port = int(secure[1]) if secure else None
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.tls_url = f"https://localhost:{self.tls_port}"
 
 
 class Backend(Program):

@@ -112,8 +112,9 @@ def test_changes_from_all_sides_end_in_one_order(pages, backend):
 
 
 def test_a_trigger_from_the_command_line_is_seen(pages, broker):
-    arguments = ("userslist", "notice", '{"text": "Hello from the shell"}', "--port", broker.port)
-    assert run("fanfare", "trigger", *arguments).returncode == 0
+    arguments = ("notice", '{"text": "Hello from the shell"}', "--channel", "userslist")
+    sent = run("fanfare", "trigger", *arguments, "--url", broker.url)
+    assert sent.returncode == 0, sent.stderr
     for page in pages:
         await_true(lambda: "Hello from the shell" in page.notices, "the notice")
 

@@ -1,26 +1,66 @@
 """The command-line program against a broker in another process."""
 
 import json
+from types import SimpleNamespace
 
-from programs import Program, run
+from programs import Broker, Program, run
+
+
+def trigger(url, *arguments):
+    return run("fanfare", "trigger", *arguments, "--url", url)
 
 
 def test_listen_prints_what_trigger_sends(broker):
-    port = ("--port", broker.port)
-    with Program("fanfare", "listen", "news", "--json", *port) as listener:
-        listener.await_line("subscri")
-        sent = run("fanfare", "trigger", "news", "greeting", '{"text": "hello"}', *port)
+    with Program("fanfare", "listen", "news", "--json", "--url", broker.url) as listener:
+        listener.await_line("subscribed to news")
+        sent = trigger(broker.url, "greeting", '{"text": "hello"}', "--channel", "news")
         assert sent.returncode == 0, sent.stderr
         event = json.loads(listener.await_line("greeting").string)
     assert (event["channel"], event["event"]) == ("news", "greeting")
-    assert json.loads(event["data"]) == {"text": "hello"}
+    assert event["data"] == '{"text": "hello"}'
 
 
-def test_trigger_says_when_nobody_answers(broker):
+def test_listen_and_trigger_over_tls(broker, certificate):
+    trust = ("--trust", certificate.certificate)
+    with Program("fanfare", "listen", "news", "--url", broker.tls_url, *trust) as listener:
+        listener.await_line("subscribed to news")
+        sent = trigger(broker.tls_url, "greeting", "hello", "--channel", "news", *trust)
+        assert sent.returncode == 0, sent.stderr
+        assert listener.await_line("greeting").string.endswith("news greeting hello")
+
+
+def test_listen_keeps_the_order(broker):
+    with Program("fanfare", "listen", "news", "--json", "--url", broker.url) as listener:
+        listener.await_line("subscribed to news")
+        for number in range(5):
+            assert trigger(broker.url, "step", number, "--channel", "news").returncode == 0
+        received = [json.loads(listener.await_line("step").string)["data"] for _ in range(5)]
+    assert received == ["0", "1", "2", "3", "4"]
+
+
+def test_a_certificate_of_ours_is_one_that_a_listener_can_trust(tmp_path):
+    files = SimpleNamespace(certificate=tmp_path / "certificate.pem", key=tmp_path / "key.pem")
+    made = run(
+        "fanfare", "keys", "certificate", "--certificate", files.certificate, "--key", files.key
+    )
+    assert made.returncode == 0, made.stderr
+    trust = ("--trust", files.certificate)
+    with Broker(certificate=files) as broker:
+        with Program("fanfare", "listen", "news", "--url", broker.tls_url, *trust) as listener:
+            listener.await_line("subscribed to news")
+
+
+def test_trigger_says_when_nobody_answers():
     # Port 9 is "discard"; nothing listens there.
-    failed = run("fanfare", "trigger", "news", "greeting", "{}", "--port", 9)
+    failed = trigger("http://127.0.0.1:9", "greeting", "{}", "--channel", "news")
     assert failed.returncode != 0
-    assert "9" in failed.stderr
+    assert "cannot be reached" in failed.stderr
+
+
+def test_trigger_says_when_the_secret_is_wrong(broker):
+    failed = trigger(broker.url, "greeting", "{}", "--channel", "news", "--secret", "wrong")
+    assert failed.returncode != 0
+    assert "401" in failed.stderr
 
 
 def test_serve_says_when_its_port_is_taken(broker):
@@ -32,9 +72,10 @@ def test_serve_says_when_its_port_is_taken(broker):
 def test_serve_refuses_the_network_with_development_credentials():
     failed = run("fanfare", "serve", "--host", "0.0.0.0", "--port", 0)
     assert failed.returncode != 0
-    assert "--app" in failed.stderr
+    assert "app" in failed.stderr
 
 
 def test_help_has_examples():
     for command in ("serve", "trigger", "listen"):
-        assert "fanfare " + command in run("fanfare", command, "--help").stdout
+        shown = run("fanfare", command, "--help").stdout
+        assert "Examples:" in shown and f"fanfare {command}" in shown

@@ -29,6 +29,10 @@ done
 programs=$(swift build "${release[@]}" --show-bin-path)
 mkdir -p var
 
+# The port that `fanfare trigger` assumes need not be named.
+url=''
+if [ "$port" != 6001 ]; then url=" --url http://127.0.0.1:$port"; fi
+
 broker='' demo=''
 stop() {
     trap '' INT TERM
@@ -59,7 +63,7 @@ cat <<SUMMARY
 
   Broker      ws://127.0.0.1:$port   app key: $key
   Demo page   http://127.0.0.1:$demo_port/   open it in two windows
-  Try         ${programs#"$PWD"/}/fanfare trigger userslist addUser '{"id": 99, "name": "Ada", "deviceId": "shell"}'
+  Try         ${programs#"$PWD"/}/fanfare trigger notice '{"text": "Hello!"}' --channel userslist$url
 
   Ctrl-C stops everything.
 

@@ -50,34 +50,23 @@ final class Outbox: Sendable {
         pauses: [Duration],
         report: @Sendable (String) -> Void
     ) async {
-        var attempt = 0
-        while true {
-            do {
-                let data = String(decoding: try JSONEncoder().encode(change), as: UTF8.self)
-                return try await trigger.trigger(
-                    change.event,
-                    data: data,
-                    on: TableChange.channel
-                )
+        let data: String
+        do {
+            data = String(decoding: try JSONEncoder().encode(change), as: UTF8.self)
+        } catch {
+            return report("\(change.event) cannot be written as JSON: \(error)")
+        }
+        // The last attempt is followed by no pause.
+        for pause in pauses.map(Optional.some) + [nil] {
+            do throws(EventFailure) {
+                return try await trigger.send(change.event, data: data, on: TableChange.channel)
             } catch {
-                guard attempt < pauses.count else {
+                // An event that came twice would mislead whoever counts rows by events.
+                guard let pause, !error.mayHaveArrived else {
                     return report("\(change.event) did not reach the broker: \(error)")
                 }
-                try? await Task.sleep(for: pauses[attempt])
-                attempt += 1
+                try? await Task.sleep(for: pause)
             }
         }
     }
-}
-
-/// What can send an event to every subscriber of a channel.
-public protocol EventTrigger: Sendable {
-    /// Sends one event.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name.
-    ///   - data: The event's data, as JSON text.
-    ///   - channel: The channel's name.
-    /// - Throws: Whatever kept the broker from taking the event.
-    func trigger(_ event: String, data: String, on channel: String) async throws
 }

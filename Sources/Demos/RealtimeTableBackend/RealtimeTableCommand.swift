@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareAPI
 import Foundation
 import Net
 import RealtimeTable
@@ -60,9 +61,16 @@ struct RealtimeTableCommand: AsyncParsableCommand {
                     databasePath: database,
                     broker: try publicDescription()
                 ),
-                trigger: try BrokerTrigger(url: broker, app: app),
+                trigger: try FanfareAPI(
+                    appID: app.id,
+                    key: app.key,
+                    secret: app.secret,
+                    url: broker
+                ),
                 report: { Self.report("realtime-table: \($0)") }
             )
+        } catch let error as FanfareAPIError {
+            throw ValidationError("\(error)")
         } catch let error as SystemError where error.code == EADDRINUSE {
             throw ValidationError("Port \(port) is in use; choose another one with --port.")
         }

@@ -1,0 +1,42 @@
+public import FanfareAPI
+
+/// What can send an event to every subscriber of a channel.
+public protocol EventTrigger: Sendable {
+    /// Sends one event.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name.
+    ///   - data: The event's data, as JSON text.
+    ///   - channel: The channel's name.
+    /// - Throws: What kept the broker from taking the event.
+    func send(_ event: String, data: String, on channel: String) async throws(EventFailure)
+}
+
+/// The broker did not take an event, or did not say that it has.
+public struct EventFailure: Error, CustomStringConvertible {
+    /// Whether the event may have reached subscribers all the same.
+    public let mayHaveArrived: Bool
+    /// What happened, as a sentence.
+    public let description: String
+
+    /// Tells of a failure.
+    public init(mayHaveArrived: Bool, description: String) {
+        self.mayHaveArrived = mayHaveArrived
+        self.description = description
+    }
+}
+
+extension FanfareAPI: EventTrigger {
+    /// Sends one event by the broker's HTTP API.
+    public func send(
+        _ event: String,
+        data: String,
+        on channel: String
+    ) async throws(EventFailure) {
+        do {
+            try await trigger(event, on: channel, text: data)
+        } catch {
+            throw EventFailure(mayHaveArrived: error.mayHaveArrived, description: "\(error)")
+        }
+    }
+}
