@@ -36,7 +36,7 @@ def broker(certificate):
 @pytest.fixture
 def trusting(certificate, monkeypatch):
     """Makes the client libraries check the broker's certificate against the tests' own."""
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate.certificate))
+    monkeypatch.setattr("pusher.requests.CERT_PATH", str(certificate.certificate))
     monkeypatch.setenv("WEBSOCKET_CLIENT_CA_BUNDLE", str(certificate.certificate))
 
 

@@ -64,6 +64,14 @@ class Program:
             if match := re.search(pattern, line):
                 return match
 
+    def await_ready(self, pattern):
+        """The match of the line that says that it is ready; what is not will not stay."""
+        try:
+            return self.await_line(pattern)
+        except AssertionError:
+            self._process.kill()
+            raise
+
     def stop(self):
         """Ends it as Ctrl-C does; returns its exit status."""
         if self._process.poll() is None:
@@ -94,7 +102,7 @@ class Broker(Program):
             tls = ["--tls-port", 0]
             tls += ["--tls-certificate", certificate.certificate, "--tls-key", certificate.key]
         super().__init__("fanfare", "serve", "--port", port, *tls)
-        ready = self.await_line(r"ready\b.*").string
+        ready = self.await_ready(r"^fanfare: ready .*")[0]
         self.port = int(re.search(r"\bws://[^ ]*:(\d+)", ready)[1])
         secure = re.search(r"\bwss://[^ ]*:(\d+)", ready)
         self.tls_port = int(secure[1]) if secure else None
@@ -108,7 +116,7 @@ class Backend(Program):
     def __init__(self, broker_port, port=0, database=None):
         kept = ["--database", database] if database else []
         super().__init__("realtime-table", "--port", port, "--broker", f"http://127.0.0.1:{broker_port}", *kept)
-        self.port = int(self.await_line(r"ready http://[^ ]*:(\d+)")[1])
+        self.port = int(self.await_ready(r"ready http://[^ ]*:(\d+)")[1])
         self.url = f"http://127.0.0.1:{self.port}"
 
 
