@@ -181,7 +181,10 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareCommandTests",
-            dependencies: ["fanfare", "FanfareServer"],
+            dependencies: [
+                "fanfare", "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ],
             swiftSettings: strict
         ),
     ]

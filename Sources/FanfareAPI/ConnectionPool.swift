@@ -115,8 +115,9 @@
             /// Sends a request anew where that is safe, and gives it up everywhere else.
             private func retry(_ exchange: Exchange, isStale: Bool, reason: String) {
                 var exchange = exchange
-                if isStale, !exchange.wasRepeated {
-                    // Closed by the broker while it was idle, so nobody has read the request.
+                if isStale, exchange.method == .get, !exchange.wasRepeated {
+                    // Closed, it seems, while it was idle. A query may be repeated in any case; an event may have
+                    // been read before the connection broke, and must not be delivered twice.
                     exchange.wasRepeated = true
                     return connect(for: exchange)
                 }

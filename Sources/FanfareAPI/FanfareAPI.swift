@@ -15,9 +15,9 @@ import PusherProtocol
 /// One value serves a whole program: it may be called from any task, and keeps its connections open between calls.
 ///
 /// A call is repeated by itself in two cases only, and once: when nothing was sent because one of the host's addresses
-/// did not answer and there is another, and when a connection kept open from an earlier call turns out to be closed
-/// before a byte of the answer has come. Everything else is thrown, and ``FanfareAPIError/mayHaveArrived`` says
-/// whether repeating the call may deliver an event twice.
+/// did not answer and there is another, and when a query finds that a connection kept open from an earlier call was
+/// closed. Everything else is thrown, and ``FanfareAPIError/mayHaveArrived`` says whether repeating the call may
+/// deliver an event twice.
 public final class FanfareAPI: Sendable {
     /// How long a call may take, and how much it may bring.
     public struct Settings: Equatable, Sendable {

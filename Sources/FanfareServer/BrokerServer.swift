@@ -41,14 +41,8 @@ public final class BrokerServer: Sendable {
         self.configuration = configuration
         self.log = log
         do {
-            tls =
-                configuration.certificates.isEmpty
-                ? nil
-                : try TLSContext.server(
-                    configuration.certificates.map {
-                        CertificateFiles(certificate: $0.certificate, key: $0.key)
-                    }
-                )
+            let certificates = configuration.certificates
+            tls = certificates.isEmpty ? nil : try TLSContext.server(certificates)
         } catch {
             throw .certificate(error)
         }
@@ -157,13 +151,22 @@ public final class BrokerServer: Sendable {
         shards: ArraySlice<Shard>
     ) async throws(StartError) -> SocketAddress {
         var address = address
-        for shard in shards {
-            do {
-                // The first listener learns the port, the others share it.
-                address = try await shard.listen(on: address, tls: tls)
-            } catch {
-                throw .listen(address, error)
+        do throws(SystemError) {
+            // Listeners that share a port share it with every broker of this user: clients would be split between the
+            // two, and events with them. A listener that does not share finds out.
+            if let first = shards.first, shards.count > 1, address.port != 0 {
+                try await first.checkIsFree(address)
             }
+            for shard in shards {
+                // The first listener learns the port, the others share it.
+                address = try await shard.listen(
+                    on: address,
+                    sharing: shards.count > 1,
+                    tls: tls
+                )
+            }
+        } catch {
+            throw .listen(address, error)
         }
         log.debug("listening", metadata: ["address": "\(address)", "tls": "\(tls != nil)"])
         return address

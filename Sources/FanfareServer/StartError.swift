@@ -25,7 +25,8 @@ public enum StartError: Error, CustomStringConvertible {
         case .resolve(let error):
             "The host to listen on was not found: \(error)"
         case .listen(let address, let error):
-            "Cannot listen on \(address): \(error). Is another broker running there? Choose another port with --port"
+            "Cannot listen on \(address): \(error). "
+                + "Is another broker running there? Choose another port with --port"
         }
     }
 }

@@ -50,6 +50,8 @@ public final class Reactor {
     private var ready: [Stream] = []
     private var readyListeners: [Listener] = []
     private var dirty: [Stream] = []
+    /// The one of the two lists that is being worked off, so that neither is allocated anew.
+    private var current: [Stream] = []
     private var notices: [(Stream, Notice)] = []
     private var closed: [(Stream, StreamError?)] = []
     var dirtyGroups: [StreamGroup] = []
@@ -134,7 +136,9 @@ public final class Reactor {
         // First all events are noted, then they are served: no owner runs while descriptors that
         // an event may still name could be closed and used again.
         for index in 0..<max(Int(count), 0) { note(events[index]) }
-        for stream in exchange(&ready, with: []) { stream.serve() }
+        swap(&ready, &current)
+        for stream in current { stream.serve() }
+        current.removeAll(keepingCapacity: true)
         for listener in exchange(&readyListeners, with: []) { listener.acceptBurst() }
         fireTimers()
     }
@@ -144,7 +148,7 @@ public final class Reactor {
     /// First each stream's own bytes, then the groups' (a share of them, when the members are many),
     /// then what this brought about. Streams closed in this turn are let go at the end.
     public func flush() {
-        precondition(!isFlushing, "flush() inside flush()")
+        precondition(!isPolling && !isFlushing, "flush() inside a turn")
         isFlushing = true
         defer { isFlushing = false }
         flushStreams()
@@ -181,7 +185,8 @@ public final class Reactor {
                 stream.currentOwner.streamClosed(stream, error: error)
             }
         }
-        for list in [exchange(&ready, with: []), exchange(&dirty, with: [])] { _ = list }
+        ready = []
+        dirty = []
         notices = []
         dirtyGroups = []
         readyListeners = []
@@ -189,7 +194,9 @@ public final class Reactor {
     }
 
     private func flushStreams() {
-        for stream in exchange(&dirty, with: []) { stream.flush() }
+        swap(&dirty, &current)
+        for stream in current { stream.flush() }
+        current.removeAll(keepingCapacity: true)
     }
 
     private func tell(_ stream: Stream, _ notice: Notice) {

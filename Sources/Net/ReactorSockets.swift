@@ -67,7 +67,7 @@ extension Reactor {
     /// - Throws: A call that failed before anything was sent: no descriptor is left, say.
     public func connect(
         to address: SocketAddress,
-        tls: (context: TLSContext, serverName: String)? = nil,
+        tls: (TLSContext, serverName: String)? = nil,
         timeout: Duration,
         limits: StreamLimits = .init(),
         owner: any StreamOwner
@@ -83,7 +83,7 @@ extension Reactor {
         if code != 0 && code != EINPROGRESS && code != EINTR {
             stream.end(with: .system(SystemError(call: "connect", code: code)))
         } else if let tls {
-            _ = stream.encrypt(tls.context, serverName: tls.serverName)
+            _ = stream.encrypt(tls.0, serverName: tls.serverName)
         }
         return stream
     }

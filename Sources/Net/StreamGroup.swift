@@ -163,6 +163,7 @@ public final class StreamGroup {
         return streams.count - cursor
     }
 
+    @inline(never)
     private func deliver(to stream: Stream) {
         if stream.obstacles.contains(.excluded) {
             stream.deliver(walking.part(for: stream, from: 0))

@@ -1,4 +1,5 @@
 import FanfareServer
+import Net
 
 /// What a configuration amounts to, in a few lines for people.
 enum ConfigurationSummary {

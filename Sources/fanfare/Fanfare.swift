@@ -14,9 +14,12 @@ struct Fanfare: AsyncParsableCommand {
                                                   sends one
               fanfare keys app                    makes credentials for your app
               fanfare check --config fanfare.yaml judges a configuration
+              fanfare bench fanout                measures a broker
 
             "fanfare help COMMAND" says more about each.
             """,
-        subcommands: [Check.self, Keys.self]
+        subcommands: [
+            Serve.self, Trigger.self, Listen.self, Keys.self, Check.self, BenchCommand.self,
+        ]
     )
 }

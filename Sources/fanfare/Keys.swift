@@ -9,6 +9,6 @@ struct Keys: ParsableCommand {
               fanfare keys app
               fanfare keys certificate
             """,
-        subcommands: [KeysApp.self]
+        subcommands: [KeysApp.self, KeysCertificate.self]
     )
 }

@@ -6,6 +6,11 @@ struct NewFile {
     /// The permissions, as `0o600` for what only its owner may read.
     let mode: mode_t
 
+    /// Throws when there is such a file already.
+    func checkAbsence() throws(Refusal) {
+        if access(path, F_OK) == 0 { throw existence }
+    }
+
     /// Writes the whole file.
     ///
     /// - Parameters:
@@ -16,9 +21,7 @@ struct NewFile {
         if overwrites, unlink(path) != 0, errno != ENOENT { throw refusal("cannot be replaced") }
         // O_EXCL: whoever is faster keeps the file, and no link leads the key elsewhere.
         let fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        if fd < 0, errno == EEXIST {
-            throw Refusal("\(path) exists already; choose another name, or add --force")
-        }
+        if fd < 0, errno == EEXIST { throw existence }
         guard fd >= 0 else { throw refusal("cannot be made") }
         defer { close(fd) }
         var rest = bytes[...]
@@ -28,6 +31,10 @@ struct NewFile {
             guard count > 0 else { throw refusal("cannot be written") }
             rest = rest.dropFirst(count)
         }
+    }
+
+    private var existence: Refusal {
+        Refusal("\(path) exists already; choose another name, or add --force")
     }
 
     private func refusal(_ what: String) -> Refusal {

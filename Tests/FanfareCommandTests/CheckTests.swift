@@ -91,6 +91,9 @@ import Testing
 @Suite("fanfare: usage") struct UsageTests {
     @Test(arguments: [
         ["chek"], ["check", "--confg", "x"], ["check", "extra"], ["keys", "app", "x"],
+        ["trigger", "x", "1"], ["trigger", "x", "1", "-c", "c", "--url", "x"],
+        ["serve", "--app", "1:2"], ["keys", "certificate", "--days", "0"],
+        ["keys", "certificate", "--key", "certificate.pem"],
     ])
     func whatItDoesNotKnowEndsWith64(arguments: [String]) async throws {
         let result = try await Program.run(arguments)
@@ -98,7 +101,10 @@ import Testing
         #expect(result.errors.contains("Usage: fanfare"))
     }
 
-    @Test(arguments: [[], ["check"], ["keys"], ["keys", "app"]])
+    @Test(arguments: [
+        [], ["check"], ["keys"], ["keys", "app"], ["listen"], ["keys", "certificate"], ["serve"],
+        ["trigger"],
+    ])
     func everyHelpHasExamples(arguments: [String]) async throws {
         let result = try await Program.run(arguments + ["--help"])
         #expect(result.code == 0)

@@ -31,6 +31,12 @@ struct Program {
         try process.run()
         try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try standardInput.fileHandleForWriting.close()
+        // What should have ended by itself is ended, and the test sees it by the code.
+        let watch = Task {
+            try await Task.sleep(for: .seconds(30))
+            process.terminate()
+        }
+        defer { watch.cancel() }
         async let outputText = text(of: output)
         async let errorText = text(of: errors)
         let (outputRead, errorsRead) = await (outputText, errorText)

@@ -188,13 +188,9 @@ func faults(
     }
 
     @Test func portsDiffer() throws {
-        let files = try [
-            TemporaryFile("-----BEGIN CERTIFICATE-----"),
-            TemporaryFile("-----BEGIN PRIVATE KEY-----"),
-        ]
-        func yaml(_ ports: String) -> String {
-            let item = "{certificate: \(files[0].path), key: \(files[1].path)}"
-            return "listen: {port: 7000}\ntls: {port: \(ports), certificates: [\(item)]}"
+        let pair = try TemporaryCertificate()
+        func yaml(_ port: String) -> String {
+            "listen: {port: 7000}\ntls: {port: \(port), certificates: [\(pair.yaml)]}"
         }
         #expect(faults(yaml("7001")).isEmpty)
         #expect(
@@ -211,22 +207,46 @@ func faults(
     }
 
     @Test func certificatesAreReadable() throws {
-        let file = try TemporaryFile("nothing of the kind")
+        let pair = try TemporaryCertificate()
         let yaml = """
             tls:
               port: 6002
               certificates:
                 - certificate: /nonexistent/certificate.pem
-                  key: \(file.path)
+                  key: \(pair.key.path)
             """
         #expect(
             faults(yaml) == [
                 "f.yaml:4: tls.certificates.0.certificate cannot be read: "
-                    + "/nonexistent/certificate.pem: No such file or directory",
-                "f.yaml:5: tls.certificates.0.key must be a private key in PEM: \(file.path) has "
-                    + "no \"-----BEGIN … PRIVATE KEY-----\"",
+                    + "/nonexistent/certificate.pem: No such file or directory"
             ]
         )
+    }
+
+    @Test func certificatesAreWhatTheyShouldBe() throws {
+        let (one, other) = try (TemporaryCertificate(), TemporaryCertificate())
+        let text = try TemporaryFile("nothing of the kind")
+        func faults(_ certificate: TemporaryFile, _ key: TemporaryFile) -> [String] {
+            let item = "{certificate: \(certificate.path), key: \(key.path)}"
+            return FanfareServerTests.faults("tls: {port: 6002, certificates: [\(item)]}")
+        }
+        #expect(faults(one.certificate, one.key).isEmpty)
+        #expect(
+            faults(one.certificate, other.key) == [
+                "f.yaml:1: tls.certificates.0.key is not the key of \(one.certificate.path): "
+                    + "name the one it was made with"
+            ]
+        )
+        for (found, problem) in [
+            (faults(text, one.key), "certificate must be a certificate in PEM: "),
+            (
+                faults(one.certificate, text),
+                "key must be a private key in PEM without a passphrase: "
+            ),
+        ] {
+            #expect(found.count == 1)
+            #expect(found.first?.hasPrefix("f.yaml:1: tls.certificates.0.\(problem)") == true)
+        }
     }
 
     @Test func limitsThatContradictEachOther() {

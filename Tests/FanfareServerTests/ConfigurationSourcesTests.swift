@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Net
 import Testing
 
 @testable import FanfareServer
@@ -22,15 +23,14 @@ import Testing
     }
 
     @Test func everyKeyHasAVariable() throws {
-        let certificate = try TemporaryFile("-----BEGIN CERTIFICATE-----")
-        let key = try TemporaryFile("-----BEGIN EC PRIVATE KEY-----")
+        let pair = try TemporaryCertificate()
         let configuration = try Configuration.load(
             file: nil,
             environment: [
                 "FANFARE_LISTEN_HOST": "::", "FANFARE_LISTEN_UNIX_SOCKET": "/s",
                 "FANFARE_LISTEN_PATH_PREFIX": "/p", "FANFARE_TLS_PORT": "7",
-                "FANFARE_TLS_CERTIFICATES_0_CERTIFICATE": certificate.path,
-                "FANFARE_TLS_CERTIFICATES_0_KEY": key.path,
+                "FANFARE_TLS_CERTIFICATES_0_CERTIFICATE": pair.certificate.path,
+                "FANFARE_TLS_CERTIFICATES_0_KEY": pair.key.path,
                 "FANFARE_APPS_0_ID": "1", "FANFARE_APPS_0_KEY": "k", "FANFARE_APPS_0_SECRET": "s",
                 "FANFARE_APPS_0_CONNECTIONS_MAX": "9", "FANFARE_APPS_1_ID": "2",
                 "FANFARE_APPS_1_KEY": "l", "FANFARE_APPS_1_SECRET": "t",
@@ -44,7 +44,7 @@ import Testing
         #expect(configuration.tlsPort == 7)
         #expect(
             configuration.certificates.map { [$0.certificate, $0.key] } == [
-                [certificate.path, key.path]
+                [pair.certificate.path, pair.key.path]
             ]
         )
         #expect(configuration.apps.map(\.secret) == ["s", "t"])

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Net
 import Testing
 
 @testable import FanfareServer
@@ -122,4 +123,19 @@ final class TemporaryFile {
     convenience init(_ text: String) throws { try self.init(bytes: Array(text.utf8)) }
 
     deinit { unlink(path) }
+}
+
+/// A development certificate and its key, in files that end with the test.
+struct TemporaryCertificate {
+    let certificate: TemporaryFile
+    let key: TemporaryFile
+
+    init() throws {
+        let made = try DevelopmentCertificate.make(hosts: ["localhost"])
+        certificate = try TemporaryFile(bytes: made.certificatePEM)
+        key = try TemporaryFile(bytes: made.keyPEM)
+    }
+
+    /// The item of `tls.certificates`.
+    var yaml: String { "{certificate: \(certificate.path), key: \(key.path)}" }
 }

@@ -72,7 +72,7 @@ import Testing
         (4_107_542_400, "2100-03-01T00:00:00.000Z"), (1_735_689_599, "2024-12-31T23:59:59.000Z"),
     ])
     func time(seconds: Int64, expected: String) {
-        #expect(LogTime(seconds * 1_000_000_000).text == expected)
+        #expect(Timestamp(seconds * 1_000_000_000).text == expected)
     }
 
     @Test func timeAgreesWithTheLibraryOverTwoCenturies() {
@@ -81,7 +81,7 @@ import Testing
             var parts = tm()
             gmtime_r(&seconds, &parts)
             let expected = [parts.tm_year + 1_900, parts.tm_mon + 1, parts.tm_mday]
-            let digits = LogTime(Int64(seconds) * 1_000_000_000).text.prefix(10)
+            let digits = Timestamp(Int64(seconds) * 1_000_000_000).text.prefix(10)
             #expect(digits.split(separator: "-").compactMap { Int32($0) } == expected)
         }
     }

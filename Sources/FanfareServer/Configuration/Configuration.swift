@@ -1,4 +1,5 @@
 public import Logging
+public import Net
 
 /// Everything an operator may choose about a broker: plain values with their defaults.
 ///
@@ -54,20 +55,6 @@ public struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration {
-    /// A certificate and its private key, both in PEM.
-    public struct CertificateFiles: Sendable, Hashable {
-        /// The path of the certificate chain, the server's own certificate first.
-        public var certificate: String
-        /// The path of the private key.
-        public var key: String
-
-        /// Names the two files.
-        public init(certificate: String, key: String) {
-            self.certificate = certificate
-            self.key = key
-        }
-    }
-
     /// The compression of messages by permessage-deflate (RFC 7692).
     public struct Compression: Sendable, Hashable {
         /// Whether the broker agrees to compress when a client offers it.

@@ -1,3 +1,5 @@
+internal import Net
+
 extension Configuration {
     /// Judges the configuration; the one place that decides whether a broker may run with it.
     ///
@@ -72,23 +74,32 @@ extension Configuration {
     private func certificateFaults() -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for (index, files) in certificates.enumerated() {
-            for (name, path) in [("certificate", files.certificate), ("key", files.key)] {
-                guard !path.isEmpty else { continue }
+            guard !files.certificate.isEmpty, !files.key.isEmpty else { continue }
+            func add(_ name: String, _ problem: String) {
                 let key = "tls.certificates.\(index).\(name)"
-                func add(_ problem: String) {
-                    faults.append(ConfigurationFault(key: key, problem: problem))
-                }
+                faults.append(ConfigurationFault(key: key, problem: problem))
+            }
+            var areReadable = true
+            for (name, path) in [("certificate", files.certificate), ("key", files.key)] {
                 do {
-                    let text = String(decoding: try FileBytes.read(path), as: UTF8.self)
-                    // RFC 7468: the label of a key varies, that of a certificate hardly.
-                    let label = name == "key" ? "PRIVATE KEY-----" : "CERTIFICATE-----"
-                    if !text.contains(label) {
-                        let article = name == "key" ? "private key" : "certificate"
-                        add("must be a \(article) in PEM: \(path) has no \"-----BEGIN … \(label)\"")
-                    }
+                    _ = try FileBytes.read(path)
                 } catch {
-                    add("cannot be read: \(path): \(error.reason)")
+                    add(name, "cannot be read: \(path): \(error.reason)")
+                    areReadable = false
                 }
+            }
+            guard areReadable else { continue }
+            do {
+                // What the listener will do with them, so that nothing is left to find at start.
+                _ = try TLSContext.server([files])
+            } catch .noKey(let reason) {
+                add("key", "must be a private key in PEM without a passphrase: \(reason)")
+            } catch .keyMismatch {
+                add("key", "is not the key of \(files.certificate): name the one it was made with")
+            } catch .noCertificate(let reason) {
+                add("certificate", "must be a certificate in PEM: \(reason)")
+            } catch {
+                add("certificate", "cannot be used: \(error)")
             }
         }
         return faults

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Net
 
 /// A key of the configuration file: its path, its kind, and the property that it sets.
 ///
@@ -105,7 +106,7 @@ extension ConfigurationKey<AppConfiguration> {
     ]
 }
 
-extension ConfigurationKey<Configuration.CertificateFiles> {
+extension ConfigurationKey<CertificateFiles> {
     /// The keys of a certificate.
     static let all: [Self] = [
         Self("certificate", \.certificate, .path("the path of a PEM file"), isRequired: true),

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Net
 
 extension Configuration {
     /// Reads a configuration: the file, overridden by the environment, overridden by the options.
@@ -60,8 +61,8 @@ struct ConfigurationReading {
         for setting in settings.all { readSingle(setting) }
         if let certificates = readList(
             "tls.certificates",
-            keys: ConfigurationKey<Configuration.CertificateFiles>.all,
-            blank: Configuration.CertificateFiles(certificate: "", key: "")
+            keys: ConfigurationKey<CertificateFiles>.all,
+            blank: CertificateFiles(certificate: "", key: "")
         ) {
             configuration.certificates = certificates
         }
@@ -197,7 +198,7 @@ struct ConfigurationReading {
         return ConfigurationKey<Configuration>.all.first { $0.path == pattern }?.expectation
             ?? (path.first == "apps"
                 ? ConfigurationKey<AppConfiguration>.all.first { $0.path == name }?.expectation
-                : ConfigurationKey<Configuration.CertificateFiles>.all.first { $0.path == name }?
+                : ConfigurationKey<CertificateFiles>.all.first { $0.path == name }?
                     .expectation)
             ?? "one value"
     }

@@ -1,8 +1,10 @@
+internal import Net
+
 /// The shape of the configuration: which paths are keys, sections, lists and items.
 enum ConfigurationSchema {
     /// The lists, and the keys of their items.
     static let lists: [(name: String, itemKeys: [String])] = [
-        ("tls.certificates", ConfigurationKey<Configuration.CertificateFiles>.all.map(\.path)),
+        ("tls.certificates", ConfigurationKey<CertificateFiles>.all.map(\.path)),
         ("apps", ConfigurationKey<AppConfiguration>.all.map(\.path)),
     ]
 

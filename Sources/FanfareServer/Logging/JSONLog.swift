@@ -10,7 +10,7 @@ struct JSONLog: LogForm {
         var json = JSONWriter()
         json.beginObject()
         json.name("time")
-        json.string(LogTime(record.time).text)
+        json.string(Timestamp(record.time).text)
         json.name("level")
         json.string(record.level.rawValue)
         json.name("label")

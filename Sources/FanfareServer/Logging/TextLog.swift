@@ -8,7 +8,7 @@ struct TextLog: LogForm {
     var isColored: Bool
 
     func append(_ record: LogRecord, to bytes: inout [UInt8]) {
-        let time = LogTime(record.time).text.dropFirst(11).dropLast()
+        let time = Timestamp(record.time).text.dropFirst(11).dropLast()
         var line = "\(color("2"))\(time)\(color("0")) "
         line += color(Self.colors[record.level] ?? "0")
         line += padded(record.level.rawValue, to: 8) + color("0") + " "

@@ -40,13 +40,22 @@ actor Shard: LoopResident {
         return true
     }
 
+    /// Throws what keeps a listener that shares its port with nobody from `address`.
+    func checkIsFree(_ address: SocketAddress) throws(SystemError) {
+        try switchboard.reactor.listen(on: address, accept: site.accept).close()
+    }
+
     /// Listens on `address`, behind TLS when a context is given.
     ///
-    /// - Returns: The address with the port that the kernel chose where 0 was asked for.
-    func listen(on address: SocketAddress, tls: TLSContext?) throws(SystemError) -> SocketAddress {
+    /// The address that is returned has the port that the kernel chose where 0 was asked for.
+    func listen(
+        on address: SocketAddress,
+        sharing: Bool,
+        tls: TLSContext?
+    ) throws(SystemError) -> SocketAddress {
         let listener = try switchboard.reactor.listen(
             on: address,
-            reusePort: !address.isUnix,
+            reusePort: sharing,
             tls: tls,
             streamLimits: switchboard.settings.streamLimits,
             accept: site.accept

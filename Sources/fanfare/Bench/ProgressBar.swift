@@ -1,0 +1,68 @@
+import Glibc
+import Net
+
+/// Shows on standard error how far a run has come: a bar on a terminal, a line now and then elsewhere.
+struct ProgressBar {
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private var label = ""
+    private var shownAt: MonotonicTime?
+    private var isBarShown = false
+    private var isComplete = false
+
+    /// A bar is redrawn often enough to move smoothly; a log takes a line from time to time.
+    private var interval: Duration { isTerminal ? .milliseconds(100) : .seconds(2) }
+
+    /// Shows how far something has come, unless it was shown just now.
+    ///
+    /// - Parameters:
+    ///   - label: What is done.
+    ///   - done: How much of it is done.
+    ///   - total: How much there is, at least 1.
+    ///   - now: The time.
+    mutating func show(_ label: String, _ done: Int, of total: Int, at now: MonotonicTime) {
+        if label != self.label {
+            self.label = label
+            shownAt = now
+            isComplete = false
+        }
+        let isDue = done == total || shownAt.map { $0.duration(to: now) >= interval } ?? true
+        guard isDue, !isComplete else { return }
+        shownAt = now
+        isComplete = done == total
+        if isTerminal {
+            Self.write("\r\u{1B}[2K" + Self.bar(label, done, of: total))
+            isBarShown = true
+        } else {
+            Self.write(Self.line(label, done, of: total) + "\n")
+        }
+    }
+
+    /// Takes the bar away.
+    mutating func end() {
+        if isBarShown { Self.write("\r\u{1B}[2K") }
+        isBarShown = false
+        label = ""
+    }
+
+    /// A bar of 30 characters between its label and its figures.
+    static func bar(_ label: String, _ done: Int, of total: Int) -> String {
+        let width = 30
+        let filled = min(width, width * done / max(total, 1))
+        let bar =
+            String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        return "\(label)  \(bar)  \(percent(done, of: total)) %  \(grouped(done))/\(grouped(total))"
+    }
+
+    /// The same without the bar.
+    static func line(_ label: String, _ done: Int, of total: Int) -> String {
+        "\(label): \(grouped(done)) of \(grouped(total)) (\(percent(done, of: total)) %)"
+    }
+
+    /// Rounded down, so that 100 means all.
+    private static func percent(_ done: Int, of total: Int) -> Int { 100 * done / max(total, 1) }
+
+    private static func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+}

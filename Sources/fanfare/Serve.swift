@@ -1,0 +1,122 @@
+import ArgumentParser
+import FanfareServer
+import Glibc
+import Logging
+
+/// `fanfare serve`: runs the broker until a signal ends it.
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the broker.",
+        discussion: """
+            Without a configuration this is a development broker: on 127.0.0.1 alone, port 6001, \
+            with app ID 1, key app-key and secret app-secret. It prints one line when it is ready. \
+            SIGTERM or Ctrl-C stops it gracefully; the same signal again stops it at once.
+
+            Options override FANFARE_… variables, which override the file. A variable is a key's \
+            path in capitals: FANFARE_LISTEN_PORT for listen.port.
+
+            Examples:
+              fanfare serve
+              fanfare serve --config fanfare.yaml --log-level debug
+              fanfare serve --host 0.0.0.0 --app 42:a-key:a-secret
+              fanfare serve --tls-port 6002 --tls-certificate c.pem --tls-key k.pem
+            """
+    )
+
+    @OptionGroup var source: ConfigurationSource
+
+    @Option(help: "The IP address to listen on; 0.0.0.0 or :: for every network.")
+    var host: String?
+
+    @Option(help: "The port of ws:// and http://; 0 for any free one, or none.")
+    var port: String?
+
+    @Option(help: "The port of wss:// and https://; 0 for any free one, or none.")
+    var tlsPort: String?
+
+    @Option(help: ArgumentHelp("The certificate chain, in PEM.", valueName: "file"))
+    var tlsCertificate: String?
+
+    @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(help: ArgumentHelp("A Unix-domain socket to listen on too.", valueName: "path"))
+    var unixSocket: String?
+
+    @Option(
+        name: .customLong("app"),
+        help: ArgumentHelp(
+            "An app to serve instead of the configured ones; may be repeated.",
+            valueName: "id:key:secret"
+        )
+    )
+    var apps: [AppOption] = []
+
+    @Option(help: "The threads that serve connections; 0 for one a core.")
+    var loops: String?
+
+    @Option(help: "The least level to log: trace, debug, info, notice, warning, error or critical.")
+    var logLevel: String?
+
+    func run() async throws {
+        let stop = StopSignal.install()
+        signal(SIGPIPE, SIG_IGN)
+        let configuration = try source.load(options)
+        let log = QueuedLog(to: STDERR_FILENO, format: configuration.log.format)
+        defer { log.finish() }
+        let logger = log.logger(label: "broker", level: configuration.log.level)
+        let descriptors = DescriptorLimit.raise()
+        logger.debug("descriptor limit", metadata: ["descriptors": "\(descriptors)"])
+
+        let server: BrokerServer
+        let addresses: BrokerServer.Addresses
+        do {
+            server = try BrokerServer(configuration: configuration, log: logger)
+            addresses = try await server.start()
+        } catch {
+            throw Refusal("\(error)")
+        }
+        logger.info("ready", metadata: Self.metadata(of: addresses))
+        Standard.print(
+            ReadyLine.text(
+                plain: addresses.plain.map { "\($0)" },
+                tls: addresses.tls.map { "\($0)" },
+                unix: addresses.unix.map { "\($0)" },
+                keys: configuration.apps.filter(\.isEnabled).map(\.key)
+            )
+        )
+        let signal = await stop.first()
+        let deadline = configuration.shutdownDeadline
+        logger.notice(
+            "stopping",
+            metadata: ["signal": "\(StopSignal.name(signal))", "deadline": "\(deadline) s"]
+        )
+        await server.stop(within: .seconds(deadline))
+        logger.notice("stopped")
+    }
+
+    private static func metadata(of addresses: BrokerServer.Addresses) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [:]
+        metadata["plain"] = addresses.plain.map { "\($0)" }
+        metadata["tls"] = addresses.tls.map { "\($0)" }
+        metadata["unix"] = addresses.unix.map { "\($0)" }
+        return metadata
+    }
+
+    /// What the options say about the configuration.
+    var options: ConfigurationOptions {
+        var options = ConfigurationOptions()
+        for (option, key, value) in [
+            ("--host", "listen.host", host), ("--port", "listen.port", port),
+            ("--unix-socket", "listen.unix_socket", unixSocket),
+            ("--tls-port", "tls.port", tlsPort),
+            ("--tls-certificate", "tls.certificates.0.certificate", tlsCertificate),
+            ("--tls-key", "tls.certificates.0.key", tlsKey), ("--loops", "loops", loops),
+            ("--log-level", "log.level", logLevel),
+        ] {
+            if let value { options.set(key, to: value, by: option) }
+        }
+        for app in apps { options.addApp((app.id, app.key, app.secret), by: "--app") }
+        return options
+    }
+}

@@ -1,0 +1,126 @@
+import ArgumentParser
+import FanfareAPI
+
+/// `fanfare trigger`: sends an event, as a backend would.
+struct Trigger: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Send an event to one or more channels, as a backend would.",
+        discussion: """
+            The data is sent as it is written, JSON or not. A lone - takes it from standard \
+            input, without the line end that it may close with.
+
+            Examples:
+              fanfare trigger hello '{"from":"me"}' --channel news
+              fanfare trigger hello 1 --channel news --channel sport
+              date | fanfare trigger tick - --channel clock
+              fanfare trigger hello 1 --channel news --info subscription_count
+            """
+    )
+
+    @Argument(help: "The event's name.")
+    var event: String
+
+    @Argument(help: "The event's data, or - for standard input.")
+    var data: String
+
+    @Option(
+        name: [.customLong("channel"), .customShort("c")],
+        help: ArgumentHelp("A channel to send it to; may be repeated.", valueName: "channel")
+    )
+    var channels: [String] = []
+
+    @Option(help: ArgumentHelp("A connection to leave out, as 123.456.", valueName: "id"))
+    var socketID: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What to tell about the channels in return; may be repeated.",
+            valueName: "attribute"
+        )
+    )
+    var info: [AttributeOption] = []
+
+    @OptionGroup var broker: BrokerOptions
+
+    @OptionGroup var app: AppKey
+
+    @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
+    var appID: String?
+
+    @Option(help: "The app's secret (or FANFARE_SECRET, which no one sees in a list of processes).")
+    var secret: String?
+
+    func validate() throws {
+        if channels.isEmpty { throw ValidationError("Name a channel with --channel.") }
+        do {
+            _ = try BrokerAddress(broker.httpURL)
+        } catch {
+            throw ValidationError("\(error).")
+        }
+    }
+
+    func run() async throws {
+        let text = data == "-" ? try Self.input() : data
+        do {
+            let api = try FanfareAPI(
+                appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
+                key: app.key,
+                secret: variable("FANFARE_SECRET", over: secret, default: "app-secret"),
+                url: broker.httpURL,
+                settings: settings
+            )
+            let states = try await api.trigger(
+                event,
+                on: channels,
+                text: text,
+                except: socketID,
+                info: Set(info.map(\.attribute))
+            )
+            Standard.print("sent \(event) to \(channels.joined(separator: ", "))")
+            for (channel, state) in states.sorted(by: { $0.key < $1.key }) {
+                Standard.print("\(channel): \(Self.describe(state))")
+            }
+        } catch {
+            throw Refusal("\(error)")
+        }
+    }
+
+    private var settings: FanfareAPI.Settings {
+        var settings = FanfareAPI.Settings()
+        settings.trust =
+            broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
+        return settings
+    }
+
+    /// What the broker told about a channel.
+    static func describe(_ state: ChannelState) -> String {
+        var facts: [String] = []
+        if let count = state.subscriptionCount { facts.append("subscription_count \(count)") }
+        if let count = state.userCount { facts.append("user_count \(count)") }
+        if let cache = state.cache { facts.append("cache \(cache.data.debugDescription)") }
+        return facts.isEmpty ? "nothing to tell" : facts.joined(separator: ", ")
+    }
+
+    private static func input() throws -> String {
+        var bytes = Standard.input()
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Refusal(
+                "The data from standard input is not UTF-8; encode it first, as by base64."
+            )
+        }
+        return text
+    }
+}
+
+/// The argument of `--info`.
+struct AttributeOption: ExpressibleByArgument {
+    let attribute: ChannelAttribute
+
+    init?(argument: String) {
+        guard let attribute = ChannelAttribute(rawValue: argument) else { return nil }
+        self.attribute = attribute
+    }
+
+    static var allValueStrings: [String] { ChannelAttribute.allCases.map(\.rawValue) }
+}

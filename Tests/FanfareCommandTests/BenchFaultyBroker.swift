@@ -1,0 +1,211 @@
+import HTTP1
+import Net
+import PusherProtocol
+import WebSocket
+
+/// What a ``FaultyBroker`` does wrong; `first` is the subscriber that came first.
+enum BrokerFault: Sendable {
+    case none
+    /// The first never receives the event with this number.
+    case loses(Int)
+    /// The first receives the event with this number twice.
+    case duplicates(Int)
+    /// The first receives the event with this number behind the next one.
+    case swaps(Int)
+    /// Events are answered with 401.
+    case refusesEvents
+    /// Events are not answered.
+    case answersNoEvents
+    /// Subscriptions are answered with an error.
+    case refusesSubscriptions
+    /// Subscriptions are not answered.
+    case answersNoSubscriptions
+    /// The first is disconnected with a close code when the event with this number comes.
+    case closesFirst(Int)
+    /// The connection that an event came on is closed behind each answer.
+    case closesAfterAnswers
+    /// Pings, by both protocols, come before each event.
+    case pings
+}
+
+/// A server of the Pusher protocol on a free port of the loopback address, with one fault.
+actor FaultyBroker: LoopResident {
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    nonisolated let port: UInt16
+    private let reactor: Reactor
+    private var isStopping = false
+
+    private init(_ fault: BrokerFault, isSecure: Bool, loop: EventLoop) throws {
+        self.loop = loop
+        let reactor = try Reactor(loop: loop)
+        self.reactor = reactor
+        let hall = Hall(fault)
+        guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw NoLoopback() }
+        let tls = isSecure ? try Self.tls() : nil
+        let listener = try reactor.listen(on: address, tls: tls) { _ in FaultyConnection(hall) }
+        port = listener.address.port ?? 0
+    }
+
+    /// Starts a broker.
+    static func start(_ fault: BrokerFault, isSecure: Bool = false) throws -> FaultyBroker {
+        let broker = try FaultyBroker(fault, isSecure: isSecure, loop: EventLoop(name: "faulty"))
+        try broker.loop.start(broker)
+        return broker
+    }
+
+    private static func tls() throws -> TLSContext {
+        let (certificate, key) = try DevelopmentCertificate.make(hosts: ["127.0.0.1"], days: 1)
+        return try .server([TLSCertificate(certificatePEM: certificate, keyPEM: key)])
+    }
+
+    func stop() {
+        reactor.shutDown()
+        isStopping = true
+    }
+
+    func turn() -> Bool {
+        // First: a job that asks for it runs between two turns, and nothing might end the next wait.
+        guard !isStopping else { return false }
+        reactor.turn()
+        return true
+    }
+}
+
+private struct NoLoopback: Error {}
+
+/// The subscribers and what is sent to them.
+private final class Hall {
+    let fault: BrokerFault
+    private var members: [(FaultyConnection, Stream)] = []
+    private var sequence = 0
+    private var held: [UInt8]?
+
+    init(_ fault: BrokerFault) { self.fault = fault }
+
+    func join(_ connection: FaultyConnection, _ stream: Stream) {
+        members.append((connection, stream))
+    }
+
+    func publish(_ publication: Publication) {
+        var text: [UInt8] = []
+        for channel in publication.channels { publication.appendEnvelope(for: channel, to: &text) }
+        let frame = FrameEncoder.frame(.text, payload: text.span)
+        defer { sequence += 1 }
+        for (index, (connection, stream)) in members.enumerated() {
+            if case .pings = fault { connection.ping(stream) }
+            guard index == 0 else {
+                stream.write(frame)
+                continue
+            }
+            switch fault {
+            case .loses(sequence): break
+            case .duplicates(sequence): for _ in 0..<2 { stream.write(frame) }
+            case .swaps(sequence): held = frame
+            case .closesFirst(sequence):
+                stream.write(FrameEncoder.close(CloseCode(rawValue: 4100), reason: "full"))
+            default:
+                stream.write(frame)
+                if let held { stream.write(held) }
+                held = nil
+            }
+        }
+    }
+}
+
+/// A connection of either kind.
+private final class FaultyConnection: StreamOwner {
+    private let hall: Hall
+    private var parser = RequestParser()
+    private var endpoint: WebSocketEndpoint?
+
+    init(_ hall: Hall) { self.hall = hall }
+
+    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+        var position = 0
+        do {
+            while endpoint == nil {
+                switch try parser.advance(over: bytes.span, from: &position) {
+                case .needsMore: return position
+                case .head(let head):
+                    guard head.isUpgrade else { continue }
+                    let upgrade = try ServerHandshake().accept(
+                        method: "GET",
+                        minorVersion: 1,
+                        fields: { head.fields($0) }
+                    )
+                    stream.write(upgrade.response)
+                    endpoint = WebSocketEndpoint(role: .server)
+                    say(
+                        .connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120),
+                        stream
+                    )
+                case .content(let content):
+                    answer(content.copy(from: bytes.span), stream)
+                    // Nothing is done about requests behind an answer that says "close".
+                    if stream.isClosing { return bytes.count }
+                }
+            }
+            while let incoming = try endpoint?.next(in: &bytes, at: &position) {
+                guard incoming.kind == .text else { continue }
+                let text = incoming.payload(in: bytes.span)
+                let message = try ClientMessage.parse(text.span)
+                if case .subscribe(let channel, _, _) = message { subscribe(channel, stream) }
+            }
+        } catch {
+            stream.abort()
+        }
+        return position
+    }
+
+    func streamClosed(_ stream: Stream, error: StreamError?) {}
+
+    func ping(_ stream: Stream) {
+        stream.write(FrameEncoder.frame(.ping, payload: [1, 2, 3].span))
+        say(.ping, stream)
+    }
+
+    private func subscribe(_ channel: String, _ stream: Stream) {
+        switch hall.fault {
+        case .answersNoSubscriptions: break
+        case .refusesSubscriptions:
+            say(
+                .subscriptionError(
+                    channel: channel,
+                    type: "AuthError",
+                    message: "no\u{1B}[2J",
+                    status: 401
+                ),
+                stream
+            )
+        default:
+            hall.join(self, stream)
+            say(.subscriptionSucceeded(channel: channel, data: "{}"), stream)
+        }
+    }
+
+    private func say(_ message: ServerMessage, _ stream: Stream) {
+        let text = message.bytes
+        stream.write(FrameEncoder.frame(.text, payload: text.span))
+    }
+
+    private func answer(_ body: [UInt8], _ stream: Stream) {
+        switch hall.fault {
+        case .answersNoEvents: return
+        case .refusesEvents:
+            stream.write(
+                Array("HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nno\u{1B}!".utf8)
+            )
+            return
+        default:
+            guard let publication = try? TriggerRequest.parse(body.span) else {
+                return stream.abort()
+            }
+            hall.publish(publication)
+            let isLast = if case .closesAfterAnswers = hall.fault { true } else { false }
+            let close = isLast ? "Connection: close\r\n" : ""
+            stream.write(Array("HTTP/1.1 200 OK\r\n\(close)Content-Length: 2\r\n\r\n{}".utf8))
+            if isLast { stream.close(within: .seconds(1)) }
+        }
+    }
+}

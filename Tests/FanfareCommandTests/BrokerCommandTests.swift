@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+@Suite("fanfare serve, trigger and listen", .timeLimit(.minutes(1))) struct BrokerCommandTests {
+    @Test func oneTriggerReachesEveryListener() async throws {
+        let directory = try TemporaryDirectory()
+        let (certificate, key) = (directory.path("c.pem"), directory.path("k.pem"))
+        let made = try await Program.run(
+            ["keys", "certificate", "--certificate", certificate, "--key", key]
+        )
+        #expect(made.code == 0)
+        let broker = try await RunningBroker(
+            ["--tls-port", "0", "--tls-certificate", certificate, "--tls-key", key]
+        )
+        #expect(broker.readyLine.hasSuffix(" (app key app-key)"))
+
+        let plain = try RunningProgram(
+            ["listen", "news", "sport", "--count", "3", "--url", broker.url()]
+        )
+        let secure = try RunningProgram(
+            ["listen", "news", "--json", "--count", "2", "--url", broker.url("wss")]
+                + ["--trust", certificate]
+        )
+        #expect(await plain.errors.first(containing: "subscribed to news") != nil)
+        #expect(await plain.errors.first(containing: "subscribed to sport") != nil)
+        #expect(await secure.errors.first(containing: "subscribed to news") != nil)
+
+        let first = try await Program.run(
+            ["trigger", "hello", #"{"a":1}"#, "--channel", "news", "-c", "sport"]
+                + ["--url", broker.url(), "--info", "subscription_count"]
+        )
+        #expect(first.code == 0)
+        #expect(
+            first.output == """
+                sent hello to news, sport
+                news: subscription_count 2
+                sport: subscription_count 1
+
+                """
+        )
+        let second = try await Program.run(
+            ["trigger", "tick", "-", "-c", "news", "--url", broker.url("wss"), "--insecure"],
+            input: "two\nlines\n"
+        )
+        #expect(second.code == 0)
+        #expect(second.output == "sent tick to news\n")
+
+        let lines = await plain.output.rest()
+        #expect(
+            lines.map { String($0.dropFirst(9)) } == [
+                #"news hello {"a":1}"#, #"sport hello {"a":1}"#, #"news tick two\nlines"#,
+            ]
+        )
+        #expect(await plain.end() == 0)
+        let objects = try await secure.output.rest().map {
+            try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
+        }
+        #expect(objects.map { $0["event"] } == ["hello", "tick"])
+        #expect(objects.map { $0["data"] } == [#"{"a":1}"#, "two\nlines"])
+        #expect(await secure.end() == 0)
+    }
+
+    @Test func appsOfTheCommandLine() async throws {
+        let broker = try await RunningBroker(["--app", "7:a-key:a-secret", "--app", "8:b:c"])
+        #expect(broker.readyLine.hasSuffix(" (app keys a-key, b)"))
+        let environment = [
+            "FANFARE_URL": broker.url(), "FANFARE_APP_ID": "7", "FANFARE_KEY": "a-key",
+            "FANFARE_SECRET": "a-secret",
+        ]
+        let arguments = ["trigger", "x", "1", "-c", "news"]
+        #expect(try await Program.run(arguments, environment: environment).code == 0)
+
+        let refused = try await Program.run(
+            arguments + ["--secret", "wrong"],
+            environment: environment
+        )
+        #expect(refused.code == 1)
+        #expect(refused.output == "")
+        #expect(refused.errors.hasPrefix("Error: The broker answered 401: Invalid signature"))
+        #expect(!refused.errors.contains("a-secret"))
+    }
+
+    @Test func aListenerWithTheWrongKeyIsRefused() async throws {
+        let broker = try await RunningBroker()
+        let result = try await Program.run(
+            ["listen", "news", "--key", "nobodys", "--url", broker.url()]
+        )
+        #expect(result.code == 1)
+        #expect(result.errors.contains("Error: the broker refuses the connection: "))
+        #expect(result.errors.contains("4001"))
+    }
+
+    @Test func withoutABroker() async throws {
+        // Port 9 is discard's; nobody listens there.
+        let result = try await Program.run(
+            ["trigger", "x", "1", "-c", "news", "--url", "http://127.0.0.1:9"]
+        )
+        #expect(result.code == 1)
+        #expect(result.errors.hasPrefix("Error: The broker cannot be reached: "))
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSignalStopsItGracefully(signal: Int32) async throws {
+        let broker = try await RunningBroker()
+        let listener = try RunningProgram(["listen", "news", "--url", broker.url()])
+        #expect(await listener.errors.first(containing: "subscribed to news") != nil)
+        broker.program.signal(signal)
+        #expect(await broker.program.end() == 0)
+        let log = await broker.program.errors.rest()
+        #expect(log.contains { $0.contains(#""message":"stopping""#) })
+        #expect(log.last?.contains(#""message":"stopped""#) == true)
+        // The protocol's code that asks a client to come back.
+        #expect(await listener.errors.first(containing: "the next attempt is in") != nil)
+        listener.signal(SIGKILL)
+    }
+
+    @Test func aPortThatIsTaken() async throws {
+        // Another program's listener, which does not share its port.
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port = try withUnsafeMutablePointer(to: &address) { address in
+            try address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                try #require(bind(socket, address, length) == 0)
+                try #require(listen(socket, 1) == 0)
+                try #require(getsockname(socket, address, &length) == 0)
+            }
+            return UInt16(bigEndian: address.pointee.sin_port)
+        }
+        let result = try await Program.run(["serve", "--port", "\(port)"])
+        #expect(result.code == 1)
+        #expect(result.output == "")
+        #expect(result.errors.contains("127.0.0.1:\(port)"))
+        #expect(result.errors.contains("--port"))
+    }
+
+    @Test func faultsOfOptionsAreNamed() async throws {
+        let result = try await Program.run(
+            ["serve", "--host", "0.0.0.0", "--port", "x", "--loops", "many"]
+        )
+        #expect(result.code == 1)
+        #expect(result.errors.hasPrefix("fanfare: the configuration has 3 faults:\n"))
+        for place in ["  --port: listen.port must be", "  --loops: loops must be"] {
+            #expect(result.errors.contains(place), "\(result.errors)")
+        }
+        #expect(result.errors.contains("is the development one"))
+    }
+}

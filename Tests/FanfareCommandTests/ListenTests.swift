@@ -1,0 +1,82 @@
+import FanfareClient
+import Foundation
+import Testing
+
+@testable import fanfare
+
+@Suite("fanfare listen: what it writes") struct ListenTextTests {
+    let event = ChannelEvent(name: "addUser", channel: "userslist", data: #"{"id": 1}"#)
+    let time = Date(timeIntervalSince1970: 1_795_253_603.042)
+
+    @Test func anEventIsALine() {
+        let line = EventLine(isJSON: false, isColored: false).text(event, at: time)
+        // The clock is the user's own, whatever their time zone.
+        #expect(line.dropFirst(8) == #" userslist addUser {"id": 1}"#)
+        #expect(line.prefix(8).contains(/^\d\d:\d\d:23$/))
+    }
+
+    @Test func aSenderIsNamed() {
+        let event = ChannelEvent(name: "client-x", channel: "presence-a", data: nil, userID: "7")
+        let line = EventLine(isJSON: false, isColored: false).text(event, at: time)
+        #expect(line.dropFirst(8) == " presence-a client-x (7)")
+    }
+
+    @Test func coloursSurroundWords() {
+        let line = EventLine(isJSON: false, isColored: true).text(event, at: time)
+        #expect(
+            line.hasSuffix(
+                "\u{1B}[0m \u{1B}[36muserslist\u{1B}[0m \u{1B}[1maddUser\u{1B}[0m {\"id\": 1}"
+            )
+        )
+    }
+
+    @Test func publishersCannotDriveTheTerminal() {
+        let event = ChannelEvent(name: "a\u{1B}[2J", channel: "c\r", data: "x\ny\u{202E}z")
+        let line = EventLine(isJSON: false, isColored: false).text(event, at: time)
+        #expect(line.dropFirst(8) == #" c\r a\u{1b}[2J x\ny\u{202e}z"#)
+    }
+
+    @Test func jsonIsOneObject() {
+        let line = EventLine(isJSON: true, isColored: true).text(event, at: time)
+        #expect(
+            line == #"{"time":"2026-11-21T09:33:23.042Z","channel":"userslist","event":"addUser","#
+                + #""data":"{\"id\": 1}"}"#
+        )
+    }
+
+    @Test func connectionStates() throws {
+        let endpoint = try #require(Endpoint("ws://127.0.0.1:6001"))
+        func text(_ status: ConnectionStatus) -> String? {
+            StatusLine.text(status, endpoint: endpoint)
+        }
+        #expect(text(.connecting(attempt: 1)) == "connecting to ws://127.0.0.1:6001 …")
+        #expect(text(.connecting(attempt: 3)) == "connecting to ws://127.0.0.1:6001, attempt 3 …")
+        #expect(text(.connected(socketID: "1.2")) == "connected as 1.2")
+        #expect(
+            text(.waiting(delay: .milliseconds(1_549), because: .closed(code: 4200, reason: "")))
+                == "the connection was closed with code 4200; the next attempt is in 1.5 s"
+        )
+        #expect(text(.disconnected) == nil)
+        // The command ends with the error, which says it once.
+        #expect(text(.failed(because: .disconnected)) == nil)
+    }
+
+    @Test func countingEndsOnce() {
+        let three = Countdown(from: 3)
+        #expect((0..<5).map { _ in three.step() } == [false, false, true, false, false])
+        #expect(three.isOver)
+        let endless = Countdown(from: nil)
+        #expect((0..<5).map { _ in endless.step() }.allSatisfy { !$0 })
+        #expect(!endless.isOver)
+    }
+
+    @Test(arguments: [
+        ["listen"], ["listen", "news", "--count", "0"], ["listen", "news", "--url", "127.0.0.1"],
+        ["listen", "news", "--trust", "f", "--insecure"],
+    ])
+    func whatMakesNoSenseIsRefused(arguments: [String]) async throws {
+        let result = try await Program.run(arguments)
+        #expect(result.code == 64)
+        #expect(result.errors.contains("Usage: fanfare listen"))
+    }
+}
