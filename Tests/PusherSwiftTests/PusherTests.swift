@@ -56,19 +56,18 @@ struct TestBroker {
         try await broker.waitForSubscribers(3)
 
         try await backend.add("D", id: 4, from: "another device")
+        for device in devices { await device.take(1) }
         // The device that adds has the row already, and ignores the event.
         devices[0].append("E", id: 5)
         try await backend.add("E", id: 5, from: devices[0].deviceId)
         try await backend.move(0, to: 2, from: "another device")
         try await backend.remove(2, at: 0, from: "another device")
-        for device in devices { await device.take(4) }
+        for device in devices { await device.take(3) }
 
-        // The first device has E before D, as the official design has it: indices race.
-        #expect(devices[0].names == ["C", "A", "E", "D"])
-        #expect(devices[1].names == ["C", "A", "D", "E"])
-        #expect(devices[2].names == ["C", "A", "D", "E"])
+        for device in devices { #expect(device.names == ["C", "A", "D", "E"]) }
         #expect(devices[0].calls == ["reload", "move 0 2", "delete 0"])
         #expect(devices[1].calls == ["reload", "reload", "move 0 2", "delete 0"])
+        #expect(devices[2].calls == devices[1].calls)
         for device in devices { device.pusher.disconnect() }
         await broker.server.stop(within: .seconds(1))
     }

@@ -14,7 +14,7 @@
             case resumeReading
         }
 
-        private typealias Letter = (connection: SocketConnection, command: Command)
+        private typealias Letter = (number: UInt64, command: Command)
 
         /// Started once, and kept: a thread that waits costs little, and stopping it a race.
         private static let running = Mutex<ClientLoop?>(nil)
@@ -23,7 +23,8 @@
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
         nonisolated private let mailbox: Mailbox<Letter>
         private let reactor: Reactor
-        private var links: [ObjectIdentifier: SocketLink] = [:]
+        /// By number, since a link outlives its connection object: it still says farewell.
+        private var links: [UInt64: SocketLink] = [:]
         private var contexts: [ClientOptions.Trust: TLSContext] = [:]
 
         /// The loop, running.
@@ -47,28 +48,27 @@
         }
 
         /// Has a command carried out on the loop, after all that were posted before.
-        nonisolated func post(_ command: Command, for connection: SocketConnection) {
-            mailbox.post((connection, command))
+        nonisolated func post(_ command: Command, for number: UInt64) {
+            mailbox.post((number, command))
         }
 
         /// Waits, reads, does what clients want, writes.
         func turn() -> Bool {
             reactor.poll()
-            for letter in mailbox.drain() { carryOut(letter.command, for: letter.connection) }
+            for letter in mailbox.drain() { carryOut(letter.command, for: letter.number) }
             reactor.flush()
             return true
         }
 
-        private func carryOut(_ command: Command, for connection: SocketConnection) {
-            let id = ObjectIdentifier(connection)
+        private func carryOut(_ command: Command, for number: UInt64) {
             if case .begin(let request, let receiver) = command {
-                links[id] = SocketLink(request, receiver, reactor: reactor) {
-                    self.links[id] = nil
+                links[number] = SocketLink(request, receiver, reactor: reactor) {
+                    self.links[number] = nil
                 }
                 return
             }
             // A link that has ended takes no more commands.
-            guard let link = links[id] else { return }
+            guard let link = links[number] else { return }
             switch command {
             case .begin: break
             case .resolved(.success(let addresses)):
@@ -92,9 +92,9 @@
             let new =
                 switch request.trust {
                 case .system: try TLSContext.client(trust: .system)
-                case .file(let file): try TLSContext.client(trust: .file(file))
+                case .authorities(let file): try TLSContext.client(trust: .file(file))
                 case .pem(let text): try TLSContext.client(trust: .pem(text))
-                case .insecure: try TLSContext.client(trust: .insecure)
+                case .anyone: try TLSContext.client(trust: .insecure)
                 }
             contexts[request.trust] = new
             return new

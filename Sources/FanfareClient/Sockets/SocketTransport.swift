@@ -1,6 +1,7 @@
 #if os(Linux)
     import Dispatch
     import Net
+    import Synchronization
 
     /// Carries clients over the project's own sockets, with OpenSSL for `wss`.
     ///
@@ -16,9 +17,12 @@
             do throws(SystemError) {
                 let loop = try ClientLoop.shared()
                 let connection = SocketConnection(loop: loop)
-                loop.post(.begin(request, receiver), for: connection)
+                loop.post(.begin(request, receiver), for: connection.number)
                 DispatchQueue.global().async {
-                    loop.post(.resolved(Self.addresses(of: request.endpoint)), for: connection)
+                    loop.post(
+                        .resolved(Self.addresses(of: request.endpoint)),
+                        for: connection.number
+                    )
                 }
                 return connection
             } catch {
@@ -45,19 +49,23 @@
 
     /// A connection as its client sees it: what it is told to do goes to the loop, in order.
     final class SocketConnection: TransportConnection {
+        private static let count = Atomic<UInt64>(0)
+
+        /// No other connection has this number, also not after this object is gone.
+        let number = SocketConnection.count.add(1, ordering: .relaxed).newValue
         private let loop: ClientLoop
 
         init(loop: ClientLoop) { self.loop = loop }
 
-        func send(_ text: [UInt8]) { loop.post(.send(text), for: self) }
+        func send(_ text: [UInt8]) { loop.post(.send(text), for: number) }
 
         func close(code: UInt16, reason: String) {
-            loop.post(.close(code: code, reason: reason), for: self)
+            loop.post(.close(code: code, reason: reason), for: number)
         }
 
-        func pauseReading() { loop.post(.pauseReading, for: self) }
+        func pauseReading() { loop.post(.pauseReading, for: number) }
 
-        func resumeReading() { loop.post(.resumeReading, for: self) }
+        func resumeReading() { loop.post(.resumeReading, for: number) }
     }
 
     /// Stands for a connection that nothing could be done for.
