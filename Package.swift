@@ -145,7 +145,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "BrokerTests", dependencies: ["Broker"], swiftSettings: strict),
-        .testTarget(name: "NetTests", dependencies: ["Net", "CLinux", "COpenSSL"], swiftSettings: strict),
+        .testTarget(
+            name: "NetTests",
+            dependencies: ["Net", "CLinux", "COpenSSL"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: ["HTTPServer", "HTTP1", "Net"],
@@ -177,6 +181,11 @@ let package = Package(
         .testTarget(
             name: "RealtimeTableTests",
             dependencies: ["RealtimeTable", "HTTP1", "HTTPServer", "FanfareServer"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RealtimeTableTerminalTests",
+            dependencies: ["realtime-table-terminal", "FanfareClient"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -7,8 +7,6 @@ public import PusherProtocol
 public struct AppLimits: Sendable, Equatable {
     /// The limits of the protocol's own texts: names, data, channels of a trigger, events of a batch.
     public var texts: ProtocolLimits
-    /// Connections at a time; one more is refused with 4004. `nil`: as many as the machine carries.
-    public var connectionsMax: Int?
     /// Subscriptions of one connection at a time; one more is refused, and the connection stays open.
     public var subscriptionsMax: Int
     /// Messages a minute that break a rule of the protocol before the connection is closed with 4100.
@@ -17,12 +15,10 @@ public struct AppLimits: Sendable, Equatable {
     /// Makes limits, each with its default.
     public init(
         texts: ProtocolLimits = ProtocolLimits(),
-        connectionsMax: Int? = nil,
         subscriptionsMax: Int = 10_000,
         faultsPerMinuteMax: Int = 120
     ) {
         self.texts = texts
-        self.connectionsMax = connectionsMax
         self.subscriptionsMax = subscriptionsMax
         self.faultsPerMinuteMax = faultsPerMinuteMax
     }

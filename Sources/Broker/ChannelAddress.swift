@@ -22,7 +22,8 @@ public struct ChannelAddress: Hashable, Sendable {
         guard shardCount > 1 else { return 0 }
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in app.text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        hash = hash &* 0x0000_0100_0000_01B3  // The end of the identifier counts: "1"+"2x" is not "12"+"x".
+        // The end of the identifier counts: "1" and "2x" are not "12" and "x".
+        hash = hash &* 0x0000_0100_0000_01B3
         for byte in name.text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
         return Int((hash ^ hash >> 32) % UInt64(shardCount))
     }

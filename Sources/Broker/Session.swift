@@ -46,6 +46,7 @@ public struct Session {
     /// - Parameters:
     ///   - message: What the client said.
     ///   - now: Unix seconds, for the rate of faults.
+    /// - Returns: What to do, in order.
     public mutating func receive(_ message: ClientMessage, now: Int64) -> [Effect] {
         switch message {
         case .ping:

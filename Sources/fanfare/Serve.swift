@@ -76,7 +76,7 @@ struct Serve: AsyncParsableCommand {
         } catch {
             throw Refusal("\(error)")
         }
-        logger.info("ready", metadata: Self.metadata(of: addresses))
+        logger.debug("ready", metadata: Self.metadata(of: addresses))
         Standard.print(
             ReadyLine.text(
                 plain: addresses.plain.map { "\($0)" },

@@ -90,8 +90,12 @@ def test_the_keyboard_moves_a_row_in_both(pages):
         page.await_names("John Doe", "Mary", "Ada", "Grace")
 
 
-def test_a_move_by_a_third_process_appears_in_both(pages, backend):
-    post(backend, "/move", src=0, dest=3, src_id=1, dest_id=4, deviceId="another")
+def test_a_move_by_a_third_process_appears_in_both(pages, backend, broker):
+    """The terminal view, which is written with the Swift SDK, moves the first row to the end."""
+    run(
+        "realtime-table-terminal", "--do", "move 1 4",
+        "--backend", backend.url, "--broker", f"ws://127.0.0.1:{broker.port}",
+    )
     for page in pages:
         page.await_names("Ada", "Grace", "Mary", "John Doe")
 
