@@ -97,7 +97,7 @@ import Testing
             ]
         }
         var options = ClientOptions()
-        options.trust = .authorities(file: files[0].path)
+        options.trust = .file(files[0].path)
         let client = FanfareClient(
             key: "app-key",
             endpoint: .secure(host: "localhost", port: try #require(addresses.tls?.port)),

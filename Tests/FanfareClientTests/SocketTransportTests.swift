@@ -249,7 +249,7 @@ import WebSocket
         ])
         let (server, port) = try await ScriptedServer.start(tls: context)
         let trusts: [(ClientOptions.Trust, String, Bool)] = [
-            (.pem(certificate), "localhost", true), (.anyone, "127.0.0.1", true),
+            (.pem(certificate), "localhost", true), (.insecure, "127.0.0.1", true),
             (.system, "localhost", false), (.pem(certificate), "127.0.0.1", false),
         ]
         for (trust, host, isAccepted) in trusts {

@@ -92,9 +92,9 @@
             let new =
                 switch request.trust {
                 case .system: try TLSContext.client(trust: .system)
-                case .authorities(let file): try TLSContext.client(trust: .file(file))
+                case .file(let file): try TLSContext.client(trust: .file(file))
                 case .pem(let text): try TLSContext.client(trust: .pem(text))
-                case .anyone: try TLSContext.client(trust: .insecure)
+                case .insecure: try TLSContext.client(trust: .insecure)
                 }
             contexts[request.trust] = new
             return new
