@@ -28,7 +28,10 @@ public protocol StreamOwner: AnyObject {
     /// as it is by default.
     func streamOverflowed(_ stream: Stream)
 
-    /// The queue is empty again after the kernel had refused bytes; by default nothing is done.
+    /// The queue is empty again after the kernel had refused bytes, or while reading is paused.
+    ///
+    /// So an owner with much in the queue can pause reading and go on here, however fast the kernel
+    /// takes it. By default nothing is done.
     func streamDrained(_ stream: Stream)
 
     /// The stream has ended: exactly once, and last.

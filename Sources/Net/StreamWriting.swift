@@ -101,7 +101,8 @@ extension Stream {
         guard let queue = queue.take() else { return }
         reactor.giveBack(queue)
         obstacles.remove(.queued)
-        if flags.contains(.refused) {
+        // An owner that paused because of the queue waits for this, refused or not.
+        if !flags.isDisjoint(with: [.refused, .paused]) {
             flags.remove(.refused)
             reactor.notify(self, .drained)
         }

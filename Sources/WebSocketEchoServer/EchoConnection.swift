@@ -4,9 +4,12 @@ import WebSocket
 
 /// One connection of the echo server: the opening handshake, then messages back and forth.
 final class EchoConnection: StreamOwner {
-    /// Bytes in the queue above which reading waits until the peer has read.
+    /// Queued bytes above which nothing more is read until the peer has taken them.
     private static let queuedBytesHigh = 1 << 20
-    private static let farewellTimeout = Duration.seconds(5)
+    /// How long a peer may take to end a connection that is closed.
+    private static let closeTimeout = Duration.seconds(5)
+    /// Far above what the suites send, so that no case fails for policy alone.
+    private static let limits = WebSocketLimits(messageLengthMax: 64 << 20)
 
     private let reactor: Reactor
     private var parser = RequestParser()
@@ -27,30 +30,35 @@ final class EchoConnection: StreamOwner {
 
     func streamClosed(_ stream: Stream, error: StreamError?) {}
 
+    // MARK: Opening
+
     private func open(_ stream: Stream, _ bytes: Span<UInt8>, _ position: inout Int) {
-        do {
+        do throws(HTTPError) {
             guard case .head(let head) = try parser.advance(over: bytes, from: &position) else {
                 return
             }
-            let limits = WebSocketLimits(messageLengthMax: 64 << 20)
-            do throws(HandshakeRefusal) {
-                // No threshold: the suites look at what compression was negotiated for.
-                let handshake = ServerHandshake(deflate: DeflateOptions(compressionThreshold: 0))
-                let acceptance = try handshake.accept(
-                    method: head.method.description,
-                    minorVersion: head.minorVersion
-                ) { head.fields($0) }
-                stream.write(acceptance.response)
-                endpoint = WebSocketEndpoint(
-                    role: .server,
-                    limits: limits,
-                    compression: acceptance.deflate
-                )
-            } catch {
-                refuse(stream, .text(error.description, status: Status(error.status)))
-            }
+            answer(head, stream)
         } catch {
             refuse(stream, Response(refusing: error))
+        }
+    }
+
+    private func answer(_ head: RequestHead, _ stream: Stream) {
+        do throws(HandshakeRefusal) {
+            // No threshold: the suites look at what compression was negotiated for.
+            let handshake = ServerHandshake(deflate: DeflateOptions(compressionThreshold: 0))
+            let acceptance = try handshake.accept(
+                method: head.method.description,
+                minorVersion: head.minorVersion
+            ) { head.fields($0) }
+            stream.write(acceptance.response)
+            endpoint = WebSocketEndpoint(
+                role: .server,
+                limits: Self.limits,
+                compression: acceptance.deflate
+            )
+        } catch {
+            refuse(stream, .text(error.description, status: Status(error.status)))
         }
     }
 
@@ -59,41 +67,42 @@ final class EchoConnection: StreamOwner {
         response.closesConnection = true
         let date = HTTPDate.encode(unixTime: reactor.unixTime)
         stream.write(response.encode(for: AnswerFraming(), date: date))
-        stream.close(within: Self.farewellTimeout)
+        stream.close(within: Self.closeTimeout)
     }
 
+    // MARK: Messages
+
+    /// Answers what has come, until too much is queued.
     private func echo(
         _ stream: Stream,
         _ bytes: inout MutableSpan<UInt8>,
         _ position: inout Int
     ) {
         do throws(WebSocketError) {
-            while let incoming = try endpoint?.next(in: &bytes, at: &position) {
-                switch incoming.kind {
-                case .text: answer(.text, incoming, bytes.span, stream)
-                case .binary: answer(.binary, incoming, bytes.span, stream)
-                case .ping:
-                    let pong = incoming.withPayload(in: bytes.span) { endpoint?.pong($0) }
-                    stream.write(pong ?? [])
-                case .pong: break
-                case .close:
-                    stream.write(endpoint?.answerClose() ?? [])
-                    stream.close(within: Self.farewellTimeout)
-                }
+            // A read may hold thousands of small messages, or compressed ones that grow.
+            while stream.queuedByteCount <= Self.queuedBytesHigh,
+                let incoming = try endpoint?.next(in: &bytes, at: &position)
+            {
+                take(incoming, bytes.span, stream)
             }
         } catch {
-            stream.write(endpoint?.close(error.closeCode, reason: error.description) ?? [])
-            stream.close(within: Self.farewellTimeout)
+            let frame = endpoint?.close(error.closeCode, reason: error.description)
+            if let frame { stream.write(frame) }
+            stream.close(within: Self.closeTimeout)
         }
     }
 
-    private func answer(
-        _ kind: MessageKind,
-        _ incoming: Incoming,
-        _ bytes: Span<UInt8>,
-        _ stream: Stream
-    ) {
-        let frame = incoming.withPayload(in: bytes) { endpoint?.encode(kind, $0) }
-        stream.write(frame ?? [])
+    private func take(_ incoming: Incoming, _ bytes: Span<UInt8>, _ stream: Stream) {
+        let frame: [UInt8]? =
+            switch incoming.kind {
+            case .text: incoming.withPayload(in: bytes) { endpoint?.encode(.text, $0) }
+            case .binary: incoming.withPayload(in: bytes) { endpoint?.encode(.binary, $0) }
+            case .ping: incoming.withPayload(in: bytes) { endpoint?.pong($0) }
+            case .pong: nil
+            case .close: endpoint?.answerClose()
+            }
+        if let frame { stream.write(frame) }
+        // RFC 6455 §7.1.1: the server is the one that ends the TCP connection.
+        if endpoint?.isClosed == true { stream.close(within: Self.closeTimeout) }
     }
 }

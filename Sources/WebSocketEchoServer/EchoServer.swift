@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Net
 
 /// What a conformance suite for servers talks to: every message comes back as it was.
@@ -35,39 +36,16 @@ import Net
         if let tlsCertificate, let tlsKey {
             tls = try .server([CertificateFiles(certificate: tlsCertificate, key: tlsKey)])
         }
+        guard let loopback = SocketAddress(ip: "127.0.0.1", port: port) else {
+            preconditionFailure("127.0.0.1 is an address")
+        }
         let loop = try EventLoop(name: "echo")
         let room = try EchoRoom(loop: loop)
         try loop.start(room)
-        guard let loopback = SocketAddress(ip: "127.0.0.1", port: port) else { return }
         let address = try await room.listen(on: loopback, tls: tls)
         print("websocket-echo-server: ready on \(tls == nil ? "ws" : "wss")://\(address)")
+        // Who waits for the line reads a file or a pipe, which are buffered.
+        fflush(nil)
         await loop.waitUntilStopped()
-    }
-}
-
-/// The loop's resident: a reactor and its listener.
-actor EchoRoom: LoopResident {
-    nonisolated let loop: EventLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let reactor: Reactor
-
-    init(loop: EventLoop) throws(SystemError) {
-        self.loop = loop
-        reactor = try Reactor(loop: loop)
-    }
-
-    func turn() -> Bool {
-        reactor.turn()
-        return true
-    }
-
-    func listen(on address: SocketAddress, tls: TLSContext?) throws(SystemError) -> SocketAddress {
-        // The suites send messages of 16 MiB and want them back.
-        let limits = StreamLimits(queuedBytesMax: 64 << 20)
-        let reactor = reactor
-        let listener = try reactor.listen(on: address, tls: tls, streamLimits: limits) { _ in
-            EchoConnection(reactor: reactor)
-        }
-        return listener.address
     }
 }

@@ -132,6 +132,27 @@ import Testing
         #expect(answer == Array("SHOUT".utf8))
     }
 
+    @Test("A pause for the queue ends even if the kernel takes it all at once")
+    func tellsAPausedOwnerThatItsQueueIsEmpty() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let server = Recorder()
+        server.onBytes = { stream, bytes in
+            stream.write(bytes)
+            stream.pauseReading()
+            return bytes.count
+        }
+        server.onDrain = { $0.resumeReading() }
+        let client = Recorder()
+        let streams = try reactor.pair(client, server)
+        for count in 1...3 {
+            streams.left.write([UInt8(count)])
+            reactor.run { client.received.count == count }
+            #expect(server.drainedCount == count)
+        }
+        #expect(client.received == [1, 2, 3])
+    }
+
     @Test func pausesAndResumes() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

@@ -16,6 +16,7 @@ final class Recorder: StreamOwner {
     /// What to do at the peer's end instead of closing.
     var onEnd: ((Stream) -> Void)?
     var onOverflow: ((Stream) -> Void)?
+    var onDrain: ((Stream) -> Void)?
     var onClose: (() -> Void)?
 
     var isOpened: Bool { openedCount > 0 }
@@ -45,7 +46,10 @@ final class Recorder: StreamOwner {
         onOverflow?(stream)
     }
 
-    func streamDrained(_ stream: Stream) { drainedCount += 1 }
+    func streamDrained(_ stream: Stream) {
+        drainedCount += 1
+        onDrain?(stream)
+    }
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         closedCount += 1
