@@ -93,7 +93,7 @@ import Testing
         let (server, addresses) = try await start {
             $0.tlsPort = 0
             $0.certificates = [
-                Configuration.CertificateFiles(certificate: files[0].path, key: files[1].path)
+                CertificateFiles(certificate: files[0].path, key: files[1].path)
             ]
         }
         var options = ClientOptions()
