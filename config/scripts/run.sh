@@ -63,7 +63,7 @@ cat <<SUMMARY
 
   Broker      ws://127.0.0.1:$port   app key: $key
   Demo page   http://127.0.0.1:$demo_port/   open it in two windows
-  Try         ${programs#"$PWD"/}/fanfare trigger notice '{"text": "Hello!"}' --channel userslist$url
+  Try         .build/release/fanfare trigger notice '{"text": "Hello!"}' --channel userslist$url
 
   Ctrl-C stops everything.
 
