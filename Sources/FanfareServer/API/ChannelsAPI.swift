@@ -15,21 +15,18 @@ struct ChannelsAPI {
 
     /// The occupied channels that begin with `filter_by_prefix`, in the order of their names.
     func list(_ parameters: QueryParameters, _ exchange: HTTPExchange) throws(APIError) {
-        let prefix = parameters["filter_by_prefix"] ?? ""
-        let info = try InfoAttributes(parameters["info"] ?? "")
-        try info.checkForChannels(prefix: prefix, countsSubscriptions: app.countsSubscriptions)
-        switchboard.inquireOccupiedChannels(of: app.id, prefix: prefix) { counts in
-            var json = JSONWriter()
-            json.beginObject()
-            json.name("channels")
-            json.beginObject()
-            for count in counts.sorted(by: { $0.name.text < $1.name.text }) {
-                json.name(count.name.text)
-                json.attributes(info, of: count.name, [count.name: count.subscriptionCount])
+        let query = try ChannelsQuery(
+            parameters,
+            countsSubscriptions: app.countsSubscriptions,
+            limits: app.limits.texts
+        )
+        switchboard.inquireOccupiedChannels(of: app.id, prefix: query.prefix) { answer in
+            let counts = ChannelCounts(answer)
+            let names = answer.map(\.name).sorted { $0.text < $1.text }
+            let channels = names.map {
+                (name: $0, attributes: counts.attributes(query.info, of: $0))
             }
-            json.endObject()
-            json.endObject()
-            exchange.respond(.json(json))
+            exchange.respond(.json(APIAnswer.channels(channels)))
         }
     }
 
@@ -44,45 +41,39 @@ struct ChannelsAPI {
         do throws(ChannelNameError) {
             name = try ChannelName(text, limits: app.limits.texts)
         } catch {
-            throw APIError(status: 400, message: "Invalid channel name: \"\(text)\"")
+            throw APIError(status: 400, message: "Invalid channel name: \"\(text)\" (\(error))")
         }
-        let info = try InfoAttributes(parameters["info"] ?? "")
-        try info.checkForChannel(of: name.kind, countsSubscriptions: app.countsSubscriptions)
+        let query = try ChannelQuery(
+            parameters,
+            kind: name.kind,
+            countsSubscriptions: app.countsSubscriptions
+        )
         let address = ChannelAddress(app: app.id, name: name)
-        switchboard.inquireSubscriptionCounts(of: [address]) { counts in
-            let count = counts.first?.subscriptionCount ?? 0
-            var json = JSONWriter()
-            json.beginObject()
-            json.name("occupied")
-            json.boolean(count > 0)
-            json.members(info, of: name, [name: count])
-            json.endObject()
-            exchange.respond(.json(json))
+        switchboard.inquireSubscriptionCounts(of: [address]) { answer in
+            let counts = ChannelCounts(answer)
+            var attributes = counts.attributes(query.info, of: name)
+            attributes.isOccupied = counts[name] > 0
+            exchange.respond(.json(APIAnswer.channel(attributes)))
         }
     }
 }
 
-extension JSONWriter {
-    /// Writes an object with the attributes that were asked for and apply to the channel.
-    mutating func attributes(
-        _ info: InfoAttributes,
-        of channel: ChannelName,
-        _ counts: [ChannelName: Int]
-    ) {
-        beginObject()
-        members(info, of: channel, counts)
-        endObject()
+/// What the homes of channels have counted.
+struct ChannelCounts {
+    private let subscriptions: [ChannelName: Int]
+
+    init(_ counts: [ChannelCount]) {
+        subscriptions = Dictionary(counts.map { ($0.name, $0.subscriptionCount) }) { one, _ in one }
     }
 
-    /// Writes the members of that object.
-    mutating func members(
-        _ info: InfoAttributes,
-        of channel: ChannelName,
-        _ counts: [ChannelName: Int]
-    ) {
-        if info.applying(to: channel.kind).contains(.subscriptionCount) {
-            name("subscription_count")
-            integer(counts[channel] ?? 0)
-        }
+    /// The subscriptions of a channel; 0 for one that nobody counted.
+    subscript(channel: ChannelName) -> Int { subscriptions[channel] ?? 0 }
+
+    /// The attributes that were asked for and apply to the channel.
+    func attributes(_ info: InfoAttributes, of channel: ChannelName) -> ChannelAttributes {
+        let info = info.applying(to: channel.kind)
+        return ChannelAttributes(
+            subscriptionCount: info.contains(.subscriptionCount) ? self[channel] : nil
+        )
     }
 }

@@ -27,19 +27,12 @@ struct EventsAPI {
             limits: app.limits.texts
         )
         try publish([publication])
-        guard !publication.info.isEmpty else { return exchange.respond(.emptyObject) }
+        guard !publication.info.isEmpty else { return exchange.respond(.json(APIAnswer.empty)) }
         count([publication]) { counts in
-            var json = JSONWriter()
-            json.beginObject()
-            json.name("channels")
-            json.beginObject()
-            for channel in publication.channels {
-                json.name(channel.text)
-                json.attributes(publication.info, of: channel, counts)
+            let channels = publication.channels.map {
+                (name: $0, attributes: counts.attributes(publication.info, of: $0))
             }
-            json.endObject()
-            json.endObject()
-            exchange.respond(.json(json))
+            exchange.respond(.json(APIAnswer.channels(channels)))
         }
     }
 
@@ -47,20 +40,12 @@ struct EventsAPI {
     func triggerBatch(_ body: Span<UInt8>, _ exchange: HTTPExchange) throws(APIError) {
         let publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
         try publish(publications)
-        guard publications.contains(where: { !$0.info.isEmpty }) else {
-            return exchange.respond(.emptyObject)
-        }
         count(publications) { counts in
-            var json = JSONWriter()
-            json.beginObject()
-            json.name("batch")
-            json.beginArray()
-            for publication in publications {
-                json.attributes(publication.info, of: publication.channels[0], counts)
+            let events = publications.map { publication in
+                publication.info.isEmpty
+                    ? nil : counts.attributes(publication.info, of: publication.channels[0])
             }
-            json.endArray()
-            json.endObject()
-            exchange.respond(.json(json))
+            exchange.respond(.json(APIAnswer.batch(events)))
         }
     }
 
@@ -81,15 +66,13 @@ struct EventsAPI {
         }
     }
 
-    /// Counts the subscriptions of all channels that ask for it.
+    /// Counts the subscriptions of the channels whose events ask for it.
     private func count(
         _ publications: [Publication],
-        finish: @escaping ([ChannelName: Int]) -> Void
+        finish: @escaping (ChannelCounts) -> Void
     ) {
         let channels = Set(publications.lazy.filter { !$0.info.isEmpty }.flatMap(\.channels))
         let addresses = channels.map { ChannelAddress(app: app.id, name: $0) }
-        switchboard.inquireSubscriptionCounts(of: addresses) { counts in
-            finish(Dictionary(counts.map { ($0.name, $0.subscriptionCount) }) { first, _ in first })
-        }
+        switchboard.inquireSubscriptionCounts(of: addresses) { finish(ChannelCounts($0)) }
     }
 }

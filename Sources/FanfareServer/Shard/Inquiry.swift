@@ -22,24 +22,19 @@ typealias InquiryID = UInt64
 struct Inquiry {
     private var awaitedAnswers: Int
     private var counts: [ChannelCount] = []
-    private let finish: ([ChannelCount]) -> Void
+    /// Gets all the answers together, once.
+    let finish: ([ChannelCount]) -> Void
 
-    /// - Parameters:
-    ///   - awaitedAnswers: How many homes were asked, at least one.
-    ///   - finish: Gets all the answers together, once.
+    /// Makes an inquiry of which `awaitedAnswers` homes were asked, at least one.
     init(awaitedAnswers: Int, finish: @escaping ([ChannelCount]) -> Void) {
         self.awaitedAnswers = awaitedAnswers
         self.finish = finish
     }
 
-    /// Takes in one home's answer.
-    ///
-    /// - Returns: Whether it was the last one awaited; the asker has its answer then.
-    mutating func receive(_ answer: [ChannelCount]) -> Bool {
+    /// Takes in one home's answer; returns all of them when it was the last one awaited.
+    mutating func receive(_ answer: [ChannelCount]) -> [ChannelCount]? {
         counts += answer
         awaitedAnswers -= 1
-        guard awaitedAnswers == 0 else { return false }
-        finish(counts)
-        return true
+        return awaitedAnswers == 0 ? counts : nil
     }
 }

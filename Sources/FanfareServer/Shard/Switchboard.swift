@@ -180,7 +180,8 @@ final class Switchboard {
         case .question(let question, let inquiry, let asker):
             send(.answer(answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):
-            if inquiries[inquiry]?.receive(counts) == true { inquiries[inquiry] = nil }
+            guard let all = inquiries[inquiry]?.receive(counts) else { return }
+            inquiries.removeValue(forKey: inquiry)?.finish(all)
         }
     }
 
