@@ -224,6 +224,23 @@ import Testing
         }
     }
 
+    @Test(
+        "OPTIONS says what a resource takes",
+        arguments: [
+            ("*", "GET, HEAD, POST, OPTIONS"), ("/apps/1/events", "POST, OPTIONS"),
+            ("/apps/1/channels", "GET, OPTIONS"), ("/health", "GET, HEAD, OPTIONS"),
+        ]
+    )
+    func options(target: String, allowed: String) async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            try wire.send("OPTIONS \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let answer = try await wire.answer()
+            #expect(answer.status == 204)
+            #expect(answer.head.contains("Allow: \(allowed)\r\n"))
+        }
+    }
+
     @Test func healthIsOpen() async throws {
         try await TestBroker.run { broker in
             let wire = try Wire(port: broker.port)

@@ -16,7 +16,7 @@ NAMES = """
 
 
 class Page:
-    def __init__(self):
+    def __init__(self, trusts_anybody=False):
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
         for argument in (
@@ -27,6 +27,9 @@ class Page:
             "--disable-dev-shm-usage",
         ):
             options.add_argument(argument)
+        if trusts_anybody:
+            # The tests' certificate is signed by nobody.
+            options.add_argument("--ignore-certificate-errors")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self._driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
 

@@ -113,9 +113,11 @@ class Broker(Program):
 class Backend(Program):
     """`realtime-table` on loopback, with a database of its own."""
 
-    def __init__(self, broker_port, port=0, database=None):
+    def __init__(self, broker_port, port=0, database=None, public_broker=None):
         kept = ["--database", database] if database else []
-        super().__init__("realtime-table", "--port", port, "--broker", f"http://127.0.0.1:{broker_port}", *kept)
+        public = ["--public-broker", public_broker] if public_broker else []
+        broker = f"http://127.0.0.1:{broker_port}"
+        super().__init__("realtime-table", "--port", port, "--broker", broker, *kept, *public)
         self.port = int(self.await_ready(r"ready http://[^ ]*:(\d+)")[1])
         self.url = f"http://127.0.0.1:{self.port}"
 

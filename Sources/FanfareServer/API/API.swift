@@ -29,8 +29,14 @@ struct API {
         let path = head.path
         let prefix = switchboard.settings.pathPrefix
         let routed = path.hasPrefix(prefix) ? path.dropFirst(prefix.count) : path[...]
+        if head.targetForm == .asterisk {
+            return exchange.respond(.options(allowed: [.get, .head, .post, .options]))
+        }
         guard let route = Route(path: routed) else {
             throw APIError(status: 404, message: "Nothing is at \(path)")
+        }
+        if head.method == .options {
+            return exchange.respond(.options(allowed: route.methods + [.options]))
         }
         guard route.methods.contains(head.method) else {
             return exchange.respond(

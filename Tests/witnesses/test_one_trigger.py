@@ -1,0 +1,50 @@
+"""One trigger by the official HTTP library reaches every kind of client, over ws and over wss."""
+
+import json
+
+import pytest
+
+from browser import Page
+from programs import Backend, Program
+from pysher_client import Subscriber
+
+
+@pytest.fixture
+def pages(broker):
+    """The Realtime table in two browsers: one hears the broker over ws, the other over wss."""
+    with (
+        Backend(broker.port) as plain,
+        Backend(broker.port, public_broker=f"wss://localhost:{broker.tls_port}") as secure,
+    ):
+        pages = [Page(), Page(trusts_anybody=True)]
+        try:
+            for page, backend in zip(pages, (plain, secure)):
+                page.open(backend.url)
+                page.await_live()
+                page.await_names("John Doe")
+            yield pages
+        finally:
+            for page in pages:
+                page.quit()
+
+
+def test_one_trigger_reaches_everybody(broker, publisher, certificate, pages):
+    trust = ("--trust", certificate.certificate)
+    with (
+        Program("fanfare", "listen", "userslist", "--json", "--url", broker.url) as listener,
+        Program("fanfare", "listen", "userslist", "--json", "--url", broker.tls_url, *trust) as secure_listener,
+        Subscriber(broker, "userslist") as pysher,
+        Subscriber(broker, "userslist", secure=True) as secure_pysher,
+    ):
+        for program in (listener, secure_listener):
+            program.await_line("subscribed to userslist")
+        user = {"name": "Hedy", "id": 99, "deviceId": "a backend"}
+        publisher.trigger("userslist", "addUser", user)
+        for program in (listener, secure_listener):
+            event = json.loads(program.await_line("addUser").string)
+            assert json.loads(event["data"]) == user
+        for page in pages:
+            page.await_names("John Doe", "Hedy")
+        publisher.trigger("userslist", "greeting", "good evening")
+        for subscriber in (pysher, secure_pysher):
+            assert subscriber.next() == ("userslist", "greeting", "good evening")
