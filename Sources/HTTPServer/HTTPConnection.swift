@@ -245,13 +245,16 @@ public final class HTTPConnection: StreamOwner {
     // MARK: The end
 
     /// Sends what is gathered and closes; requests not answered are dropped.
-    func close() {
+    func close() { close(within: site.timeouts.closing) }
+
+    /// The same, with a limit of its own for the client's end.
+    func close(within limit: Duration) {
         writeOutput()
         takesRequests = false
         unfinished = nil
         dropExchanges()
         watchClient()
-        stream?.close(within: site.timeouts.closing)
+        stream?.close(within: limit)
     }
 
     /// Makes room for another protocol.

@@ -102,7 +102,12 @@ extension HTTPConnection: TimerTarget {
     // MARK: The end of the site
 
     /// Closes the connection if no request is under way.
+    ///
+    /// The last answer is old news, so the client's end is hardly waited for: a browser keeps connections open that
+    /// it has never used, and notices nothing before it does.
     func closeIfIdle() {
-        if first == nil, unfinished == nil { close() }
+        if first == nil, unfinished == nil {
+            close(within: min(site.timeouts.closing, .milliseconds(200)))
+        }
     }
 }

@@ -67,17 +67,18 @@ actor Shard: LoopResident {
     /// The number of clients connected here.
     var connectionCount: Int { switchboard.connectionCount }
 
-    /// Accepts nobody from here on; connections stay.
+    /// Accepts nobody from here on; HTTP connections end with their last answer, clients stay.
     func closeListeners() {
         for listener in listeners { listener.close() }
         listeners = []
+        site.finish()
     }
 
-    /// Closes up to `count` connections; returns whether any is left.
-    func drain(upTo count: Int) -> Bool { switchboard.drain(upTo: count) }
-
-    /// Streams that are open still, farewells and HTTP requests included.
-    var streamCount: Int { switchboard.reactor.streamCount }
+    /// Closes up to `count` clients; returns whether anything is still open.
+    func drain(upTo count: Int) -> Bool {
+        switchboard.drain(upTo: count)
+        return switchboard.reactor.streamCount > 0
+    }
 
     /// Drops whatever is left and ends the loop.
     func stop() {

@@ -188,13 +188,10 @@ final class Switchboard {
     // MARK: - Stopping
 
     /// Closes up to `count` connections with the code that asks clients to reconnect at once.
-    ///
-    /// - Returns: Whether any connection is left.
-    func drain(upTo count: Int) -> Bool {
+    func drain(upTo count: Int) {
         isDraining = true
         for connection in connections.open(upTo: count) {
             connection.close(.reconnectImmediately, message: "The broker is stopping")
         }
-        return connections.count > 0
     }
 }
