@@ -32,7 +32,7 @@ USER fanfare
 EXPOSE 6001
 # By bash, which the image has, rather than curl, which would be larger than the broker.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["bash", "-c", "\
-    exec 3<>/dev/tcp/127.0.0.1/${FANFARE_HEALTH_PORT:-6001} \
+    exec 3<>/dev/tcp/127.0.0.1/${HEALTH_PORT:-6001} \
     && printf 'GET /health HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 \
     && IFS= read -r status <&3 && [[ $status == *' 200 '* ]]"]
 # SIGTERM, the default, makes the broker ask its clients to reconnect before it goes.
