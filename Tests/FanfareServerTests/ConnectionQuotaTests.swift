@@ -1,0 +1,28 @@
+import Testing
+
+@testable import FanfareServer
+
+@Suite("The places of a quota") struct ConnectionQuotaTests {
+    @Test func areTakenAndGivenBack() {
+        let quota = ConnectionQuota(limit: 2)
+        #expect(quota.take())
+        #expect(quota.take())
+        #expect(!quota.take())
+        // A refusal takes no place.
+        #expect(!quota.take())
+        quota.giveBack()
+        #expect(quota.take())
+        #expect(!quota.take())
+    }
+
+    @Test func areNeverExceededByManyAtOnce() async {
+        let quota = ConnectionQuota(limit: 100)
+        let taken = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 {
+                group.addTask { (0..<100).reduce(0) { count, _ in count + (quota.take() ? 1 : 0) } }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(taken == 100)
+    }
+}
