@@ -71,7 +71,7 @@ final class Connection: StreamOwner, TimerTarget {
     private func receive(text: Span<UInt8>) {
         let now = switchboard.reactor.unixTime
         do {
-            let message = try ClientMessage.parse(text)
+            let message = try ClientMessage.parse(text, limits: app.limits.texts)
             perform(session.receive(message, now: now))
         } catch {
             perform(session.receive(error, now: now))
