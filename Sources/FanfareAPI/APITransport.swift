@@ -62,13 +62,3 @@ public struct APIResponse: Equatable, Sendable {
         self.body = body
     }
 }
-
-/// Which certificates a client believes.
-public enum ServerTrust: Equatable, Sendable {
-    /// Those that the machine's own authorities vouch for.
-    case system
-    /// Those that the certificates in a PEM file vouch for, themselves included.
-    case file(String)
-    /// Any certificate: for a development certificate on this machine, never over a network.
-    case insecure
-}

@@ -25,8 +25,8 @@ public final class FanfareAPI: Sendable {
         public var timeout: Duration = .seconds(10)
         /// The longest content of an answer, in bytes; a list of channels grows with their number.
         public var answerLengthMax = 4 << 20
-        /// Which certificates are believed when the address begins with `https`.
-        public var trust: ServerTrust = .system
+        /// Whom to trust, with `https`.
+        public var trust: Trust = .system
 
         /// Ten seconds, four megabytes, the machine's own authorities.
         public init() {}

@@ -26,11 +26,11 @@
         ///
         /// - Parameters:
         ///   - address: The broker.
-        ///   - trust: Which certificates are believed.
+        ///   - trust: Whose certificates are accepted.
         /// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
         public init(
             to address: BrokerAddress,
-            trust: ServerTrust = .system
+            trust: FanfareAPI.Settings.Trust = .system
         ) throws(FanfareAPIError) {
             self.address = address
             do {
@@ -126,10 +126,11 @@
     }
 
     extension TLSTrust {
-        fileprivate init(_ trust: ServerTrust) {
+        fileprivate init(_ trust: FanfareAPI.Settings.Trust) {
             switch trust {
             case .system: self = .system
             case .file(let path): self = .file(path)
+            case .pem(let text): self = .pem(text)
             case .insecure: self = .insecure
             }
         }

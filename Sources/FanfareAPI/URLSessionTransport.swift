@@ -15,7 +15,7 @@
         /// - Throws: `.unreachable` when the trusted certificates cannot be read.
         public init(
             to address: BrokerAddress,
-            trust: ServerTrust = .system
+            trust: FanfareAPI.Settings.Trust = .system
         ) throws(FanfareAPIError) {
             self.address = address
             let configuration = URLSessionConfiguration.ephemeral
@@ -96,11 +96,20 @@
         }
         private let judgement: Judgement
 
-        init(_ trust: ServerTrust) throws(FanfareAPIError) {
+        init(_ trust: FanfareAPI.Settings.Trust) throws(FanfareAPIError) {
             switch trust {
             case .system: judgement = .system
             case .insecure: judgement = .everything
-            case .file(let path): judgement = .anchors(try CertificateJudge.certificates(in: path))
+            case .file(let path):
+                guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+                    throw .unreachable("the file of trusted certificates cannot be read: \(path)")
+                }
+                judgement = .anchors(try CertificateJudge.certificates(in: text, from: path))
+            case .pem(let bytes):
+                let text = String(decoding: bytes, as: UTF8.self)
+                judgement = .anchors(
+                    try CertificateJudge.certificates(in: text, from: "the text given")
+                )
             }
         }
 
@@ -128,10 +137,10 @@
             }
         }
 
-        private static func certificates(in path: String) throws(FanfareAPIError) -> [Data] {
-            guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw .unreachable("the file of trusted certificates cannot be read: \(path)")
-            }
+        private static func certificates(
+            in text: String,
+            from source: String
+        ) throws(FanfareAPIError) -> [Data] {
             let blocks = text.components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst()
             let certificates = blocks.compactMap { block in
                 block.components(separatedBy: "-----END CERTIFICATE-----").first.flatMap {
@@ -139,7 +148,7 @@
                 }
             }
             guard !certificates.isEmpty else {
-                throw .unreachable("no certificate in \(path)")
+                throw .unreachable("no certificate in \(source)")
             }
             return certificates
         }

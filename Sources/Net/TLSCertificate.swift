@@ -63,15 +63,17 @@ public struct TLSCertificate: Hashable, Sendable {
     }
 }
 
-/// What a client believes about a server's certificate.
+/// Whose certificates a client accepts from a server.
+///
+/// The SDKs have enums of the same cases, since they also exist where this module does not.
 public enum TLSTrust: Hashable, Sendable {
-    /// The authorities that the machine trusts.
+    /// Those that the system's authorities have signed, for the host's name.
     case system
-    /// The certificates in a file in PEM form: authorities, or the server's own.
+    /// Those in this PEM file, authorities or the server's own, for the host's name.
     case file(String)
-    /// The certificates in these bytes, as in a file.
+    /// The same, given as the text of such a file.
     case pem([UInt8])
-    /// Any certificate of any host: for tests and development.
+    /// Any: the connection is encrypted, but to whom is not known. For development alone.
     case insecure
 }
 

@@ -4,7 +4,10 @@ import Net
 import Testing
 
 @Suite("Requests over TLS", .timeLimit(.minutes(1))) struct EncryptionTests {
-    private static func api(_ server: EncryptedServer, _ trust: ServerTrust) throws -> FanfareAPI {
+    private static func api(
+        _ server: EncryptedServer,
+        _ trust: FanfareAPI.Settings.Trust
+    ) throws -> FanfareAPI {
         var settings = FanfareAPI.Settings()
         settings.trust = trust
         return try FanfareAPI(
@@ -35,6 +38,13 @@ import Testing
         try await Self.withServer(hosts: ["elsewhere.example"]) { server, _ in
             let api = try Self.api(server, .insecure)
             for _ in 0..<3 { #expect(try await api.channels().isEmpty) }
+        }
+    }
+
+    @Test func acceptsTheCertificateOfAText() async throws {
+        try await Self.withServer(hosts: ["127.0.0.1"]) { server, certificate in
+            let api = try Self.api(server, .pem(certificate.certificatePEM))
+            #expect(try await api.channels().isEmpty)
         }
     }
 

@@ -89,15 +89,20 @@
         private func context(for request: TransportRequest) throws(TLSError) -> TLSContext? {
             guard request.endpoint.isSecure else { return nil }
             if let known = contexts[request.trust] { return known }
-            let new =
-                switch request.trust {
-                case .system: try TLSContext.client(trust: .system)
-                case .file(let file): try TLSContext.client(trust: .file(file))
-                case .pem(let text): try TLSContext.client(trust: .pem(text))
-                case .insecure: try TLSContext.client(trust: .insecure)
-                }
+            let new = try TLSContext.client(trust: TLSTrust(request.trust))
             contexts[request.trust] = new
             return new
+        }
+    }
+
+    extension TLSTrust {
+        fileprivate init(_ trust: ClientOptions.Trust) {
+            switch trust {
+            case .system: self = .system
+            case .file(let path): self = .file(path)
+            case .pem(let text): self = .pem(text)
+            case .insecure: self = .insecure
+            }
         }
     }
 #endif
