@@ -63,6 +63,7 @@ let package = Package(
             name: "FanfareClient",
             dependencies: [
                 "WebSocket", "PusherProtocol", .target(name: "Net", condition: onLinux),
+                .target(name: "HTTP1", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -41,13 +41,13 @@ extension FanfareError: CustomStringConvertible {
             "the connection ended without a close frame\(reason.isEmpty ? "" : ": \(reason)")"
         case .unreachable(let endpoint, let reason):
             """
-            no connection to \(endpoint): \(reason). Check host and port, and that the broker \
+            no connection to \(endpoint): \(Self.clause(reason)). Check host and port, and that the broker \
             runs; for wss, that its certificate is trusted.
             """
         case .upgradeRefused(let endpoint, let reason):
             """
-            \(endpoint) does not answer as a broker does: \(reason). Check port and path prefix, \
-            and that a proxy on the way lets WebSocket through.
+            \(endpoint) does not answer as a broker does: \(Self.clause(reason)). Check port and path \
+            prefix, and that a proxy on the way lets WebSocket through.
             """
         case .protocolViolation(let text):
             "the other side broke the protocol: \(text)"
@@ -74,6 +74,11 @@ extension FanfareError: CustomStringConvertible {
         case .unsubscribed(let channel):
             "\(channel) was unsubscribed from"
         }
+    }
+
+    /// A reason inside a sentence: without the full stop that it has as a sentence of its own.
+    private static func clause(_ reason: String) -> Substring {
+        reason.hasSuffix(".") ? reason.dropLast() : reason[...]
     }
 
     private static func advice(code: Int) -> String {

@@ -71,6 +71,8 @@ public enum HTTPError: Error, Equatable, Sendable {
     // Responses
     /// The status line is not `version SP status SP reason` (RFC 9112 §4).
     case statusLineMalformed
+    /// The status line is longer than `limit` bytes.
+    case statusLineTooLong(limit: Int)
     /// The connection ended inside a response (RFC 9112 §8).
     case responseTruncated
 }
@@ -87,7 +89,7 @@ extension HTTPError {
         case .expectationUnknown: 417
         case .fieldsTooMany, .fieldsTooLong: 431
         case .transferCodingUnsupported, .methodUnsupported: 501
-        case .statusLineMalformed, .responseTruncated: 502
+        case .statusLineMalformed, .statusLineTooLong, .responseTruncated: 502
         case .versionUnsupported: 505
         default: 400
         }
@@ -151,6 +153,7 @@ extension HTTPError: CustomStringConvertible {
         case .methodUnsupported(let method): "The method \(method) is not supported."
         case .timedOut(let seconds): "The request did not arrive within \(seconds) seconds."
         case .statusLineMalformed: "The response does not begin with an HTTP/1.x status line."
+        case .statusLineTooLong(let limit): "The status line is longer than \(limit) bytes."
         case .responseTruncated: "The connection ended before the response did."
         default: "The request is malformed."
         }

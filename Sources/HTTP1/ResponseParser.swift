@@ -104,7 +104,8 @@ public struct ResponseParser: Sendable {
                 from: index + lineStart,
                 lengthMax: isFirst ? limits.requestLineLengthMax : fields.remaining(limits),
                 tooLong: isFirst
-                    ? .statusLineMalformed : .fieldsTooLong(limit: limits.fieldBytesMax)
+                    ? .statusLineTooLong(limit: limits.requestLineLengthMax)
+                    : .fieldsTooLong(limit: limits.fieldBytesMax)
             )
             guard let line else { return .needsMore }
             lineStart = line.upperBound + 2 - index

@@ -140,6 +140,9 @@ import WebSocket
     @Test func saysWhatIsNoBroker() async throws {
         let answers = [
             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n": "404",
+            "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n": "403",
+            "HTTP/1.1 503 Busy\r\nContent-Length: 99999999999\r\n\r\n": "503",
+            "HTTP/1.0 101 Switching Protocols\r\n\r\n": "HTTP/1.0",
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n": "Connection",
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 + "Sec-WebSocket-Accept: bm9ib2R5\r\n\r\n": "Sec-WebSocket-Accept",

@@ -255,6 +255,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
         (.fieldsTooMany(limit: 1), 431), (.fieldsTooLong(limit: 1), 431),
         (.transferCodingUnsupported("gzip"), 501), (.methodUnsupported(.connect), 501),
         (.versionUnsupported("HTTP/2.0"), 505), (.responseTruncated, 502),
+        (.statusLineMalformed, 502), (.statusLineTooLong(limit: 9), 502),
     ])
     func hasAStatus(error: HTTPError, status: Int) {
         #expect(error.status.code == status)

@@ -60,6 +60,7 @@ import Testing
         ("http/1.1 200 OK\r\n", .statusLineMalformed),
         ("ICY 200 OK\r\n", .statusLineMalformed),
         ("HTTP/2.0 200 OK\r\n", .versionUnsupported("HTTP/2.0")),
+        ("HTTP/1.1 200 " + String(repeating: "x", count: 30), .statusLineTooLong(limit: 40)),
         ("HTTP/1.1 200 OK\n", .bareLineFeed),
         ("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", .obsoleteFolding),
         (
@@ -77,7 +78,7 @@ import Testing
         ("HTTP/1.1 200 OK\r\n\r\n12345678901", .contentTooLong(length: nil, limit: 10)),
     ])
     func refuses(text: String, error: HTTPError) {
-        let limits = HTTPLimits(bodyLengthMax: 10)
+        let limits = HTTPLimits(requestLineLengthMax: 40, bodyLengthMax: 10)
         #expect(responses([Array(text.utf8)], limits: limits).last == .refused(error))
     }
 

@@ -1,4 +1,5 @@
 #if os(Linux)
+    import HTTP1
     import Net
     import WebSocket
 
@@ -26,12 +27,12 @@
         private var lastFault = "the name has no address"
         private var stream: Stream?
         private var isReading = true
+        /// Reads the answer to the opening handshake; whatever content that announces is not read.
+        private var answer = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
         private var endpoint: WebSocketEndpoint
 
         /// How long a peer may take to end a connection that is closed politely.
         private static let closeTimeout = Duration.seconds(5)
-        /// The longest answer to the opening handshake, in bytes.
-        private static let answerLengthMax = 16 << 10
 
         init(
             _ request: TransportRequest,
@@ -117,16 +118,10 @@
 
         func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
             var position = 0
-            if case .upgrading(let handshake) = phase {
-                guard let end = UpgradeAnswer.end(in: bytes.span) else {
-                    if bytes.count > Self.answerLengthMax {
-                        fail(.upgradeRefused(reason: "its answer is too long for a handshake"))
-                        return bytes.count
-                    }
-                    return 0
-                }
-                finishUpgrade(handshake, UpgradeAnswer(bytes.span.extracting(0..<end)))
-                position = end
+            if case .upgrading(let handshake) = phase,
+                let head = readAnswer(in: bytes.span, at: &position)
+            {
+                finishUpgrade(handshake, head)
             }
             readMessages(in: &bytes, at: &position)
             if case .ended = phase { return bytes.count }
@@ -181,12 +176,37 @@
             fail(.unreachable(reason: lastFault))
         }
 
-        private func finishUpgrade(_ handshake: ClientHandshake, _ answer: UpgradeAnswer?) {
-            guard let answer else {
-                return fail(.upgradeRefused(reason: "its answer is no HTTP"))
+        /// Reads up to the end of the final head; nil when that has not come, or was no answer.
+        private func readAnswer(
+            in bytes: Span<UInt8>,
+            at position: inout Int
+        ) -> ResponseHead? {
+            do throws(HTTPError) {
+                while true {
+                    switch try answer.advance(over: bytes, from: &position) {
+                    case .head(let head): return head
+                    case .interim: continue
+                    case .needsMore, .content: return nil
+                    }
+                }
+            } catch {
+                let fault =
+                    switch error {
+                    case .statusLineTooLong, .fieldsTooMany, .fieldsTooLong:
+                        "its answer is too long for a handshake"
+                    default: "its answer is no HTTP/1.1"
+                    }
+                fail(.upgradeRefused(reason: "\(fault): \(error)"))
+                return nil
+            }
+        }
+
+        private func finishUpgrade(_ handshake: ClientHandshake, _ head: ResponseHead) {
+            guard head.minorVersion == 1 else {
+                return fail(.upgradeRefused(reason: "its answer is HTTP/1.0, not 1.1"))
             }
             do throws(HandshakeFailure) {
-                _ = try handshake.verify(status: answer.status, fields: answer.values(of:))
+                _ = try handshake.verify(status: head.status.code) { head.fields($0) }
                 phase = .open
                 receiver?.transportOpened()
             } catch {
