@@ -136,7 +136,17 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // Tests mirror the sources.
+        // Tests mirror the sources, but for the broker that several of them start, …
+        .target(
+            name: "TestBroker",
+            dependencies: [
+                "FanfareServer", "FanfareAPI", "Net",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/TestBroker",
+            swiftSettings: strict
+        ),
+        // … and the rooms themselves.
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: strict),
@@ -145,7 +155,11 @@ let package = Package(
             dependencies: ["PusherProtocol", "Digests"],
             swiftSettings: strict
         ),
-        .testTarget(name: "BrokerTests", dependencies: ["Broker"], swiftSettings: strict),
+        .testTarget(
+            name: "BrokerTests",
+            dependencies: ["Broker", "PusherProtocol"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "NetTests",
             dependencies: ["Net", "CLinux", "COpenSSL"],
@@ -166,22 +180,34 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareClientTests",
-            dependencies: ["FanfareClient", "FanfareServer"],
+            dependencies: [
+                "FanfareClient", "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "PusherSwiftTests",
-            dependencies: ["PusherSwift", "FanfareServer", "FanfareAPI"],
+            dependencies: ["PusherSwift", "FanfareAPI", "TestBroker"],
             swiftSettings: strict
         ),
         .testTarget(
+            name: "PusherSwiftMode5Tests",
+            dependencies: ["PusherSwift", "FanfareAPI", "TestBroker"],
+            // What apps that were written for the official SDK are compiled with.
+            swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]
+        ),
+        .testTarget(
             name: "FanfareAPITests",
-            dependencies: ["FanfareAPI", "FanfareServer", "PusherProtocol", "HTTP1", "Net"],
+            dependencies: ["FanfareAPI", "PusherProtocol", "Net"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RealtimeTableTests",
-            dependencies: ["RealtimeTable", "HTTP1", "HTTPServer", "FanfareServer"],
+            dependencies: [
+                "RealtimeTable", "HTTP1", "HTTPServer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -192,7 +218,8 @@ let package = Package(
         .testTarget(
             name: "FanfareCommandTests",
             dependencies: [
-                "fanfare", "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol",
+                "fanfare", "FanfareServer", "FanfareClient", "Net", "HTTP1", "WebSocket",
+                "PusherProtocol",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: strict

@@ -1,44 +1,14 @@
 import FanfareAPI
-import FanfareServer
 import Foundation
-import Logging
-import Net
 import PusherSwift
 import Synchronization
+import TestBroker
 import Testing
 
-/// A broker on a free port.
-struct TestBroker {
-    let server: BrokerServer
-    let port: Int
-    let api: FanfareAPI
-
-    static func start() async throws -> TestBroker {
-        var configuration = Configuration.development
-        configuration.port = 0
-        configuration.loops = 2
-        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let server = try BrokerServer(configuration: configuration, log: log)
-        let port = try #require(try await server.start().plain?.port)
-        let api = try FanfareAPI(
-            appID: "1",
-            key: "app-key",
-            secret: "app-secret",
-            url: "http://127.0.0.1:\(port)"
-        )
-        return TestBroker(server: server, port: Int(port), api: api)
-    }
-
+extension TestBroker {
+    /// How an app of the official client finds it.
     var options: PusherClientOptions {
         PusherClientOptions(host: .host("127.0.0.1"), port: port, useTLS: false)
-    }
-
-    /// Waits until as many clients are subscribed.
-    func waitForSubscribers(_ count: Int, to channel: String = "userslist") async throws {
-        while try await api.channel(channel, info: [.subscriptionCount]).subscriptionCount != count
-        {
-            try await Task.sleep(for: .milliseconds(2))
-        }
     }
 }
 
@@ -69,7 +39,7 @@ struct TestBroker {
         #expect(devices[1].calls == ["reload", "reload", "move 0 2", "delete 0"])
         #expect(devices[2].calls == devices[1].calls)
         for device in devices { device.pusher.disconnect() }
-        await broker.server.stop(within: .seconds(1))
+        await broker.stop()
     }
 
     @Test func hearTheFirstEventOfAChannelAlsoWhenBoundAfterwards() async throws {
@@ -90,7 +60,7 @@ struct TestBroker {
         #expect(pusher.subscribe("a") === channel)
         #expect(pusher.connection.channels.find(name: "a") === channel)
         pusher.disconnect()
-        await broker.server.stop(within: .seconds(1))
+        await broker.stop()
     }
 
     /// Long enough for the confirmation to arrive; what is delivered on the main queue has to wait.
@@ -139,7 +109,7 @@ struct TestBroker {
             ]
         )
         pusher.disconnect()
-        await broker.server.stop(within: .seconds(1))
+        await broker.stop()
     }
 
     @Test func hearNothingAfterUnbindAndUnsubscribe() async throws {
@@ -165,7 +135,7 @@ struct TestBroker {
         #expect(pusher.connection.channels.channels.isEmpty)
         #expect(seen == [])
         pusher.disconnect()
-        await broker.server.stop(within: .seconds(1))
+        await broker.stop()
     }
 
     @Test func tellTheirDelegate() async throws {
@@ -193,7 +163,7 @@ struct TestBroker {
         pusher.disconnect()
         #expect(pusher.connection.connectionState == .disconnected)
         #expect(pusher.connection.socketId == nil)
-        await broker.server.stop(within: .seconds(1))
+        await broker.stop()
     }
 
     @Test func disconnectWhenTheyLetGo() async throws {
@@ -205,7 +175,7 @@ struct TestBroker {
             try await broker.waitForSubscribers(1)
         }
         try await broker.waitForSubscribers(0)
-        await broker.server.stop(within: .seconds(1))
+        await broker.stop()
     }
 }
 
@@ -251,7 +221,7 @@ private final class Counter {
         for await _ in done.stream {}
         #expect(seen.withLock { $0 } == Array(0..<100))
         pusher.disconnect()
-        await broker.server.stop(within: .seconds(1))
+        await broker.stop()
     }
 
     @Test func workForClassesOfNoActor() async throws {
@@ -267,6 +237,6 @@ private final class Counter {
             }
         }
         counter.pusher.disconnect()
-        await broker.server.stop(within: .seconds(1))
+        await broker.stop()
     }
 }
