@@ -146,6 +146,12 @@ let package = Package(
             path: "Tests/TestBroker",
             swiftSettings: strict
         ),
+        // … the programs in README.md and in the documentation of the SDKs, …
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: ["FanfareClient", "PusherSwift", "FanfareAPI"],
+            swiftSettings: strict
+        ),
         // … and the rooms themselves.
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let local = Endpoint("ws://127.0.0.1:6001")
-/// let public = Endpoint.secure(host: "realtime.example.com")
+/// let remote = Endpoint.secure(host: "realtime.example.com")
 /// ```
 public struct Endpoint: Sendable, Hashable {
     /// Whether the connection goes over TLS (`wss`).

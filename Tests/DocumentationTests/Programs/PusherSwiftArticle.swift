@@ -1,0 +1,18 @@
+import Dispatch
+import PusherSwift
+
+func pusherSwiftArticle() {
+    let options = PusherClientOptions(host: .host("127.0.0.1"), port: 6001, useTLS: false)
+    let pusher = Pusher(key: "app-key", options: options)
+    let channel = pusher.subscribe("userslist")
+    let _ = channel.bind(
+        eventName: "addUser",
+        callback: { (data: Any?) -> Void in
+            if let data = data as? [String: AnyObject], let name = data["name"] as? String {
+                print(name)
+            }
+        }
+    )
+    pusher.connect()
+    dispatchMain()
+}

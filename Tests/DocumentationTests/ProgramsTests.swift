@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+/// Each file in `Programs` is a program of the documentation inside a function, so it compiles; here
+/// it is compared with what the documentation shows.
+@Suite("Programs in the documentation") struct ProgramsTests {
+    static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func areThoseCompiledHere() throws {
+        var programs: [String: String] = [:]
+        for file in try Self.files("Tests/DocumentationTests/Programs", ending: ".swift") {
+            programs[Self.program(in: try Self.text(of: file))] = file
+        }
+        #expect(!programs.isEmpty)
+        var shown: Set<String> = []
+        for file in try ["README.md"] + Self.files("Sources", ending: ".md") {
+            for program in Self.programs(in: try Self.text(of: file)) {
+                shown.insert(program)
+                if programs[program] == nil {
+                    Issue.record("\(file) shows what is not compiled here:\n\(program)")
+                }
+            }
+        }
+        for (program, file) in programs where !shown.contains(program) {
+            Issue.record("\(file) is shown nowhere")
+        }
+    }
+
+    @Test func areReadOutOfTheirFunctions() {
+        let file =
+            "import A\nimport B\n\n/// …\nfunc f() async {\n    if a {\n        b()\n    }\n\n    c()\n}\n"
+        #expect(Self.program(in: file) == "import A\nimport B\n\nif a {\n    b()\n}\n\nc()")
+        let page = "text\n```swift\na\n\nb\n```\n```sh\nc\n```\n```swift\nd\n```\n"
+        #expect(Self.programs(in: page) == ["a\n\nb", "d"])
+    }
+
+    /// The imports of a file, and what its first function holds.
+    private static func program(in file: String) -> String {
+        let lines = lines(of: file)
+        let imports = lines.filter { $0.hasPrefix("import ") }
+        let body = lines.drop { !$0.hasPrefix("func ") }.dropFirst().prefix { $0 != "}" }
+        let moved = body.map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
+        return (imports + [""] + moved).joined(separator: "\n")
+    }
+
+    /// The Swift blocks of a Markdown page.
+    private static func programs(in page: String) -> [String] {
+        var programs: [String] = []
+        var rest = lines(of: page)[...]
+        while let start = rest.firstIndex(of: "```swift") {
+            let program = rest[(start + 1)...].prefix { $0 != "```" }
+            programs.append(program.joined(separator: "\n"))
+            rest = rest[program.endIndex...]
+        }
+        return programs
+    }
+
+    private static func lines(of text: String) -> [Substring] {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    private static func files(_ folder: String, ending: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
+            .filter { $0.hasSuffix(ending) }.sorted().map { "\(folder)/\($0)" }
+    }
+
+    private static func text(of file: String) throws -> String {
+        try String(contentsOf: root.appending(path: file), encoding: .utf8)
+    }
+}
