@@ -34,4 +34,7 @@ for module in "${modules[@]}"; do
     rm -rf "$folder"
     echo "docs/$module"
 done
-echo "To read them:  python3 -m http.server --directory docs  and then  /MODULE/documentation/"
+echo "To read them:  python3 -m http.server --directory docs"
+for module in "${modules[@]}"; do
+    echo "    http://localhost:8000/$module/documentation/${module,,}/"
+done
