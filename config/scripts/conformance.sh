@@ -2,7 +2,8 @@
 # Runs the Autobahn test suite (517 cases) against our WebSocket server and client, plain and TLS.
 #
 # The suite's runner is `wstest`: from the PATH, or in the suite's official container image.
-# Reports go to var/conformance, a page for each case; the summary is printed and in summary.md.
+# Reports go to var/conformance, a page for each case; the summary is printed and in summary.md, and
+# cases.txt has a line for each case, as CONFORMANCE.md does.
 #
 #     make conformance CASES='1.* 7.*'    only some cases
 
@@ -104,8 +105,9 @@ SPECIFICATION
     stop_all
 }
 test_client client "ws://127.0.0.1:$fuzzing_port"
-test_client client-tls "wss://127.0.0.1:$fuzzing_tls_port" --tls-trust "$reports/certificate.pem"
+test_client client-tls "wss://127.0.0.1:$fuzzing_tls_port" --trust "$reports/certificate.pem"
 
 cd - >/dev/null
+python3 config/scripts/conformance_summary.py --cases "$reports" >"$reports/cases.txt"
 python3 config/scripts/conformance_summary.py "$reports" | tee "$reports/summary.md"
 exit "${PIPESTATUS[0]}"

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Sums up the Autobahn suite's reports; fails when a case is anything but OK or INFORMATIONAL.
 
-usage: conformance_summary.py FOLDER    FOLDER/*/index.json are the reports
+usage: conformance_summary.py FOLDER            FOLDER/*/index.json are the reports
+       conformance_summary.py --cases FOLDER    lists every case instead, a line each, as
+                                                CONFORMANCE.md does, so that runs can be compared
 """
 
 import json
@@ -22,6 +24,21 @@ def read(folder):
                 name: (case["behavior"], case["behaviorClose"]) for name, case in cases.items()
             }
     return results
+
+
+def list_cases(folder):
+    """A verdict for each role; a closing handshake judged otherwise stands behind a slash."""
+    def cell(verdicts):
+        return "/".join(dict.fromkeys(verdicts)) if verdicts else "-"
+
+    results = read(folder)
+    names = {name for cases in results.values() for name in cases}
+    lines = [("case", *ROLES)]
+    for name in sorted(names, key=lambda name: [int(part) for part in name.split(".")]):
+        lines.append((name, *(cell(results.get(role, {}).get(name)) for role in ROLES)))
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    for line in lines:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
 
 
 def section(case):
@@ -71,6 +88,10 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1]))
+    match sys.argv[1:]:
+        case ["--cases", folder]:
+            list_cases(folder)
+        case [folder] if not folder.startswith("-"):
+            sys.exit(main(folder))
+        case _:
+            sys.exit(__doc__)
