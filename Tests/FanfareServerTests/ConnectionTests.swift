@@ -78,15 +78,26 @@ import Testing
         }
     }
 
-    @Test func pingsASilentClientAndThenGivesItUp() async throws {
+    @Test func pingsASilentClientAsLongAsItAnswers() async throws {
+        // The time to answer is long: a busy machine may be slow to read the ping.
+        try await TestBroker.run { configuration in
+            configuration.activityTimeout = 1
+            configuration.pongTimeout = 8
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            for _ in 0..<2 {
+                #expect(try await client.next().opcode == 9)
+                try client.send(opcode: 10, [])
+            }
+        }
+    }
+
+    @Test func givesUpAClientThatDoesNotAnswer() async throws {
         try await TestBroker.run { configuration in
             configuration.activityTimeout = 1
             configuration.pongTimeout = 1
         } _: { broker in
             let (client, _) = try await broker.connected()
-            #expect(try await client.next().opcode == 9)
-            // A pong is a sign of life.
-            try client.send(opcode: 10, [])
             #expect(try await client.next().opcode == 9)
             #expect(try await client.nextText().contains(#""code":4201"#))
             #expect(try await client.next().closeCode == 4201)
