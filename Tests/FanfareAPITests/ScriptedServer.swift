@@ -9,7 +9,7 @@ final class ScriptedServer: Sendable {
         case answer(String)
         /// Sends these bytes one at a time and reads on.
         case trickle(String)
-        /// Sends these bytes and closes.
+        /// Sends these bytes, ends its side and waits for the end of the other.
         case answerAndClose(String)
         /// Closes without a word.
         case close
@@ -34,10 +34,13 @@ final class ScriptedServer: Sendable {
     private let listener: Int32
     private let log = Mutex<[Received]>([])
     private let connectionCounter = Atomic<Int>(0)
+    private let endedCounter = Atomic<Int>(0)
     private let open = Mutex<[Int32]>([])
 
     var received: [Received] { log.withLock { $0 } }
     var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
+    /// How many connections both sides have ended.
+    var endedCount: Int { endedCounter.load(ordering: .relaxed) }
     var url: String { "http://127.0.0.1:\(port)" }
 
     /// Listens on a port of the kernel's choice.
@@ -88,6 +91,7 @@ final class ScriptedServer: Sendable {
                 serve(descriptor, number, script)
                 open.withLock { $0.removeAll { $0 == descriptor } }
                 close(descriptor)
+                endedCounter.wrappingAdd(1, ordering: .relaxed)
             }
         }
         close(listener)
@@ -108,7 +112,12 @@ final class ScriptedServer: Sendable {
             case .answer(let text): write(Array(text.utf8), to: descriptor)
             case .trickle(let text):
                 for byte in text.utf8 { write([byte], to: descriptor) }
-            case .answerAndClose(let text): return write(Array(text.utf8), to: descriptor)
+            case .answerAndClose(let text):
+                write(Array(text.utf8), to: descriptor)
+                shutdown(descriptor, Int32(SHUT_WR))
+                var rest: UInt8 = 0
+                while recv(descriptor, &rest, 1, 0) > 0 {}
+                return
             case .close: return
             case .silence: break
             }

@@ -38,6 +38,14 @@ final class Seen<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
     func add(_ value: Value) { values.withLock { $0.append(value) } }
     var all: [Value] { values.withLock { $0 } }
+
+    /// Waits until as many callbacks on a queue have been seen.
+    ///
+    /// The client makes calls in blocks: what comes while one runs waits for the next, which is
+    /// behind a `sync` that came in between.
+    func wait(for count: Int, on queue: DispatchQueue) {
+        repeat { queue.sync {} } while all.count < count
+    }
 }
 
 @Suite("A client's connection", .timeLimit(.minutes(1))) struct ClientConnectionTests {
@@ -217,7 +225,7 @@ final class Seen<Value: Sendable>: Sendable {
         connection.event("y", "a", nil)
         connection.event("x", "b", nil)
         connection.event("x", "c", nil)
-        queue.sync {}
+        seen.wait(for: 11, on: queue)
         let succeeded = "pusher:subscription_succeeded"
         #expect(
             seen.all == [
@@ -385,7 +393,7 @@ final class Seen<Value: Sendable>: Sendable {
         connection.say(.error(code: nil, message: "No current subscription to channel b"))
         connection.say(Array("{".utf8))
         connection.say(Array(#"{"event":7}"#.utf8))
-        queue.sync {}
+        errors.wait(for: 3, on: queue)
         #expect(
             errors.all.first
                 == .reported(code: nil, message: "No current subscription to channel b")
@@ -434,7 +442,7 @@ final class Seen<Value: Sendable>: Sendable {
         bench.client.connect()
         _ = await bench.transport.greet()
         bench.client.disconnect()
-        queue.sync {}
+        seen.wait(for: 3, on: queue)
         let statuses: [ConnectionStatus] = [
             .disconnected, .connecting(attempt: 1), .connected(socketID: "1.2"), .disconnected,
         ]
