@@ -46,6 +46,7 @@ import Foundation
         }
         // What happened while the connection was away is in no event: the list is loaded anew each time.
         channel.bind("pusher:subscription_succeeded") { _ in
+            screen.beginLoading()
             Task { @MainActor in
                 do { screen.replace(with: try await list.users()) } catch { screen.report(error) }
             }

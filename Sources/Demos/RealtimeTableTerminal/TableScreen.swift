@@ -8,17 +8,27 @@ import Foundation
     private(set) var table = UserTable()
     private var status = "connecting …"
     private var problem: String?
+    /// What happened while the list is being loaded; `nil` once it is there. The answer may be older than these.
+    private var changesWhileLoading: [UserTable.Change]? = []
     private let isTerminal = isatty(STDOUT_FILENO) == 1
+
+    func beginLoading() { changesWhileLoading = [] }
 
     func replace(with rows: [UserTable.Row]) {
         table.replace(with: rows)
+        for change in changesWhileLoading ?? [] { table.apply(change) }
+        changesWhileLoading = nil
         problem = nil
         draw("loaded")
     }
 
     func apply(_ change: UserTable.Change) {
         table.apply(change)
-        draw("changed")
+        if changesWhileLoading == nil {
+            draw("changed")
+        } else {
+            changesWhileLoading?.append(change)
+        }
     }
 
     func show(_ connection: ConnectionStatus) {
