@@ -8,7 +8,7 @@ import Foundation
     private(set) var table = UserTable()
     private var status = "connecting …"
     private var problem: String?
-    /// What happened while the list is being loaded; `nil` once it is there. The answer may be older than these.
+    /// What happened while the list is being loaded, whose answer may be older; `nil` once it is there.
     private var changesWhileLoading: [UserTable.Change]? = []
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
