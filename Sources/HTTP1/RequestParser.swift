@@ -40,8 +40,7 @@ public struct RequestParser: Sendable {
     private var fields = FieldLines()
 
     // The content so far.
-    private var remaining = 0
-    private var collected: [UInt8] = []
+    private var fixed = FixedContent()
     private var chunks = ChunkedContent()
 
     /// Begins with a connection's first byte.
@@ -75,7 +74,7 @@ public struct RequestParser: Sendable {
             }
         } catch {
             phase = .failed(error)
-            collected = []
+            fixed = FixedContent()
             chunks = ChunkedContent()
             throw error
         }
@@ -120,7 +119,7 @@ public struct RequestParser: Sendable {
         lineStart = 0
         self.requestLine = nil
         fields = FieldLines()
-        remaining = head.contentLength ?? 0
+        fixed = FixedContent(length: head.contentLength ?? 0)
         phase = head.isChunked ? .chunked : .fixed
         return .head(head)
     }
@@ -149,21 +148,9 @@ public struct RequestParser: Sendable {
     }
 
     private mutating func readFixed(_ bytes: Span<UInt8>, _ index: inout Int) -> Progress {
-        let range = index..<index + min(remaining, bytes.count - index)
-        index = range.upperBound
-        if range.count == remaining, collected.isEmpty {
-            phase = .head
-            remaining = 0
-            return .content(Content(.lent(range)))
-        }
-        // Not reserved by what was announced: memory follows what has really come.
-        bytes.extracting(range).withUnsafeBufferPointer { collected.append(contentsOf: $0) }
-        remaining -= range.count
-        guard remaining == 0 else { return .needsMore }
+        guard let content = fixed.receive(bytes, from: &index) else { return .needsMore }
         phase = .head
-        let content = collected
-        collected = []
-        return .content(Content(.collected(content)))
+        return .content(content)
     }
 
     private mutating func readChunks(

@@ -31,7 +31,8 @@ public struct ResponseParser: Sendable {
     private var fields = FieldLines()
 
     // The content so far.
-    private var remaining = 0
+    private var fixed = FixedContent()
+    /// Content that only the connection's end ends.
     private var collected: [UInt8] = []
     private var chunks = ChunkedContent()
 
@@ -66,6 +67,7 @@ public struct ResponseParser: Sendable {
             }
         } catch {
             phase = .failed(error)
+            fixed = FixedContent()
             collected = []
             chunks = ChunkedContent()
             throw error
@@ -132,7 +134,7 @@ public struct ResponseParser: Sendable {
     /// Decides how the content ends (RFC 9112 §6.3).
     private mutating func begin(_ head: ResponseHead) throws(HTTPError) {
         let method = methods.isEmpty ? Method.get : methods.removeFirst()
-        remaining = 0
+        fixed = FixedContent()
         if method == .head || head.status.hasNoContent
             || method == .connect && head.status.isSuccess
         {
@@ -143,7 +145,7 @@ public struct ResponseParser: Sendable {
             guard length <= limits.bodyLengthMax else {
                 throw .contentTooLong(length: length, limit: limits.bodyLengthMax)
             }
-            remaining = length
+            fixed = FixedContent(length: length)
             phase = .fixed
         } else {
             phase = .untilEnd
@@ -151,19 +153,9 @@ public struct ResponseParser: Sendable {
     }
 
     private mutating func readFixed(_ bytes: Span<UInt8>, _ index: inout Int) -> Progress {
-        let range = index..<index + min(remaining, bytes.count - index)
-        index = range.upperBound
-        if range.count == remaining, collected.isEmpty {
-            phase = .head
-            return .content(Content(.lent(range)))
-        }
-        collect(bytes, range)
-        remaining -= range.count
-        guard remaining == 0 else { return .needsMore }
+        guard let content = fixed.receive(bytes, from: &index) else { return .needsMore }
         phase = .head
-        let content = collected
-        collected = []
-        return .content(Content(.collected(content)))
+        return .content(content)
     }
 
     private mutating func readChunks(
@@ -185,12 +177,8 @@ public struct ResponseParser: Sendable {
         guard range.count <= limits.bodyLengthMax - collected.count else {
             throw .contentTooLong(length: nil, limit: limits.bodyLengthMax)
         }
-        collect(bytes, range)
+        bytes.extracting(range).withUnsafeBufferPointer { collected.append(contentsOf: $0) }
         index = range.upperBound
         return .needsMore
-    }
-
-    private mutating func collect(_ bytes: Span<UInt8>, _ range: Range<Int>) {
-        bytes.extracting(range).withUnsafeBufferPointer { collected.append(contentsOf: $0) }
     }
 }
