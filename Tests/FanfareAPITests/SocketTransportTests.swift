@@ -37,9 +37,13 @@ import Testing
         let server = try ScriptedServer { _, _ in .answer(response("{}")) }
         defer { server.stop() }
         let api = try Self.api(server)
+        let start = ContinuousClock.now
         for _ in 0..<5 { try await api.trigger("e", on: "c", text: "") }
         #expect(server.received.count == 5)
-        #expect(server.connectionCount == 1)
+        // A machine so busy that the calls took longer than a connection is kept proves nothing.
+        if ContinuousClock.now - start < SocketTransport.idleTimeout {
+            #expect(server.connectionCount == 1)
+        }
     }
 
     @Test func connectsAnewWhenTheServerWillNotGoOn() async throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Net
 import Testing
@@ -33,11 +34,6 @@ import Testing
         #expect(ServerProcess.inode(ofLink: "/dev/null") == nil)
     }
 
-    @Test func schedulerTimesAreRead() {
-        #expect(ServerProcess.runTime(in: "123456789 42 7\n") == 123_456_789)
-        #expect(ServerProcess.runTime(in: "") == nil)
-    }
-
     @Test func descriptorLimitIsRead() {
         let limits = """
             Limit                     Soft Limit           Hard Limit           Units
@@ -61,6 +57,20 @@ import Testing
         #expect(sum != 0)
         #expect(try #require(process.cpuTime()) > before)
         #expect(try #require(process.descriptorLimit) > 0)
+    }
+
+    @Test func timeOfThreadsThatHaveEndedCounts() async throws {
+        let process = try #require(ServerProcess(id: getpid()))
+        let before = try #require(process.cpuTime())
+        await withCheckedContinuation { done in
+            Thread.detachNewThread {
+                var sum = 0
+                for number in 0..<1_000_000 { sum &+= number }
+                #expect(sum != 0)
+                done.resume()
+            }
+        }
+        #expect(try #require(process.cpuTime()) > before)
     }
 
     @Test func noSuchProcessIsNone() {

@@ -30,22 +30,19 @@ struct ServerProcess: Equatable, Sendable {
         guard !ids.isEmpty, cpuTime() != nil else { return nil }
     }
 
-    /// Nanoseconds that all their threads have run so far, in user mode and in the kernel.
+    /// Nanoseconds that they have run so far, in user mode and in the kernel, with threads that have ended.
     ///
-    /// - Returns: nil if a process has gone or its times cannot be read.
+    /// - Returns: nil if a process has gone or its clock cannot be read (clock_getcpuclockid(3)).
     func cpuTime() -> Int64? {
         var sum: Int64 = 0
         for id in ids {
-            guard let threads = ProcFile.numbers(in: "/proc/\(id)/task") else { return nil }
-            var isReadable = false
-            for thread in threads {
-                // A thread may end between the two calls.
-                let text = ProcFile.text(at: "/proc/\(id)/task/\(thread)/schedstat")
-                guard let time = text.flatMap(Self.runTime) else { continue }
-                sum += time
-                isReadable = true
-            }
-            guard isReadable else { return nil }
+            var clock = clockid_t()
+            var time = timespec()
+            // An id beyond those that Linux gives out would be taken for a clock of another kind.
+            guard access("/proc/\(id)", F_OK) == 0, clock_getcpuclockid(id, &clock) == 0,
+                clock_gettime(clock, &time) == 0
+            else { return nil }
+            sum += time.nanoseconds
         }
         return sum
     }
@@ -61,7 +58,7 @@ struct ServerProcess: Equatable, Sendable {
     static func ownCPUTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        return time.nanoseconds
     }
 
     // MARK: What the files say
@@ -88,15 +85,14 @@ struct ServerProcess: Equatable, Sendable {
         return String(link.dropFirst(8).dropLast())
     }
 
-    /// Nanoseconds on a processor: the first number of a `schedstat`.
-    static func runTime(in text: String) -> Int64? {
-        text.split(whereSeparator: \.isWhitespace).first.flatMap { Int64($0) }
-    }
-
     /// The soft limit of `Max open files` in the text of `/proc/PID/limits`.
     static func descriptorLimit(in text: String) -> Int? {
         let line = text.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         return line?.dropFirst("Max open files".count).split(separator: " ").first
             .flatMap { Int($0) }
     }
+}
+
+extension timespec {
+    fileprivate var nanoseconds: Int64 { Int64(tv_sec) * 1_000_000_000 + Int64(tv_nsec) }
 }
