@@ -124,12 +124,17 @@ public final class Listener {
         guard reactor.spareDescriptor != nil else { return false }
         reactor.spareDescriptor = nil
         let accepted = acceptOne()
-        if accepted >= 0 {
-            refusedCount += 1
-            _ = Glibc.close(accepted)
+        guard accepted >= 0 else {
+            reactor.replaceSpareDescriptor()
+            return false
         }
-        reactor.replaceSpareDescriptor()
-        return accepted >= 0
+        refusedCount += 1
+        // In one step the connection is closed and its descriptor is the reserve again: no other thread of the process
+        // can take the place in between.
+        if dup2(reactor.loop.wakeup.raw, accepted) < 0 { return Glibc.close(accepted) == 0 }
+        _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+        reactor.spareDescriptor = try? FileDescriptor(accepted, from: "dup2")
+        return true
     }
 
     private func retryLater() {
