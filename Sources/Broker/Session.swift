@@ -53,8 +53,8 @@ public struct Session {
             return [.send(.pong)]
         case .pong:
             return []
-        case .subscribe(let channel, let auth, let channelData):
-            return subscribe(channel, auth: auth, channelData: channelData, now: now)
+        case .subscribe(let channel, _, _):
+            return subscribe(channel, now: now)
         case .unsubscribe(let channel):
             return unsubscribe(channel, now: now)
         case .signin:
@@ -91,12 +91,7 @@ public struct Session {
 
     // MARK: - Subscriptions
 
-    private mutating func subscribe(
-        _ text: String,
-        auth: String?,
-        channelData: String?,
-        now: Int64
-    ) -> [Effect] {
+    private mutating func subscribe(_ text: String, now: Int64) -> [Effect] {
         let name: ChannelName
         do {
             name = try ChannelName(text, limits: app.limits.texts)
@@ -109,8 +104,8 @@ public struct Session {
         guard subscriptions.count < app.limits.subscriptionsMax else {
             return refuseSubscription(text, .tooMany(limit: app.limits.subscriptionsMax), now: now)
         }
-        if let refusal = judge(name, auth: auth, channelData: channelData) {
-            return refuseSubscription(text, refusal, now: now)
+        guard name.kind == .public else {
+            return refuseSubscription(text, .unavailable(name), now: now)
         }
         lastRequest &+= 1
         subscriptions[name] = .awaited(request: lastRequest)
@@ -128,18 +123,6 @@ public struct Session {
             )
         }
         return [.leave(name)]
-    }
-
-    /// Why the connection may not join, or `nil` when it may.
-    private func judge(
-        _ name: ChannelName,
-        auth: String?,
-        channelData: String?
-    ) -> SubscriptionRefusal? {
-        switch name.kind {
-        case .public: nil
-        default: .unavailable(name)
-        }
     }
 
     // MARK: - Refusals

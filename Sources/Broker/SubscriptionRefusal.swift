@@ -6,8 +6,6 @@ enum SubscriptionRefusal: Equatable, CustomStringConvertible {
     case invalidName(String)
     /// The connection has as many subscriptions as the app allows.
     case tooMany(limit: Int)
-    /// The signature is missing or is not this app's.
-    case unauthorized(String)
     /// The broker does not serve this type of channel.
     case unavailable(ChannelName)
 
@@ -16,7 +14,6 @@ enum SubscriptionRefusal: Equatable, CustomStringConvertible {
         switch self {
         case .invalidName, .unavailable: "InvalidChannel"
         case .tooMany: "LimitReached"
-        case .unauthorized: "AuthError"
         }
     }
 
@@ -24,7 +21,6 @@ enum SubscriptionRefusal: Equatable, CustomStringConvertible {
     var status: Int {
         switch self {
         case .invalidName, .unavailable: 400
-        case .unauthorized: 401
         case .tooMany: 4100
         }
     }
@@ -33,7 +29,6 @@ enum SubscriptionRefusal: Equatable, CustomStringConvertible {
         switch self {
         case .invalidName(let reason): reason
         case .tooMany(let limit): "A connection may have \(limit) subscriptions at the most"
-        case .unauthorized(let reason): reason
         case .unavailable(let name):
             "Channel \(name.text) is of a type that this broker does not serve"
         }

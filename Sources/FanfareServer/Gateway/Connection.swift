@@ -139,8 +139,9 @@ final class Connection: StreamOwner, TimerTarget {
     // MARK: - The end
 
     /// Says why in a `pusher:error`, then closes with the same code.
-    func close(_ code: PusherCode, message: String) {
+    func close(_ code: PusherCode, message: String, droppingQueue: Bool = false) {
         guard beginClosing() else { return }
+        if droppingQueue { stream.discardQueue() }
         send(.error(code: code, message: message))
         finish(with: endpoint.close(code.closeCode, reason: message))
     }
@@ -176,11 +177,8 @@ final class Connection: StreamOwner, TimerTarget {
     func streamOverflowed(_ stream: Stream) {
         // What is queued behind a reader this slow would come too late anyway: the code tells it to reconnect, and
         // nothing after the gap is sent, so no message is lost without the client's knowledge.
-        guard beginClosing() else { return }
-        stream.discardQueue()
         let message = "The connection reads too slowly: its queue is full"
-        send(.error(code: .overCapacity, message: message))
-        finish(with: endpoint.close(PusherCode.overCapacity.closeCode, reason: message))
+        close(.overCapacity, message: message, droppingQueue: true)
     }
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
