@@ -29,7 +29,10 @@ extension Stream {
     /// Begins the handshake, or goes on with it after an event.
     func shakeHands(_ session: TLSSession) {
         switch session.handshake() {
-        case .done: open()
+        case .done:
+            // Bytes read together with the handshake's last wait in OpenSSL; no event announces them.
+            flags.insert(.readable)
+            open()
         case .wantsRead, .wantsWrite: break
         case .ended: end(with: .tls(.endedInHandshake))
         case .failed(let error): end(with: error)

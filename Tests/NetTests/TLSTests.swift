@@ -87,6 +87,24 @@ struct SecurePair {
         #expect(pair.server.endCount == 1)
     }
 
+    /// The server is served without an event for what the client sent, as by a write that became
+    /// possible just before: one recv then takes the Finished message and the bytes behind it.
+    @Test func lendsBytesReadTogetherWithTheEndOfTheHandshake() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let stream = try pair.connect(trusting())
+        stream.write(Array("hello".utf8))
+        reactor.run { pair.client.openedCount == 1 && stream.queuedByteCount == 0 }
+        let accepted = pair.accepted.streams[0]
+        #expect(accepted.phase == .handshaking)
+        accepted.flags.remove(.readable)
+        accepted.serve()
+        #expect(accepted.phase == .open)
+        reactor.run { pair.client.received.count == 5 }
+        #expect(pair.client.received == Array("hello".utf8))
+    }
+
     @Test func carriesALargeTransfer() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
