@@ -24,8 +24,11 @@ final class TLSCredential: @unchecked Sendable {
         shim_SSL_CTX_set_read_ahead(raw, 1)
         SSL_CTX_set_options(raw, shim_SSL_OP_NO_RENEGOTIATION | shim_SSL_OP_NO_COMPRESSION)
         // RFC 9325 §4.2: TLS 1.2 with forward secrecy and AEAD only. TLS 1.3 has nothing else.
-        let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
+        // AES-128 goes first: every peer has it (RFC 8446 §9.1), and it costs less, as does its SHA-256.
+        let ciphers = "ECDHE+AES128+AESGCM:ECDHE+AESGCM:ECDHE+CHACHA20"
         try TLSError.check(SSL_CTX_set_cipher_list(raw, ciphers), "SSL_CTX_set_cipher_list")
+        let suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+        try TLSError.check(SSL_CTX_set_ciphersuites(raw, suites), "SSL_CTX_set_ciphersuites")
         SSL_CTX_set_default_passwd_cb(raw, refusePassphrase)
     }
 

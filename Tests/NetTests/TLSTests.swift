@@ -105,6 +105,22 @@ struct SecurePair {
         #expect(pair.client.received == Array("hello".utf8))
     }
 
+    @Test func prefersTheCheaperCipher() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        for (version, cipher) in [
+            (TLS1_2_VERSION, "ECDHE-ECDSA-AES128-GCM-SHA256"),
+            (TLS1_3_VERSION, "TLS_AES_128_GCM_SHA256"),
+        ] {
+            let context = try trusting()
+            context.limitVersions(version...version)
+            let stream = try pair.connect(context)
+            reactor.run { stream.isOpen }
+            #expect(stream.tls?.cipher == cipher)
+        }
+    }
+
     @Test func carriesALargeTransfer() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
