@@ -210,7 +210,7 @@ public final class Reactor {
             stream.flags.remove(.overflowed)
             guard stream.isOpen else { return }
             stream.currentOwner.streamOverflowed(stream)
-            let (queued, limit) = (stream.queuedByteCount, stream.limits.queuedBytesMax)
+            let (queued, limit) = (stream.queuedByteCount, Int(stream.queuedBytesMax))
             // A closing stream takes no more bytes and has a deadline.
             if stream.isOpen && queued > limit {
                 stream.end(with: .overflow(queued: queued, limit: limit))

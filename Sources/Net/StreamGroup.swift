@@ -8,9 +8,7 @@
 /// `leave`. The streams must belong to the group's reactor; a stream that ends leaves by itself.
 public final class StreamGroup {
     private let reactor: Reactor
-    // Parallel arrays: the walk touches streams alone.
     private var streams: [Stream] = []
-    private var seats: [Seat] = []
 
     /// The batch being walked; empty between walks.
     private var walking = FrameBatch()
@@ -29,32 +27,25 @@ public final class StreamGroup {
 
     /// Makes a stream a member; it gets what is sent from now on.
     ///
-    /// - Returns: The seat, with which to leave.
-    public func join(_ stream: Stream) -> Seat {
+    /// - Precondition: It is no member yet.
+    public func join(_ stream: Stream) {
         assert(stream.reactor === reactor)
-        let seat = Seat(
-            stream,
-            in: self,
-            index: Int32(streams.count),
-            start: Int32(waiting.bytes.count)
-        )
+        precondition(stream.seats[self] == nil, "a stream is a member once")
         // At the end, past the cursor: it is no part of a walk under way.
+        let (index, start) = (Int32(streams.count), Int32(waiting.bytes.count))
         streams.append(stream)
-        seats.append(seat)
-        stream.add(seat)
-        return seat
+        stream.put(Seat(group: self, index: index, start: start))
     }
 
-    /// Gives up a seat; what was sent before still reaches the stream.
+    /// Takes a stream out; what was sent before still reaches it.
     ///
-    /// A seat given up already, as by the end of its stream, is no fault.
-    public func leave(_ seat: Seat) {
-        guard seat.group === self else { return }
-        let (stream, index) = (seat.stream, Int(seat.index))
-        let rest = index < cursor ? walking.part(for: stream, from: 0) : []
-        let start = index < whole ? 0 : Int(seat.start)
+    /// One that is no member, or no longer, as after its end, is no fault.
+    public func leave(_ stream: Stream) {
+        guard let seat = stream.takeSeat(in: self) else { return }
+        let rest = seat.index < cursor ? walking.part(for: stream, from: 0) : []
+        let start = seat.index < whole ? 0 : Int(seat.start)
         let news = waiting.bytes.isEmpty ? [] : waiting.part(for: stream, from: start)
-        remove(seat)
+        vacate(seat)
         // Now, so that whatever the caller writes next comes after it.
         stream.write(rest)
         stream.write(news)
@@ -74,7 +65,7 @@ public final class StreamGroup {
         } else {
             waiting.bytes.append(contentsOf: frame)
         }
-        if let except, except.firstSeat != nil {
+        if let except, except.seats.count > 0 {
             waiting.leaveOut(except, start..<start + frame.count)
         }
         guard !isDirty else { return }
@@ -82,11 +73,8 @@ public final class StreamGroup {
         reactor.dirtyGroups.append(self)
     }
 
-    /// Takes a seat out without disturbing a walk.
-    func remove(_ seat: Seat) {
-        guard seat.group === self else { return }
-        seat.group = nil
-        seat.stream.remove(seat)
+    /// Fills the place of a member that has left, without disturbing a walk.
+    func vacate(_ seat: Seat) {
         var hole = Int(seat.index)
         // Each boundary gives up its last member to the hole, which so moves up to the end: nobody
         // crosses a boundary, so nobody is served twice or left out.
@@ -100,15 +88,17 @@ public final class StreamGroup {
         }
         _ = move(streams.count - 1, to: hole)
         streams.removeLast()
-        seats.removeLast()
         if streams.isEmpty { waiting.end() }
     }
 
     private func move(_ source: Int, to hole: Int) -> Int {
         guard source != hole else { return hole }
-        streams[hole] = streams[source]
-        seats[hole] = seats[source]
-        seats[hole].index = Int32(hole)
+        let stream = streams[source]
+        streams[hole] = stream
+        if var seat = stream.seats[self] {
+            seat.index = Int32(hole)
+            stream.seats.put(seat)
+        }
         return source
     }
 
@@ -158,7 +148,8 @@ public final class StreamGroup {
         cursor = min(whole, streams.count)
         for index in cursor..<streams.count {
             let stream = streams[index]
-            stream.deliver(walking.part(for: stream, from: Int(seats[index].start)))
+            let start = stream.seats[self].map { Int($0.start) } ?? 0
+            stream.deliver(walking.part(for: stream, from: start))
         }
         return streams.count - cursor
     }

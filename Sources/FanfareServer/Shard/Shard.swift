@@ -24,6 +24,7 @@ actor Shard: LoopResident {
             settings: settings,
             lines: lines
         )
+        switchboard.watchLiveness()
         site = HTTPSite(
             reactor: reactor,
             limits: settings.httpLimits,

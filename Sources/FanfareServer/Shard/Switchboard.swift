@@ -7,7 +7,7 @@ import WebSocket
 /// the other shards.
 ///
 /// Confined to its loop's thread; everything in it is synchronous.
-final class Switchboard {
+final class Switchboard: TimerTarget {
     let shard: Int
     let reactor: Reactor
     let settings: ServerSettings
@@ -40,13 +40,20 @@ final class Switchboard {
     func makeSocketID() -> SocketID { connections.makeSocketID() }
 
     /// Makes a new connection known under its socket ID.
-    func admit(_ connection: Connection) { connections.insert(connection) }
+    func admit(_ connection: Connection) {
+        connections.insert(connection, heardAt: reactor.seconds)
+    }
 
     /// Forgets a connection that has closed.
     func dismiss(_ connection: Connection) {
         connections.remove(connection.socketID)
         settings.quota.giveBack()
         settings.quotas[connection.app.id]?.giveBack()
+    }
+
+    /// Notes that something arrived from a client.
+    func heard(_ connection: Connection) {
+        connections.heard(connection.socketID, at: reactor.seconds)
     }
 
     // MARK: - Subscriptions
@@ -61,16 +68,24 @@ final class Switchboard {
     /// Tells the channel's home that the connection is gone; it has left this shard's audience already.
     func leave(_ channel: ChannelName, of connection: Connection) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
-        connection.vacate(channel)
-        if let audience = audiences[address], audience.count == 0 { audiences[address] = nil }
+        if let audience = audiences[address] {
+            audience.leave(connection.stream)
+            if audience.count == 0 { audiences[address] = nil }
+        }
         send(.unsubscribe(address, shard: shard), to: address.home(among: lines.count))
     }
 
-    /// Puts a stream into the audience of a channel on this shard.
-    func seat(_ stream: Stream, in address: ChannelAddress) -> Seat {
-        let audience = audiences[address] ?? reactor.makeGroup()
-        audiences[address] = audience
-        return audience.join(stream)
+    /// Tells a connection that it counts as a subscriber, and seats it in this shard's audience.
+    private func admit(_ caller: Caller, to address: ChannelAddress) {
+        // A connection that has closed meanwhile has told the home so already.
+        guard let connection = connections[caller.socketID] else { return }
+        let entry = audiences.index(forKey: address)
+        // The name that the audience goes by, so that its members share one copy.
+        let channel = entry.map { audiences[$0].key.name } ?? address.name
+        guard connection.granted(channel, request: caller.request) else { return }
+        let audience = entry.map { audiences[$0].value } ?? reactor.makeGroup()
+        if entry == nil { audiences[address] = audience }
+        audience.join(connection.stream)
     }
 
     // MARK: - Events
@@ -169,8 +184,7 @@ final class Switchboard {
             home.subscribe(address, from: caller.shard)
             send(.granted(address, caller), to: caller.shard)
         case .granted(let address, let caller):
-            // A connection that has closed meanwhile has told the home so already.
-            connections[caller.socketID]?.granted(address, request: caller.request)
+            admit(caller, to: address)
         case .unsubscribe(let address, let shard):
             home.unsubscribe(address, from: shard)
         case .publish(let address, let publication):
@@ -183,6 +197,20 @@ final class Switchboard {
             guard let all = inquiries[inquiry]?.receive(counts) else { return }
             inquiries.removeValue(forKey: inquiry)?.finish(all)
         }
+    }
+
+    // MARK: - Liveness
+
+    /// Looks for silent clients now and then, until the reactor ends: no connection needs a timer of its own.
+    func watchLiveness() {
+        reactor.schedule(after: .seconds(settings.liveness.interval), self)
+    }
+
+    func timerFired(tag: Int) {
+        for (connection, verdict) in connections.judge(at: reactor.seconds, settings.liveness) {
+            connection.answer(verdict)
+        }
+        watchLiveness()
     }
 
     // MARK: - Stopping
