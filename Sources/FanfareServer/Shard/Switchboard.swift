@@ -8,10 +8,9 @@ import WebSocket
 ///
 /// Confined to its loop's thread; everything in it is synchronous.
 final class Switchboard: TimerTarget {
-    let shard: Int
     let reactor: Reactor
     let settings: ServerSettings
-    private let lines: [Mailbox<LineMessage>]
+    private var lines: Lines
     private var home: ChannelHome
     /// This shard's own subscribers, by channel; a channel without any has no entry.
     private var audiences: [ChannelAddress: StreamGroup] = [:]
@@ -21,14 +20,13 @@ final class Switchboard: TimerTarget {
     /// Set while the broker stops: newcomers are told to try another.
     private(set) var isDraining = false
 
-    /// Makes the switchboard of shard number `shard`, its index in `lines`: the mailbox of each shard, its own included.
-    init(shard: Int, reactor: Reactor, settings: ServerSettings, lines: [Mailbox<LineMessage>]) {
-        self.shard = shard
+    /// Makes the switchboard of the shard that speaks over `lines`.
+    init(reactor: Reactor, settings: ServerSettings, lines: Lines) {
         self.reactor = reactor
         self.settings = settings
         self.lines = lines
         home = ChannelHome(shardCount: lines.count)
-        connections = ConnectionTable(shard: shard, shardCount: lines.count)
+        connections = ConnectionTable(shard: lines.shard, shardCount: lines.count)
     }
 
     // MARK: - Connections
@@ -61,7 +59,7 @@ final class Switchboard: TimerTarget {
     /// Asks the channel's home to count the connection in; `Connection.granted` follows.
     func join(_ channel: ChannelName, of connection: Connection, request: UInt32) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
-        let caller = Caller(shard: shard, socketID: connection.socketID, request: request)
+        let caller = Caller(shard: lines.shard, socketID: connection.socketID, request: request)
         send(.subscribe(address, caller), to: address.home(among: lines.count))
     }
 
@@ -72,7 +70,7 @@ final class Switchboard: TimerTarget {
             audience.leave(connection.stream)
             if audience.count == 0 { audiences[address] = nil }
         }
-        send(.unsubscribe(address, shard: shard), to: address.home(among: lines.count))
+        send(.unsubscribe(address, shard: lines.shard), to: address.home(among: lines.count))
     }
 
     /// Tells a connection that it counts as a subscriber, and seats it in this shard's audience.
@@ -96,9 +94,7 @@ final class Switchboard: TimerTarget {
     }
 
     /// Whether every home that an event may have to go to still keeps up with what it is sent.
-    var canPublish: Bool {
-        lines.allSatisfy { $0.count < settings.lineLengthMax }
-    }
+    var canPublish: Bool { !lines.areBehind(limit: settings.lineLengthMax) }
 
     /// At the home: encodes an event once and sends it where the channel has subscribers.
     private func relay(_ publication: Publication, on address: ChannelAddress) {
@@ -131,7 +127,7 @@ final class Switchboard: TimerTarget {
         let inquiry = lastInquiry
         inquiries[inquiry] = Inquiry(awaitedAnswers: questions.count, finish: finish)
         for (asked, question) in questions {
-            send(.question(question, inquiry: inquiry, asker: shard), to: asked)
+            send(.question(question, inquiry: inquiry, asker: lines.shard), to: asked)
         }
     }
 
@@ -142,7 +138,7 @@ final class Switchboard: TimerTarget {
         finish: @escaping ([ChannelCount]) -> Void
     ) {
         let question = Question.occupiedChannels(app, prefix: prefix)
-        inquire(lines.indices.map { ($0, question) }, finish: finish)
+        inquire((0..<lines.count).map { ($0, question) }, finish: finish)
     }
 
     /// Asks the homes of `addresses` for their subscription counts.
@@ -171,11 +167,14 @@ final class Switchboard: TimerTarget {
 
     /// Takes in what the other shards have sent since the last turn.
     func readLines() {
-        for message in lines[shard].drain() { receive(message) }
+        for message in lines.read() { receive(message) }
     }
 
+    /// Hands over what this shard has to say to the others.
+    func dispatchLines() { lines.dispatch() }
+
     private func send(_ message: LineMessage, to shard: Int) {
-        if shard == self.shard { receive(message) } else { lines[shard].post(message) }
+        if shard == lines.shard { receive(message) } else { lines.say(message, to: shard) }
     }
 
     private func receive(_ message: LineMessage) {
