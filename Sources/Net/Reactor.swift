@@ -66,6 +66,7 @@ public final class Reactor {
         case target(any TimerTarget, tag: Int)
         case deadline(Stream)
         case accept(Listener)
+        case resume(StreamGroup)
     }
 
     /// What happened to a stream while nobody could be told.
@@ -270,6 +271,7 @@ public final class Reactor {
             case .target(let target, let tag): target.timerFired(tag: tag)
             case .deadline(let stream): stream.deadlinePassed()
             case .accept(let listener): listener.retry()
+            case .resume(let group): group.resume()
             }
         }
     }

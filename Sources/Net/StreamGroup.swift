@@ -18,7 +18,11 @@ public final class StreamGroup {
     private var waiting = FrameBatch()
     /// Members before it get the waiting batch whole; later ones joined in the middle of it.
     private var whole = 0
+    /// Whether it is in the reactor's list, or pauses.
     private var isDirty = false
+    private var pace = WalkPace()
+    /// The end of the pause between two long walks.
+    private var pause: TimerID?
 
     init(reactor: Reactor) { self.reactor = reactor }
 
@@ -68,9 +72,13 @@ public final class StreamGroup {
         if let except, except.seats.count > 0 {
             waiting.leaveOut(except, start..<start + frame.count)
         }
-        guard !isDirty else { return }
-        isDirty = true
-        reactor.dirtyGroups.append(self)
+        waiting.frameCount += 1
+        if !isDirty {
+            isDirty = true
+            reactor.dirtyGroups.append(self)
+        } else if pause != nil && pace.isWorthWhile(waiting.frameCount) {
+            resume()
+        }
     }
 
     /// Fills the place of a member that has left, without disturbing a walk.
@@ -110,7 +118,7 @@ public final class StreamGroup {
     /// Sends to the next members, from the end down.
     ///
     /// - Parameter limit: How many members at most.
-    /// - Returns: How many members were served, and whether the group has more to do.
+    /// - Returns: How many members were served, and whether the group has nothing more to do now.
     func walk(atMost limit: Int) -> (served: Int, isDone: Bool) {
         var served = 0
         if walking.bytes.isEmpty { served += begin() }
@@ -138,13 +146,24 @@ public final class StreamGroup {
         cursor = lower
         if cursor == 0 { walking.end() }
         isDirty = cursor > 0 || !waiting.bytes.isEmpty
-        return (served, !isDirty)
+        guard isDirty else { return (served, true) }
+        if cursor == 0, let rest = pace.pause(before: waiting.frameCount, at: reactor.now) {
+            pause = reactor.schedule(after: rest, .resume(self))
+        }
+        return (served, pause != nil)
+    }
+
+    /// Ends the pause.
+    func resume() {
+        if let pause = pause.take() { reactor.cancel(pause) }
+        reactor.dirtyGroups.append(self)
     }
 
     /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.
     private func begin() -> Int {
         walking = exchange(&waiting, with: FrameBatch())
         guard !walking.bytes.isEmpty else { return 0 }
+        pace.begin(frameCount: walking.frameCount, at: reactor.now)
         cursor = min(whole, streams.count)
         for index in cursor..<streams.count {
             let stream = streams[index]
