@@ -17,18 +17,12 @@ public struct Session {
         case close(PusherCode, message: String)
     }
 
-    private enum Subscription {
-        /// Asked for, and not yet granted by the channel's home.
-        case awaited(request: UInt32)
-        case active
-    }
-
     /// The identifier that the client signs with and that backends exclude.
     public let socketID: SocketID
     /// The app that the client connected to.
     public let app: App
 
-    private var subscriptions: [ChannelName: Subscription] = [:]
+    private var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
     private var faults = FaultCount()
 
@@ -39,7 +33,7 @@ public struct Session {
     }
 
     /// The channels that the connection has joined or asked to join.
-    public var channels: some Collection<ChannelName> { subscriptions.keys }
+    public var channels: [ChannelName] { subscriptions.channels }
 
     /// Takes in one message of the client.
     ///
@@ -81,11 +75,14 @@ public struct Session {
 
     /// Takes in the home's grant of a subscription.
     ///
+    /// - Parameters:
+    ///   - channel: The channel; this copy of its name replaces the client's own.
+    ///   - request: What the home grants.
     /// - Returns: Whether the client still waits for this very grant. If not, it has unsubscribed meanwhile and the
     ///   home has been told so already.
     public mutating func granted(_ channel: ChannelName, request: UInt32) -> Bool {
         guard case .awaited(request) = subscriptions[channel] else { return false }
-        subscriptions[channel] = .active
+        subscriptions.put(channel, .active)
         return true
     }
 
@@ -108,14 +105,14 @@ public struct Session {
             return refuseSubscription(text, .unavailable(name), now: now)
         }
         lastRequest &+= 1
-        subscriptions[name] = .awaited(request: lastRequest)
+        subscriptions.put(name, .awaited(request: lastRequest))
         return [.join(name, request: lastRequest)]
     }
 
     private mutating func unsubscribe(_ text: String, now: Int64) -> [Effect] {
         guard
             let name = try? ChannelName(text, limits: app.limits.texts),
-            subscriptions.removeValue(forKey: name) != nil
+            subscriptions.remove(name)
         else {
             return refuse(
                 "No current subscription to channel \(text), or subscription in progress",
@@ -157,13 +154,14 @@ public struct Session {
 
 /// How many faults fell into the current minute.
 struct FaultCount {
-    private var minute: Int64 = 0
-    private var count = 0
+    private var minute: UInt32 = 0
+    private var count: UInt32 = 0
 
     /// Counts one more and returns how many this minute has seen.
     mutating func record(at now: Int64) -> Int {
-        if now / 60 != minute { (minute, count) = (now / 60, 0) }
-        count += 1
-        return count
+        let current = UInt32(truncatingIfNeeded: now / 60)
+        if current != minute { (minute, count) = (current, 0) }
+        count &+= 1
+        return Int(count)
     }
 }

@@ -51,11 +51,15 @@ public final class BrokerServer: Sendable {
         do {
             var loops: [EventLoop] = []
             for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
-            let lines = loops.map { Mailbox<LineMessage>(wakes: $0) }
+            let mailboxes = loops.map { Mailbox<LineMessage>(wakes: $0) }
             var shards: [Shard] = []
             for (number, loop) in loops.enumerated() {
                 shards.append(
-                    try Shard(number: number, loop: loop, settings: settings, lines: lines)
+                    try Shard(
+                        loop: loop,
+                        settings: settings,
+                        lines: Lines(of: number, mailboxes: mailboxes)
+                    )
                 )
             }
             self.shards = shards

@@ -2,6 +2,7 @@
 struct FrameBatch {
     /// The first frame itself, shared, while it is the only one.
     var bytes: [UInt8] = []
+    var frameCount = 0
     private var exclusions: [ObjectIdentifier: Exclusion] = [:]
 
     private struct Exclusion {

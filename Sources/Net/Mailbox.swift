@@ -22,6 +22,16 @@ public final class Mailbox<Message: Sendable>: Sendable {
         if wasEmpty { loop.wake() }
     }
 
+    /// Adds a burst of messages, which the loop takes out together.
+    public func post(_ burst: [Message]) {
+        guard !burst.isEmpty else { return }
+        let wasEmpty = messages.withLock { messages in
+            defer { messages += burst }
+            return messages.isEmpty
+        }
+        if wasEmpty { loop.wake() }
+    }
+
     /// Takes all messages that have been posted.
     public func drain() -> [Message] { messages.withLock { exchange(&$0, with: []) } }
 

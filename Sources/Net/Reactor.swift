@@ -66,6 +66,7 @@ public final class Reactor {
         case target(any TimerTarget, tag: Int)
         case deadline(Stream)
         case accept(Listener)
+        case resume(StreamGroup)
     }
 
     /// What happened to a stream while nobody could be told.
@@ -210,7 +211,7 @@ public final class Reactor {
             stream.flags.remove(.overflowed)
             guard stream.isOpen else { return }
             stream.currentOwner.streamOverflowed(stream)
-            let (queued, limit) = (stream.queuedByteCount, stream.limits.queuedBytesMax)
+            let (queued, limit) = (stream.queuedByteCount, Int(stream.queuedBytesMax))
             // A closing stream takes no more bytes and has a deadline.
             if stream.isOpen && queued > limit {
                 stream.end(with: .overflow(queued: queued, limit: limit))
@@ -270,6 +271,7 @@ public final class Reactor {
             case .target(let target, let tag): target.timerFired(tag: tag)
             case .deadline(let stream): stream.deadlinePassed()
             case .accept(let listener): listener.retry()
+            case .resume(let group): group.resume()
             }
         }
     }

@@ -1,48 +1,93 @@
-/// A stream's membership in a ``StreamGroup``.
-public final class Seat {
-    /// The stream that is a member.
-    public let stream: Stream
-    /// The group; nil once the seat is given up.
-    public internal(set) var group: StreamGroup?
-    /// The place in the group's arrays.
+/// A stream's membership in a ``StreamGroup``: where it stands there.
+struct Seat {
+    let group: StreamGroup
+    /// The place among the group's members.
     var index: Int32
     /// Where the member begins in the group's waiting batch, in bytes; it joined after what precedes.
     var start: Int32
-    // The stream's seats are chained, so that a closing stream can leave all its groups.
-    var next: Seat?
-    var previous: Seat?
+}
 
-    init(_ stream: Stream, in group: StreamGroup, index: Int32, start: Int32) {
-        self.stream = stream
-        self.group = group
-        self.index = index
-        self.start = start
+/// The seats of one stream, by group; the usual one or none takes no memory of its own.
+enum Seats {
+    case none
+    case one(Seat)
+    case many([ObjectIdentifier: Seat])
+
+    /// How many groups the stream is a member of.
+    var count: Int {
+        switch self {
+        case .none: 0
+        case .one: 1
+        case .many(let seats): seats.count
+        }
+    }
+
+    /// The seat in `group`; nil if the stream is no member.
+    subscript(group: StreamGroup) -> Seat? {
+        switch self {
+        case .none: nil
+        case .one(let seat): seat.group === group ? seat : nil
+        case .many(let seats): seats[ObjectIdentifier(group)]
+        }
+    }
+
+    /// Adds a seat, or puts it in the place of an earlier one in the same group.
+    mutating func put(_ seat: Seat) {
+        switch self {
+        case .none:
+            self = .one(seat)
+        case .one(let only) where only.group === seat.group:
+            self = .one(seat)
+        case .one(let only):
+            self = .many([ObjectIdentifier(only.group): only, ObjectIdentifier(seat.group): seat])
+        case .many(var seats):
+            // Out of the enumeration first: a second reference would copy all of them.
+            self = .none
+            seats[ObjectIdentifier(seat.group)] = seat
+            self = .many(seats)
+        }
+    }
+
+    /// Removes the seat in `group`, if there is one.
+    mutating func take(_ group: StreamGroup) -> Seat? {
+        switch self {
+        case .none: return nil
+        case .one(let seat):
+            guard seat.group === group else { return nil }
+            self = .none
+            return seat
+        case .many(var seats):
+            self = .none
+            let seat = seats.removeValue(forKey: ObjectIdentifier(group))
+            self = seats.isEmpty ? .none : .many(seats)
+            return seat
+        }
     }
 }
 
 extension Stream {
     /// How many groups the stream is a member of.
-    public var groupCount: Int { Int(seatCount) }
+    public var groupCount: Int { seats.count }
 
-    func add(_ seat: Seat) {
-        seat.next = firstSeat
-        firstSeat?.previous = seat
-        firstSeat = seat
-        seatCount += 1
-        if seatCount > 1 { obstacles.insert(.shared) }
+    func put(_ seat: Seat) {
+        seats.put(seat)
+        if seats.count > 1 { obstacles.insert(.shared) }
     }
 
-    func remove(_ seat: Seat) {
-        if let previous = seat.previous { previous.next = seat.next } else { firstSeat = seat.next }
-        seat.next?.previous = seat.previous
-        seat.next = nil
-        seat.previous = nil
-        seatCount -= 1
-        if seatCount <= 1 { obstacles.remove(.shared) }
+    func takeSeat(in group: StreamGroup) -> Seat? {
+        let seat = seats.take(group)
+        if seats.count <= 1 { obstacles.remove(.shared) }
+        return seat
     }
 
     /// Gives up all seats, without what waits in the groups.
     func leaveAllGroups() {
-        while let seat = firstSeat { seat.group?.remove(seat) }
+        let all = exchange(&seats, with: .none)
+        obstacles.remove(.shared)
+        switch all {
+        case .none: break
+        case .one(let seat): seat.group.vacate(seat)
+        case .many(let seats): for seat in seats.values { seat.group.vacate(seat) }
+        }
     }
 }

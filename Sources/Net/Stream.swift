@@ -10,25 +10,26 @@ public final class Stream {
     public let fd: Int32
     let generation: UInt32
     let reactor: Reactor
-    let limits: StreamLimits
-    var descriptor: FileDescriptor?
 
-    // Internal, so that the optimizer sees every access and drops the dynamic exclusivity checks.
+    // Internal, so that the optimizer sees every access and drops the dynamic exclusivity checks; and
+    // in an order without gaps, since a broker holds many of these.
     var currentOwner: any StreamOwner
-    var phase: Phase
-    var obstacles: Obstacles = [.notOpen]
-    var flags: Flags = []
     /// Bytes that wait for the kernel; nil while there are none.
     var queue: OutputQueue?
     /// Bytes that the owner has not consumed.
     var unread: [UInt8] = []
     /// The encryption; nil for a plain stream, and for any that is not connected.
     var session: TLSSession?
+    /// Its memberships in groups.
+    var seats = Seats.none
+    /// ``StreamLimits/queuedBytesMax``, of which 4 GiB are as good as no limit.
+    let queuedBytesMax: UInt32
     /// The deadline of connecting, of the handshake or of closing.
     var deadline: TimerID?
-    /// The first of its seats in groups.
-    var firstSeat: Seat?
-    var seatCount: Int32 = 0
+    var descriptor: FileDescriptor?
+    var phase: Phase
+    var obstacles: Obstacles = [.notOpen]
+    var flags: Flags = []
     /// In how many batches that are being sent it is left out of a frame.
     var exclusionCount: Int32 = 0
 
@@ -44,7 +45,7 @@ public final class Stream {
         self.descriptor = consume descriptor
         self.generation = generation
         self.reactor = reactor
-        self.limits = limits
+        queuedBytesMax = UInt32(clamping: limits.queuedBytesMax)
         currentOwner = owner
         self.phase = phase
         if phase == .open { obstacles = [] }

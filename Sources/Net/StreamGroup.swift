@@ -8,9 +8,7 @@
 /// `leave`. The streams must belong to the group's reactor; a stream that ends leaves by itself.
 public final class StreamGroup {
     private let reactor: Reactor
-    // Parallel arrays: the walk touches streams alone.
     private var streams: [Stream] = []
-    private var seats: [Seat] = []
 
     /// The batch being walked; empty between walks.
     private var walking = FrameBatch()
@@ -20,7 +18,11 @@ public final class StreamGroup {
     private var waiting = FrameBatch()
     /// Members before it get the waiting batch whole; later ones joined in the middle of it.
     private var whole = 0
+    /// Whether it is in the reactor's list, or pauses.
     private var isDirty = false
+    private var pace = WalkPace()
+    /// The end of the pause between two long walks.
+    private var pause: TimerID?
 
     init(reactor: Reactor) { self.reactor = reactor }
 
@@ -29,32 +31,25 @@ public final class StreamGroup {
 
     /// Makes a stream a member; it gets what is sent from now on.
     ///
-    /// - Returns: The seat, with which to leave.
-    public func join(_ stream: Stream) -> Seat {
+    /// - Precondition: It is no member yet.
+    public func join(_ stream: Stream) {
         assert(stream.reactor === reactor)
-        let seat = Seat(
-            stream,
-            in: self,
-            index: Int32(streams.count),
-            start: Int32(waiting.bytes.count)
-        )
+        precondition(stream.seats[self] == nil, "a stream is a member once")
         // At the end, past the cursor: it is no part of a walk under way.
+        let (index, start) = (Int32(streams.count), Int32(waiting.bytes.count))
         streams.append(stream)
-        seats.append(seat)
-        stream.add(seat)
-        return seat
+        stream.put(Seat(group: self, index: index, start: start))
     }
 
-    /// Gives up a seat; what was sent before still reaches the stream.
+    /// Takes a stream out; what was sent before still reaches it.
     ///
-    /// A seat given up already, as by the end of its stream, is no fault.
-    public func leave(_ seat: Seat) {
-        guard seat.group === self else { return }
-        let (stream, index) = (seat.stream, Int(seat.index))
-        let rest = index < cursor ? walking.part(for: stream, from: 0) : []
-        let start = index < whole ? 0 : Int(seat.start)
+    /// One that is no member, or no longer, as after its end, is no fault.
+    public func leave(_ stream: Stream) {
+        guard let seat = stream.takeSeat(in: self) else { return }
+        let rest = seat.index < cursor ? walking.part(for: stream, from: 0) : []
+        let start = seat.index < whole ? 0 : Int(seat.start)
         let news = waiting.bytes.isEmpty ? [] : waiting.part(for: stream, from: start)
-        remove(seat)
+        vacate(seat)
         // Now, so that whatever the caller writes next comes after it.
         stream.write(rest)
         stream.write(news)
@@ -74,19 +69,20 @@ public final class StreamGroup {
         } else {
             waiting.bytes.append(contentsOf: frame)
         }
-        if let except, except.firstSeat != nil {
+        if let except, except.seats.count > 0 {
             waiting.leaveOut(except, start..<start + frame.count)
         }
-        guard !isDirty else { return }
-        isDirty = true
-        reactor.dirtyGroups.append(self)
+        waiting.frameCount += 1
+        if !isDirty {
+            isDirty = true
+            reactor.dirtyGroups.append(self)
+        } else if pause != nil && pace.isWorthWhile(waiting.frameCount) {
+            resume()
+        }
     }
 
-    /// Takes a seat out without disturbing a walk.
-    func remove(_ seat: Seat) {
-        guard seat.group === self else { return }
-        seat.group = nil
-        seat.stream.remove(seat)
+    /// Fills the place of a member that has left, without disturbing a walk.
+    func vacate(_ seat: Seat) {
         var hole = Int(seat.index)
         // Each boundary gives up its last member to the hole, which so moves up to the end: nobody
         // crosses a boundary, so nobody is served twice or left out.
@@ -100,15 +96,17 @@ public final class StreamGroup {
         }
         _ = move(streams.count - 1, to: hole)
         streams.removeLast()
-        seats.removeLast()
         if streams.isEmpty { waiting.end() }
     }
 
     private func move(_ source: Int, to hole: Int) -> Int {
         guard source != hole else { return hole }
-        streams[hole] = streams[source]
-        seats[hole] = seats[source]
-        seats[hole].index = Int32(hole)
+        let stream = streams[source]
+        streams[hole] = stream
+        if var seat = stream.seats[self] {
+            seat.index = Int32(hole)
+            stream.seats.put(seat)
+        }
         return source
     }
 
@@ -120,7 +118,7 @@ public final class StreamGroup {
     /// Sends to the next members, from the end down.
     ///
     /// - Parameter limit: How many members at most.
-    /// - Returns: How many members were served, and whether the group has more to do.
+    /// - Returns: How many members were served, and whether the group has nothing more to do now.
     func walk(atMost limit: Int) -> (served: Int, isDone: Bool) {
         var served = 0
         if walking.bytes.isEmpty { served += begin() }
@@ -148,17 +146,29 @@ public final class StreamGroup {
         cursor = lower
         if cursor == 0 { walking.end() }
         isDirty = cursor > 0 || !waiting.bytes.isEmpty
-        return (served, !isDirty)
+        guard isDirty else { return (served, true) }
+        if cursor == 0, let rest = pace.pause(before: waiting.frameCount, at: reactor.now) {
+            pause = reactor.schedule(after: rest, .resume(self))
+        }
+        return (served, pause != nil)
+    }
+
+    /// Ends the pause.
+    func resume() {
+        if let pause = pause.take() { reactor.cancel(pause) }
+        reactor.dirtyGroups.append(self)
     }
 
     /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.
     private func begin() -> Int {
         walking = exchange(&waiting, with: FrameBatch())
         guard !walking.bytes.isEmpty else { return 0 }
+        pace.begin(frameCount: walking.frameCount, at: reactor.now)
         cursor = min(whole, streams.count)
         for index in cursor..<streams.count {
             let stream = streams[index]
-            stream.deliver(walking.part(for: stream, from: Int(seats[index].start)))
+            let start = stream.seats[self].map { Int($0.start) } ?? 0
+            stream.deliver(walking.part(for: stream, from: start))
         }
         return streams.count - cursor
     }

@@ -27,10 +27,10 @@ extension Stream {
         self.queue = queue
         obstacles.insert(.queued)
         queue.append(bytes, from: start)
-        if queue.byteCount > limits.queuedBytesMax {
+        if queue.byteCount > queuedBytesMax {
             // The kernel may take what this turn has gathered.
             if phase == .open && !flags.contains(.blocked) { drain() }
-            if queuedByteCount > limits.queuedBytesMax && !flags.contains(.overflowed) {
+            if queuedByteCount > queuedBytesMax && !flags.contains(.overflowed) {
                 flags.insert(.overflowed)
                 reactor.notify(self, .overflowed)
             }

@@ -6,25 +6,39 @@ import Testing
     private let settings = Liveness.Settings(activityTimeout: 120, pongTimeout: 30)
 
     @Test func isPingedLaterThanItShouldHavePingedItself() {
-        var liveness = Liveness(settings: settings, now: 1_000)
-        #expect(liveness.patience == .seconds(150))
-        let early = liveness.judge(at: 1_149)
-        #expect(early == .wait(.seconds(1)))
-        let due = liveness.judge(at: 1_150)
-        #expect(due == .ping(.seconds(30)))
-        let unanswered = liveness.judge(at: 1_180)
-        #expect(unanswered == .close)
+        var liveness = Liveness(now: 1_000)
+        #expect(verdicts(of: &liveness, at: [1_149, 1_150]) == [.wait, .ping])
+        #expect(verdicts(of: &liveness, at: [1_151, 1_179, 1_180]) == [.wait, .wait, .close])
+    }
+
+    @Test func mayAnswerAsLongAfterALatePing() {
+        var liveness = Liveness(now: 1_000)
+        #expect(verdicts(of: &liveness, at: [1_160, 1_189, 1_190]) == [.ping, .wait, .close])
     }
 
     @Test func anythingHeardBeginsAnew() {
-        var liveness = Liveness(settings: settings, now: 0)
+        var liveness = Liveness(now: 0)
         liveness.heard(at: 100)
-        let first = liveness.judge(at: 150)
-        #expect(first == .wait(.seconds(100)))
-        let second = liveness.judge(at: 250)
-        #expect(second == .ping(.seconds(30)))
+        #expect(verdicts(of: &liveness, at: [150, 249, 250]) == [.wait, .wait, .ping])
         liveness.heard(at: 251)
-        let third = liveness.judge(at: 280)
-        #expect(third == .wait(.seconds(121)))
+        #expect(verdicts(of: &liveness, at: [280, 400, 401]) == [.wait, .wait, .ping])
+    }
+
+    @Test(
+        "Connections are looked at often enough for their times",
+        arguments: [(120, 30, 10), (120, 9, 3), (5, 30, 1), (1, 1, 1)]
+    )
+    func looksOftenEnough(activityTimeout: Int, pongTimeout: Int, interval: Int) {
+        let settings = Liveness.Settings(
+            activityTimeout: activityTimeout,
+            pongTimeout: pongTimeout
+        )
+        #expect(settings.interval == interval)
+    }
+
+    private func verdicts(of liveness: inout Liveness, at times: [UInt32]) -> [Liveness.Verdict] {
+        var verdicts: [Liveness.Verdict] = []
+        for time in times { verdicts.append(liveness.judge(at: time, settings)) }
+        return verdicts
     }
 }

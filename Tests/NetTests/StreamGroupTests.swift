@@ -37,7 +37,7 @@ private final class Member {
         // More than a share of 512, so that walks are interrupted by polls.
         var members: [Member] = []
         for _ in 0..<700 { members.append(try Member(reactor)) }
-        for member in members { _ = group.join(member.stream) }
+        for member in members { group.join(member.stream) }
         #expect(group.count == 700)
         for number in 0..<30 {
             group.send(frame(number))
@@ -58,7 +58,7 @@ private final class Member {
             pieces += 1
             return bytes.count
         }
-        _ = group.join(stream)
+        group.join(stream)
         for number in 0..<10 { group.send(frame(number)) }
         reactor.run { far.received.count == 40 }
         #expect(pieces == 1)
@@ -70,7 +70,7 @@ private final class Member {
         let group = reactor.makeGroup()
         let (one, other) = (try Member(reactor), try Member(reactor))
         let stranger = try Member(reactor)
-        for member in [one, other] { _ = group.join(member.stream) }
+        for member in [one, other] { group.join(member.stream) }
         group.send(frame(0))
         group.send(frame(1), except: one.stream)
         group.send(frame(2), except: other.stream)
@@ -91,15 +91,15 @@ private final class Member {
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
         let (old, new) = (try Member(reactor), try Member(reactor))
-        let seat = group.join(old.stream)
+        group.join(old.stream)
         group.send(frame(0))
-        let late = group.join(new.stream)
+        group.join(new.stream)
         group.send(frame(1))
-        group.leave(seat)
-        group.leave(seat)
+        group.leave(old.stream)
+        group.leave(old.stream)
         group.send(frame(2))
         old.stream.write(frame(99))
-        group.leave(late)
+        group.leave(new.stream)
         reactor.settle()
         // What is written after leaving comes after what was sent before.
         #expect(old.received == [0, 1, 99])
@@ -117,13 +117,13 @@ private final class Member {
             pieces += 1
             return bytes.count
         }
-        let seats = groups.map { $0.join(member.stream) }
+        for group in groups { group.join(member.stream) }
         #expect(member.stream.groupCount == 10)
         for (number, group) in groups.enumerated() { group.send(frame(number)) }
         reactor.settle()
         #expect(member.received == Array(0..<10))
         #expect(pieces == 1)
-        for (seat, group) in zip(seats, groups).dropFirst() { group.leave(seat) }
+        for group in groups.dropFirst() { group.leave(member.stream) }
         #expect(member.stream.obstacles.isEmpty)
         groups[0].send(frame(10))
         reactor.settle()
@@ -136,13 +136,13 @@ private final class Member {
         let group = reactor.makeGroup()
         group.send(frame(0))
         let member = try Member(reactor)
-        let seat = group.join(member.stream)
+        group.join(member.stream)
         reactor.settle()
         #expect(member.received.isEmpty)
         // The last one leaves while a batch waits, and comes back.
         group.send(frame(1))
-        group.leave(seat)
-        _ = group.join(member.stream)
+        group.leave(member.stream)
+        group.join(member.stream)
         group.send(frame(2))
         reactor.settle()
         #expect(member.received == [1, 2])
@@ -154,7 +154,7 @@ private final class Member {
         let group = reactor.makeGroup()
         var members: [Member] = []
         for _ in 0..<30 { members.append(try Member(reactor)) }
-        for member in members { _ = group.join(member.stream) }
+        for member in members { group.join(member.stream) }
         group.send(frame(0))
         for index in stride(from: 0, to: 30, by: 3) { members[index].stream.abort() }
         // These are lost only when they are sent to.
@@ -180,7 +180,7 @@ private final class Member {
         )
         slow.farStream.pauseReading()
         slow.owner.onOverflow = { $0.close(within: .milliseconds(10)) }
-        for member in [slow, quick] { _ = group.join(member.stream) }
+        for member in [slow, quick] { group.join(member.stream) }
         let shared = pattern(64 << 10)
         var sent = 0
         reactor.run {
@@ -207,7 +207,7 @@ private final class Member {
         let groups = [reactor.makeGroup(), reactor.makeGroup()]
         var members: [Member] = []
         for _ in 0..<60 { members.append(try Member(reactor)) }
-        var seats: [[Seat?]] = members.map { _ in [nil, nil] }
+        var isMember = members.map { _ in [false, false] }
         var expected: [[Set<Int>]] = members.map { _ in [[], []] }
         for number in 0..<3_000 {
             let index = Int(random.next(below: UInt64(members.count)))
@@ -215,16 +215,13 @@ private final class Member {
             let group = groups[which]
             switch random.next(below: 8) {
             case 0..<3:
-                if let seat = seats[index][which] {
-                    group.leave(seat)
-                    seats[index][which] = nil
-                } else {
-                    seats[index][which] = group.join(members[index].stream)
-                }
+                let stream = members[index].stream
+                if isMember[index][which] { group.leave(stream) } else { group.join(stream) }
+                isMember[index][which].toggle()
             case 3..<6:
                 let isExcluding = random.next(below: 2) == 0
                 group.send(frame(number), except: isExcluding ? members[index].stream : nil)
-                for other in members.indices where seats[other][which] != nil {
+                for other in members.indices where isMember[other][which] {
                     if !isExcluding || other != index { expected[other][which].insert(number) }
                 }
             case 6:
@@ -254,7 +251,7 @@ private final class Member {
         let group = reactor.makeGroup()
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         let owner = Recorder()
-        owner.onOpen = { _ = group.join($0) }
+        owner.onOpen = { group.join($0) }
         let listener = try reactor.listen(on: address, tls: server) { _ in owner }
         var peers: [Recorder] = []
         for _ in 0..<20 {

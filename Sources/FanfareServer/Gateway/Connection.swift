@@ -4,17 +4,11 @@ import PusherProtocol
 import WebSocket
 
 /// A connected client: its stream, its WebSocket and its session, on the shard that accepted it.
-final class Connection: StreamOwner, TimerTarget {
-    let socketID: SocketID
-    let app: App
+final class Connection: StreamOwner {
     let stream: Stream
     private unowned let switchboard: Switchboard
     private var session: Session
     private var endpoint: WebSocketEndpoint
-    /// The connection's places in the audiences of the channels that it has joined.
-    private var seats: [ChannelName: Seat] = [:]
-    private var liveness: Liveness
-    private var livenessTimer: TimerID?
     private(set) var isClosing = false
 
     init(
@@ -24,29 +18,28 @@ final class Connection: StreamOwner, TimerTarget {
         endpoint: consuming WebSocketEndpoint,
         switchboard: Switchboard
     ) {
-        self.socketID = socketID
-        self.app = app
         self.stream = stream
         self.endpoint = endpoint
         self.switchboard = switchboard
         session = Session(socketID: socketID, app: app)
-        liveness = Liveness(
-            settings: switchboard.settings.liveness,
-            now: switchboard.reactor.seconds
-        )
     }
+
+    /// The identifier that the client signs with and that backends exclude.
+    var socketID: SocketID { session.socketID }
+
+    /// The app that the client connected to.
+    var app: App { session.app }
 
     /// Greets the client: nothing may reach it before this.
     func begin() {
         let timeout = switchboard.settings.liveness.activityTimeout
         send(.connectionEstablished(socketID: socketID, activityTimeout: timeout))
-        watch(for: liveness.patience)
     }
 
     // MARK: - What arrives
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
-        liveness.heard(at: switchboard.reactor.seconds)
+        switchboard.heard(self)
         var position = 0
         do {
             while !isClosing, let incoming = try endpoint.next(in: &bytes, at: &position) {
@@ -93,16 +86,12 @@ final class Connection: StreamOwner, TimerTarget {
     // MARK: - Channels
 
     /// The channel's home counts this connection from here on; events follow the acknowledgement.
-    func granted(_ address: ChannelAddress, request: UInt32) {
-        guard !isClosing, session.granted(address.name, request: request) else { return }
-        send(.subscriptionSucceeded(channel: address.name.text, data: "{}"))
-        seats[address.name] = switchboard.seat(stream, in: address)
-    }
-
-    /// Gives up the connection's place in the channel's audience, if it has one.
-    func vacate(_ channel: ChannelName) {
-        guard let seat = seats.removeValue(forKey: channel) else { return }
-        seat.group?.leave(seat)
+    ///
+    /// - Returns: Whether the connection still waits for this.
+    func granted(_ channel: ChannelName, request: UInt32) -> Bool {
+        guard !isClosing, session.granted(channel, request: request) else { return false }
+        send(.subscriptionSucceeded(channel: channel.text, data: "{}"))
+        return true
     }
 
     // MARK: - What leaves
@@ -119,21 +108,17 @@ final class Connection: StreamOwner, TimerTarget {
 
     // MARK: - Liveness
 
-    func timerFired(tag: Int) {
+    /// Asks a client that has been silent for a sign of life, or gives it up.
+    func answer(_ verdict: Liveness.Verdict) {
         guard !isClosing else { return }
-        switch liveness.judge(at: switchboard.reactor.seconds) {
-        case .wait(let patience): watch(for: patience)
-        case .ping(let patience):
+        switch verdict {
+        case .wait: break
+        case .ping:
             let empty: [UInt8] = []
             write(endpoint.ping(empty.span))
-            watch(for: patience)
         case .close:
             close(.pongNotReceived, message: "Pong reply not received")
         }
-    }
-
-    private func watch(for patience: Duration) {
-        livenessTimer = switchboard.reactor.schedule(after: patience, self)
     }
 
     // MARK: - The end
@@ -183,7 +168,6 @@ final class Connection: StreamOwner, TimerTarget {
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         _ = beginClosing()
-        if let livenessTimer { switchboard.reactor.cancel(livenessTimer) }
         switchboard.dismiss(self)
     }
 }

@@ -10,45 +10,49 @@ struct Liveness {
         /// Seconds of silence after which clients are told to ping.
         var activityTimeout: Int
         /// Seconds that a pinged client has to answer.
-        var pongTimeout: Int
+        var pongTimeout: UInt32
         /// Seconds of silence after which the broker pings: later than the client should have done.
-        var threshold: UInt32 { UInt32(activityTimeout + activityTimeout / 4) }
+        var threshold: UInt32
+        /// Seconds between two looks at the connections: verdicts come late by no more than that.
+        var interval: Int
+
+        init(activityTimeout: Int, pongTimeout: Int) {
+            self.activityTimeout = activityTimeout
+            self.pongTimeout = UInt32(pongTimeout)
+            threshold = UInt32(activityTimeout + activityTimeout / 4)
+            interval = min(max(min(activityTimeout, pongTimeout) / 3, 1), 10)
+        }
     }
 
     enum Verdict: Equatable {
-        case wait(Duration)
-        case ping(Duration)
-        case close
+        case wait, ping, close
     }
 
-    private let settings: Settings
-    private var lastHeard: UInt32
+    /// When the client was heard, or when it was asked.
+    private var since: UInt32
     private var isPinged = false
 
     /// Begins with a client that was heard `now`, in seconds on the loop's clock.
-    init(settings: Settings, now: UInt32) {
-        self.settings = settings
-        lastHeard = now
-    }
-
-    /// How long a client may be silent before its liveness is judged.
-    var patience: Duration { .seconds(settings.threshold) }
+    init(now: UInt32) { since = now }
 
     /// Something arrived.
     mutating func heard(at now: UInt32) {
-        lastHeard = now
+        since = now
         isPinged = false
     }
 
-    /// What to do now that the patience given last is over.
-    mutating func judge(at now: UInt32) -> Verdict {
+    /// Whether the client has been silent for longer than it may be.
+    func isOverdue(at now: UInt32, _ settings: Settings) -> Bool {
+        now - since >= (isPinged ? settings.pongTimeout : settings.threshold)
+    }
+
+    /// What to do with a client that may have been silent for too long.
+    mutating func judge(at now: UInt32, _ settings: Settings) -> Verdict {
+        guard isOverdue(at: now, settings) else { return .wait }
         if isPinged { return .close }
-        let silence = now - lastHeard
-        guard silence >= settings.threshold else {
-            return .wait(.seconds(settings.threshold - silence))
-        }
+        since = now
         isPinged = true
-        return .ping(.seconds(settings.pongTimeout))
+        return .ping
     }
 }
 

@@ -8,6 +8,8 @@ struct ConnectionTable {
     private let shard: Int
     private let shardCount: Int
     private var slots: [Connection?] = []
+    /// When each was heard, side by side: a look at all of them touches no connection.
+    private var liveness: [Liveness] = []
     private var vacantSlots: [Int] = []
     private var random = SystemRandomNumberGenerator()
 
@@ -26,15 +28,17 @@ struct ConnectionTable {
         return SocketID(first, .random(in: 1..<10_000_000_000, using: &random))
     }
 
-    /// Adds a connection under the ID made last.
-    mutating func insert(_ connection: Connection) {
+    /// Adds a connection, heard `now`, under the ID made last.
+    mutating func insert(_ connection: Connection, heardAt now: UInt32) {
         let slot = slot(of: connection.socketID)
         if slot == slots.endIndex {
             slots.append(connection)
+            liveness.append(Liveness(now: now))
         } else {
             let vacant = vacantSlots.popLast()
             precondition(slot == vacant, "another connection came between")
             slots[slot] = connection
+            liveness[slot] = Liveness(now: now)
         }
     }
 
@@ -59,6 +63,20 @@ struct ConnectionTable {
     /// Up to `count` of the connections that are not closing yet.
     func open(upTo count: Int) -> [Connection] {
         Array(slots.lazy.compactMap(\.self).filter { !$0.isClosing }.prefix(count))
+    }
+
+    /// Notes that a connection of this table was heard.
+    mutating func heard(_ id: SocketID, at now: UInt32) { liveness[slot(of: id)].heard(at: now) }
+
+    /// The connections about which something is to be done, and what.
+    mutating func judge(
+        at now: UInt32,
+        _ settings: Liveness.Settings
+    ) -> [(Connection, Liveness.Verdict)] {
+        liveness.indices.filter { liveness[$0].isOverdue(at: now, settings) }.compactMap { slot in
+            guard let connection = slots[slot] else { return nil }
+            return (connection, liveness[slot].judge(at: now, settings))
+        }
     }
 
     private func slot(of id: SocketID) -> Int { Int(id.first / UInt64(shardCount)) }

@@ -10,20 +10,11 @@ actor Shard: LoopResident {
     private var listeners: [Listener] = []
     private var isStopping = false
 
-    init(
-        number: Int,
-        loop: EventLoop,
-        settings: ServerSettings,
-        lines: [Mailbox<LineMessage>]
-    ) throws(SystemError) {
+    init(loop: EventLoop, settings: ServerSettings, lines: Lines) throws(SystemError) {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
-        switchboard = Switchboard(
-            shard: number,
-            reactor: reactor,
-            settings: settings,
-            lines: lines
-        )
+        switchboard = Switchboard(reactor: reactor, settings: settings, lines: lines)
+        switchboard.watchLiveness()
         site = HTTPSite(
             reactor: reactor,
             limits: settings.httpLimits,
@@ -36,7 +27,10 @@ actor Shard: LoopResident {
         guard !isStopping else { return false }
         switchboard.reactor.poll()
         switchboard.readLines()
+        // Before this shard's own fan-out, so that the others begin theirs at the same time.
+        switchboard.dispatchLines()
         switchboard.reactor.flush()
+        switchboard.dispatchLines()
         return true
     }
 

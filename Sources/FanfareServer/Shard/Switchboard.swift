@@ -7,11 +7,10 @@ import WebSocket
 /// the other shards.
 ///
 /// Confined to its loop's thread; everything in it is synchronous.
-final class Switchboard {
-    let shard: Int
+final class Switchboard: TimerTarget {
     let reactor: Reactor
     let settings: ServerSettings
-    private let lines: [Mailbox<LineMessage>]
+    private var lines: Lines
     private var home: ChannelHome
     /// This shard's own subscribers, by channel; a channel without any has no entry.
     private var audiences: [ChannelAddress: StreamGroup] = [:]
@@ -21,14 +20,13 @@ final class Switchboard {
     /// Set while the broker stops: newcomers are told to try another.
     private(set) var isDraining = false
 
-    /// Makes the switchboard of shard number `shard`, its index in `lines`: the mailbox of each shard, its own included.
-    init(shard: Int, reactor: Reactor, settings: ServerSettings, lines: [Mailbox<LineMessage>]) {
-        self.shard = shard
+    /// Makes the switchboard of the shard that speaks over `lines`.
+    init(reactor: Reactor, settings: ServerSettings, lines: Lines) {
         self.reactor = reactor
         self.settings = settings
         self.lines = lines
         home = ChannelHome(shardCount: lines.count)
-        connections = ConnectionTable(shard: shard, shardCount: lines.count)
+        connections = ConnectionTable(shard: lines.shard, shardCount: lines.count)
     }
 
     // MARK: - Connections
@@ -40,7 +38,9 @@ final class Switchboard {
     func makeSocketID() -> SocketID { connections.makeSocketID() }
 
     /// Makes a new connection known under its socket ID.
-    func admit(_ connection: Connection) { connections.insert(connection) }
+    func admit(_ connection: Connection) {
+        connections.insert(connection, heardAt: reactor.seconds)
+    }
 
     /// Forgets a connection that has closed.
     func dismiss(_ connection: Connection) {
@@ -49,28 +49,41 @@ final class Switchboard {
         settings.quotas[connection.app.id]?.giveBack()
     }
 
+    /// Notes that something arrived from a client.
+    func heard(_ connection: Connection) {
+        connections.heard(connection.socketID, at: reactor.seconds)
+    }
+
     // MARK: - Subscriptions
 
     /// Asks the channel's home to count the connection in; `Connection.granted` follows.
     func join(_ channel: ChannelName, of connection: Connection, request: UInt32) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
-        let caller = Caller(shard: shard, socketID: connection.socketID, request: request)
+        let caller = Caller(shard: lines.shard, socketID: connection.socketID, request: request)
         send(.subscribe(address, caller), to: address.home(among: lines.count))
     }
 
     /// Tells the channel's home that the connection is gone; it has left this shard's audience already.
     func leave(_ channel: ChannelName, of connection: Connection) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
-        connection.vacate(channel)
-        if let audience = audiences[address], audience.count == 0 { audiences[address] = nil }
-        send(.unsubscribe(address, shard: shard), to: address.home(among: lines.count))
+        if let audience = audiences[address] {
+            audience.leave(connection.stream)
+            if audience.count == 0 { audiences[address] = nil }
+        }
+        send(.unsubscribe(address, shard: lines.shard), to: address.home(among: lines.count))
     }
 
-    /// Puts a stream into the audience of a channel on this shard.
-    func seat(_ stream: Stream, in address: ChannelAddress) -> Seat {
-        let audience = audiences[address] ?? reactor.makeGroup()
-        audiences[address] = audience
-        return audience.join(stream)
+    /// Tells a connection that it counts as a subscriber, and seats it in this shard's audience.
+    private func admit(_ caller: Caller, to address: ChannelAddress) {
+        // A connection that has closed meanwhile has told the home so already.
+        guard let connection = connections[caller.socketID] else { return }
+        let entry = audiences.index(forKey: address)
+        // The name that the audience goes by, so that its members share one copy.
+        let channel = entry.map { audiences[$0].key.name } ?? address.name
+        guard connection.granted(channel, request: caller.request) else { return }
+        let audience = entry.map { audiences[$0].value } ?? reactor.makeGroup()
+        if entry == nil { audiences[address] = audience }
+        audience.join(connection.stream)
     }
 
     // MARK: - Events
@@ -81,9 +94,7 @@ final class Switchboard {
     }
 
     /// Whether every home that an event may have to go to still keeps up with what it is sent.
-    var canPublish: Bool {
-        lines.allSatisfy { $0.count < settings.lineLengthMax }
-    }
+    var canPublish: Bool { !lines.areBehind(limit: settings.lineLengthMax) }
 
     /// At the home: encodes an event once and sends it where the channel has subscribers.
     private func relay(_ publication: Publication, on address: ChannelAddress) {
@@ -116,7 +127,7 @@ final class Switchboard {
         let inquiry = lastInquiry
         inquiries[inquiry] = Inquiry(awaitedAnswers: questions.count, finish: finish)
         for (asked, question) in questions {
-            send(.question(question, inquiry: inquiry, asker: shard), to: asked)
+            send(.question(question, inquiry: inquiry, asker: lines.shard), to: asked)
         }
     }
 
@@ -127,7 +138,7 @@ final class Switchboard {
         finish: @escaping ([ChannelCount]) -> Void
     ) {
         let question = Question.occupiedChannels(app, prefix: prefix)
-        inquire(lines.indices.map { ($0, question) }, finish: finish)
+        inquire((0..<lines.count).map { ($0, question) }, finish: finish)
     }
 
     /// Asks the homes of `addresses` for their subscription counts.
@@ -156,11 +167,14 @@ final class Switchboard {
 
     /// Takes in what the other shards have sent since the last turn.
     func readLines() {
-        for message in lines[shard].drain() { receive(message) }
+        for message in lines.read() { receive(message) }
     }
 
+    /// Hands over what this shard has to say to the others.
+    func dispatchLines() { lines.dispatch() }
+
     private func send(_ message: LineMessage, to shard: Int) {
-        if shard == self.shard { receive(message) } else { lines[shard].post(message) }
+        if shard == lines.shard { receive(message) } else { lines.say(message, to: shard) }
     }
 
     private func receive(_ message: LineMessage) {
@@ -169,8 +183,7 @@ final class Switchboard {
             home.subscribe(address, from: caller.shard)
             send(.granted(address, caller), to: caller.shard)
         case .granted(let address, let caller):
-            // A connection that has closed meanwhile has told the home so already.
-            connections[caller.socketID]?.granted(address, request: caller.request)
+            admit(caller, to: address)
         case .unsubscribe(let address, let shard):
             home.unsubscribe(address, from: shard)
         case .publish(let address, let publication):
@@ -183,6 +196,20 @@ final class Switchboard {
             guard let all = inquiries[inquiry]?.receive(counts) else { return }
             inquiries.removeValue(forKey: inquiry)?.finish(all)
         }
+    }
+
+    // MARK: - Liveness
+
+    /// Looks for silent clients now and then, until the reactor ends: no connection needs a timer of its own.
+    func watchLiveness() {
+        reactor.schedule(after: .seconds(settings.liveness.interval), self)
+    }
+
+    func timerFired(tag: Int) {
+        for (connection, verdict) in connections.judge(at: reactor.seconds, settings.liveness) {
+            connection.answer(verdict)
+        }
+        watchLiveness()
     }
 
     // MARK: - Stopping
