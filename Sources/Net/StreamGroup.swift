@@ -183,6 +183,11 @@ public final class StreamGroup {
     }
 }
 
+extension Stream {
+    /// Makes an empty group for streams of the same reactor.
+    public func makeGroup() -> StreamGroup { reactor.makeGroup() }
+}
+
 extension Reactor {
     /// Members served in one turn before the reactor polls again.
     private static var shareCountMax: Int { 512 }

@@ -10,6 +10,11 @@ final class MessageCompression {
         self.role = role
     }
 
+    /// See ``WebSocketEndpoint/sharedWindowBits``.
+    var sharedWindowBits: Int? {
+        agreed.serverNoContextTakeover ? agreed.serverMaxWindowBits : nil
+    }
+
     /// Compresses a message to be sent.
     ///
     /// - Parameter message: The whole payload.

@@ -49,6 +49,10 @@ public struct WebSocketEndpoint: ~Copyable {
         self.compression = compression.map { MessageCompression($0, role: role) }
     }
 
+    /// The window of messages that a server may compress once for many endpoints; `nil` if none was
+    /// agreed without context takeover (RFC 7692 §7.1.1.1).
+    public var sharedWindowBits: Int? { compression?.sharedWindowBits }
+
     /// Whether one side has begun the closing handshake (§7.1.3).
     public var isClosing: Bool { isCloseSent || isCloseReceived || hasFailed }
 

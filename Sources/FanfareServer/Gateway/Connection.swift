@@ -30,6 +30,9 @@ final class Connection: StreamOwner {
     /// The app that the client connected to.
     var app: App { session.app }
 
+    /// The window of events compressed for many, if the client agreed to that.
+    var sharedWindowBits: Int? { endpoint.sharedWindowBits }
+
     /// Greets the client: nothing may reach it before this.
     func begin() {
         let timeout = switchboard.settings.liveness.activityTimeout

@@ -1,17 +1,25 @@
 import PusherProtocol
 import WebSocket
 
-/// The one frame that all subscribers of a channel share.
-enum EventFrame {
-    /// Encodes an event as an unmasked text frame, in one allocation.
-    static func encode(_ publication: Publication, channel: ChannelName) -> [UInt8] {
+/// The one frame that the subscribers of a channel share.
+struct EventFrame: Sendable {
+    /// An unmasked text frame, as it goes to whoever did not ask for compression.
+    let bytes: [UInt8]
+    private let headerLength: Int
+
+    /// Encodes an event, in one allocation.
+    init(_ publication: Publication, channel: ChannelName) {
         let length = publication.envelopeLength(for: channel)
+        headerLength = FrameEncoder.headerLength(payloadLength: length, isMasked: false)
         var frame: [UInt8] = []
-        frame.reserveCapacity(
-            FrameEncoder.headerLength(payloadLength: length, isMasked: false) + length
-        )
+        frame.reserveCapacity(headerLength + length)
         FrameEncoder.appendHeader(.text, payloadLength: length, to: &frame)
         publication.appendEnvelope(for: channel, to: &frame)
-        return frame
+        bytes = frame
+    }
+
+    /// The same event in a compressed frame, where that pays; otherwise ``bytes``.
+    func compressed(by deflater: SharedDeflater) -> [UInt8] {
+        deflater.textFrame(bytes.span.extracting(headerLength...)) ?? bytes
     }
 }

@@ -15,7 +15,7 @@ enum LineMessage: Sendable {
     /// To the home: an event to be put in order.
     case publish(ChannelAddress, Publication)
     /// From the home: the frame for this shard's own subscribers, except one.
-    case deliver(ChannelAddress, frame: [UInt8], except: SocketID?)
+    case deliver(ChannelAddress, EventFrame, except: SocketID?)
     /// To a home: count channels, and send the answer to `asker`.
     case question(Question, inquiry: InquiryID, asker: Int)
     /// From a home: what it counted.

@@ -13,7 +13,8 @@ final class Switchboard: TimerTarget {
     private var lines: Lines
     private var home: ChannelHome
     /// This shard's own subscribers, by channel; a channel without any has no entry.
-    private var audiences: [ChannelAddress: StreamGroup] = [:]
+    private var audiences: [ChannelAddress: Audience] = [:]
+    private let deflaters: SharedDeflaters
     private var connections: ConnectionTable
     private var inquiries: [InquiryID: Inquiry] = [:]
     private var lastInquiry: InquiryID = 0
@@ -25,6 +26,7 @@ final class Switchboard: TimerTarget {
         self.reactor = reactor
         self.settings = settings
         self.lines = lines
+        deflaters = SharedDeflaters(options: settings.deflate ?? DeflateOptions())
         home = ChannelHome(shardCount: lines.count)
         connections = ConnectionTable(shard: lines.shard, shardCount: lines.count)
     }
@@ -66,9 +68,9 @@ final class Switchboard: TimerTarget {
     /// Tells the channel's home that the connection is gone; it has left this shard's audience already.
     func leave(_ channel: ChannelName, of connection: Connection) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
-        if let audience = audiences[address] {
-            audience.leave(connection.stream)
-            if audience.count == 0 { audiences[address] = nil }
+        if let entry = audiences.index(forKey: address) {
+            audiences.values[entry].leave(connection.stream)
+            if audiences.values[entry].count == 0 { audiences.remove(at: entry) }
         }
         send(.unsubscribe(address, shard: lines.shard), to: address.home(among: lines.count))
     }
@@ -81,9 +83,8 @@ final class Switchboard: TimerTarget {
         // The name that the audience goes by, so that its members share one copy.
         let channel = entry.map { audiences[$0].key.name } ?? address.name
         guard connection.granted(channel, request: caller.request) else { return }
-        let audience = entry.map { audiences[$0].value } ?? reactor.makeGroup()
-        if entry == nil { audiences[address] = audience }
-        audience.join(connection.stream)
+        audiences[address, default: Audience()]
+            .join(connection.stream, windowBits: connection.sharedWindowBits)
     }
 
     // MARK: - Events
@@ -98,17 +99,17 @@ final class Switchboard: TimerTarget {
 
     /// At the home: encodes an event once and sends it where the channel has subscribers.
     private func relay(_ publication: Publication, on address: ChannelAddress) {
-        var encoded: [UInt8]?
+        var encoded: EventFrame?
         home.forEachShard(subscribedTo: address) { shard in
-            let frame = encoded ?? EventFrame.encode(publication, channel: address.name)
+            let frame = encoded ?? EventFrame(publication, channel: address.name)
             encoded = frame
-            send(.deliver(address, frame: frame, except: publication.except), to: shard)
+            send(.deliver(address, frame, except: publication.except), to: shard)
         }
     }
 
-    private func deliver(_ frame: [UInt8], on address: ChannelAddress, except: SocketID?) {
-        guard let audience = audiences[address] else { return }
-        audience.send(frame, except: except.flatMap { connections[$0]?.stream })
+    private func deliver(_ frame: EventFrame, on address: ChannelAddress, except: SocketID?) {
+        let except = except.flatMap { connections[$0]?.stream }
+        audiences[address]?.send(frame, except: except, compressing: deflaters)
     }
 
     // MARK: - Inquiries

@@ -5,6 +5,8 @@ struct WebSocketWire {
     struct Frame: Equatable {
         var opcode: UInt8
         var payload: [UInt8]
+        /// RSV1: a message compressed as RFC 7692 says.
+        var isCompressed = false
 
         var text: String { String(decoding: payload, as: UTF8.self) }
         /// The code of a close frame.
@@ -53,7 +55,7 @@ struct WebSocketWire {
 
     func next() async throws -> Frame {
         let head = try await wire.read(2)
-        try #require(head[0] & 0x70 == 0, "no extension was negotiated")
+        try #require(head[0] & 0x30 == 0, "no such extension was negotiated")
         try #require(head[0] & 0x80 != 0, "the broker sends whole messages")
         try #require(head[1] & 0x80 == 0, "a server does not mask")
         var length = Int(head[1])
@@ -62,13 +64,17 @@ struct WebSocketWire {
         } else if length == 127 {
             length = try await wire.read(8).reduce(0) { $0 << 8 | Int($1) }
         }
-        return Frame(opcode: head[0] & 0x0F, payload: try await wire.read(length))
+        return Frame(
+            opcode: head[0] & 0x0F,
+            payload: try await wire.read(length),
+            isCompressed: head[0] & 0x40 != 0
+        )
     }
 
     /// The next message's text.
     func nextText() async throws -> String {
         let frame = try await next()
-        #expect(frame.opcode == 1)
+        #expect(frame.opcode == 1 && !frame.isCompressed)
         return frame.text
     }
 
