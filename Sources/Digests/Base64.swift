@@ -10,12 +10,14 @@ public enum Base64 {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            bits <<= 8 * UInt32(3 - group.count)
+            let count = min(3, bytes.count - start)
+            var bits: UInt32 = 0
+            for offset in 0..<count {
+                bits |= UInt32(bytes[start + offset]) << UInt32(16 - 8 * offset)
+            }
             for position in 0..<4 {
                 let index = Int(bits >> UInt32(18 - 6 * position)) & 0x3F
-                text.append(position <= group.count ? alphabet[index] : padding)
+                text.append(position <= count ? alphabet[index] : padding)
             }
         }
         return String(decoding: text, as: UTF8.self)

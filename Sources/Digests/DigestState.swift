@@ -67,10 +67,8 @@
         private let length: Int
 
         private init(copying other: OpaquePointer, length: Int) {
-            context = DigestState.makeContext()
+            context = DigestState.copy(other)
             self.length = length
-            let status = EVP_MD_CTX_copy_ex(context, other)
-            precondition(status == 1, "EVP_MD_CTX_copy_ex failed: out of memory")
         }
 
         /// A state that has absorbed nothing.
@@ -95,27 +93,35 @@
 
         /// Returns the digest of what was absorbed followed by `bytes`; the state itself stays as it is.
         func digest(of bytes: Span<UInt8>) -> [UInt8] {
-            let scratch = DigestState(copying: context, length: length)
-            scratch.update(bytes)
-            return [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
-                let status = EVP_DigestFinal_ex(scratch.context, buffer.baseAddress, nil)
+            let scratch = DigestState.copy(context)
+            defer { EVP_MD_CTX_free(scratch) }
+            DigestState.update(scratch, bytes)
+            return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { digest in
+                let status = EVP_DigestFinal_ex(scratch, digest.baseAddress, nil)
                 precondition(status == 1, "EVP_DigestFinal_ex failed")
-                count = length
+                return [UInt8](digest)
             }
         }
 
         /// Returns a state that has absorbed `bytes` too.
         func absorbing(_ bytes: Span<UInt8>) -> DigestState {
             let copy = DigestState(copying: context, length: length)
-            copy.update(bytes)
+            DigestState.update(copy.context, bytes)
             return copy
         }
 
-        private func update(_ bytes: Span<UInt8>) {
+        private static func update(_ context: OpaquePointer, _ bytes: Span<UInt8>) {
             bytes.withUnsafeBytes { raw in
                 let status = EVP_DigestUpdate(context, raw.baseAddress, raw.count)
                 precondition(status == 1, "EVP_DigestUpdate failed")
             }
+        }
+
+        private static func copy(_ other: OpaquePointer) -> OpaquePointer {
+            let context = makeContext()
+            let status = EVP_MD_CTX_copy_ex(context, other)
+            precondition(status == 1, "EVP_MD_CTX_copy_ex failed: out of memory")
+            return context
         }
 
         private static func makeContext() -> OpaquePointer {

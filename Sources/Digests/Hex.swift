@@ -1,21 +1,31 @@
 /// Bytes as lower-case hexadecimal text, two digits each.
 public enum Hex {
-    private static let digits = Array("0123456789abcdef".utf8)
-
     /// Returns the digits of `bytes`.
     public static func encode(_ bytes: [UInt8]) -> String {
-        String(decoding: encodeBytes(bytes), as: UTF8.self)
-    }
-
-    /// Returns the digits of `bytes` as ASCII.
-    public static func encodeBytes(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.count)
         for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 0x0F)])
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 0x0F))
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Whether `text` is what ``encode(_:)`` makes of `bytes`, in a time that depends on the lengths alone.
+    public static func matches(_ text: Span<UInt8>, _ bytes: [UInt8]) -> Bool {
+        guard text.count == 2 * bytes.count else { return false }
+        var difference: UInt8 = 0
+        for index in bytes.indices {
+            difference |= text[2 * index] ^ digit(bytes[index] >> 4)
+            difference |= text[2 * index + 1] ^ digit(bytes[index] & 0x0F)
+        }
+        return difference == 0
+    }
+
+    /// The digit of a value below 16, without a branch or a table: the value may be secret.
+    private static func digit(_ value: UInt8) -> UInt8 {
+        let isLetter = (9 &- value) >> 7
+        return UInt8(ascii: "0") &+ value &+ isLetter &* (UInt8(ascii: "a") - UInt8(ascii: "9") - 1)
     }
 
     /// Returns the bytes that `text` spells, or `nil` for an odd length or anything but `0–9` and `a–f`.

@@ -29,7 +29,7 @@ struct FieldLine: Sendable, Equatable {
         while index < line.upperBound, Octet.isBlank(bytes[index]) { index += 1 }
         var end = line.upperBound
         while end > index, Octet.isBlank(bytes[end - 1]) { end -= 1 }
-        for place in index..<end where !Octet.isFieldValue(bytes[place]) {
+        guard bytes.extracting(index..<end).holdsOnly(Octet.isFieldValue) else {
             throw .fieldValueMalformed(field: bytes.text(name))
         }
         self.init(
@@ -53,23 +53,31 @@ struct FieldSection: Sendable, Equatable {
         return nil
     }
 
-    /// The first value of a field as text.
+    /// The first value of a field as text, its name in either case of letters.
     func text(_ name: String) -> String? {
-        let name = Array(name.lowercased().utf8)
-        return first(name.span).map { text($0) }
+        lines.first { isNamed($0, name) }.map { text($0.value) }
     }
 
-    /// All values of a field as text, in order.
+    /// All values of a field as text, in order, its name in either case of letters.
     func texts(_ name: String) -> [String] {
-        let name = Array(name.lowercased().utf8)
-        return lines.filter { bytes.span.extracting($0.name).equalsIgnoringCase(name.span) }
-            .map { text($0.value) }
+        var texts: [String] = []
+        for line in lines where isNamed(line, name) { texts.append(text(line.value)) }
+        return texts
+    }
+
+    private func isNamed(_ line: FieldLine, _ name: String) -> Bool {
+        let given = bytes.span.extracting(line.name)
+        let name = name.utf8.span
+        guard given.count == name.count else { return false }
+        for index in name.indices
+        where Octet.lowercased(name[index]) != Octet.lowercased(given[index]) { return false }
+        return true
     }
 
     /// All fields, names as they were sent.
     var all: [Field] { lines.map { Field(text($0.name), text($0.value)) } }
 
-    func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+    func text(_ range: Range<Int>) -> String { bytes.span.text(range) }
 }
 
 /// The field lines of a head or trailer section as they arrive, counted against the limits.

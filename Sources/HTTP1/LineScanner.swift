@@ -43,10 +43,11 @@ extension Span<UInt8> {
         while index + 8 <= count {
             // SAFETY: eight bytes from `index` on lie inside the span, as the condition says.
             let word = self.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let difference = word ^ pattern
+            let difference = UInt64(littleEndian: word) ^ pattern
             let zeros =
                 (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
-            if zeros != 0 { break }
+            // The lowest mark is exact; above it a borrow may have left false ones.
+            if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
             index += 8
         }
         while index < count {
@@ -54,6 +55,18 @@ extension Span<UInt8> {
             index += 1
         }
         return nil
+    }
+
+    /// Whether every byte satisfies `isAllowed`.
+    ///
+    /// It looks at all of them, whatever it finds, so that the compiler can test sixteen at once.
+    @inline(__always)
+    func holdsOnly(_ isAllowed: (UInt8) -> Bool) -> Bool {
+        var violations: UInt8 = 0
+        withUnsafeBufferPointer { bytes in
+            for byte in bytes { violations |= isAllowed(byte) ? 0 : 1 }
+        }
+        return violations == 0
     }
 
     /// A copy of the bytes in `range`.

@@ -17,13 +17,6 @@ struct OctetSet {
     /// `tchar`, the characters of a token (RFC 9110 §5.6.2).
     static let token = OctetSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
 
-    /// The characters that are taken in a request target (RFC 9112 §3.2).
-    ///
-    /// Visible ASCII without `#`, `"`, `<` and `>`. RFC 3986 also excludes `[ ] \ ^ { | }` and the
-    /// back-tick, but browsers send these as they are in a query (WHATWG URL), and none can be
-    /// mistaken for the end of the target.
-    static let target = OctetSet(low: 0xAFFF_FFF2_0000_0000, high: 0x7FFF_FFFF_FFFF_FFFF)
-
     /// `unreserved` (RFC 3986 §2.3): what percent-encoding leaves alone.
     static let unreserved = OctetSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
 
@@ -41,6 +34,15 @@ enum Octet {
     /// `field-vchar`, SP or HTAB: what a field value may hold (RFC 9110 §5.5).
     static func isFieldValue(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == tab
+    }
+
+    /// What is taken in a request target (RFC 9112 §3.2): visible ASCII without `#`, `"`, `<` and `>`.
+    ///
+    /// RFC 3986 also excludes `[ ] \ ^ { | }` and the back-tick, but browsers send these as they are
+    /// in a query (WHATWG URL), and none can be mistaken for the end of the target.
+    static func isTarget(_ byte: UInt8) -> Bool {
+        byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "\"")
+            && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">")
     }
 
     /// SP or HTAB, the characters of `OWS` (RFC 9110 §5.6.3).

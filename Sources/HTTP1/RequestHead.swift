@@ -195,11 +195,10 @@ struct RequestLine: Sendable {
         guard methodEnd > 0, index < line.count, line[index] == Octet.space else {
             throw .requestLineMalformed
         }
-        index += 1
-        while index < line.count, line[index] != Octet.space { index += 1 }
-        targetRange = methodEnd + 1..<index
-        guard index < line.count, !targetRange.isEmpty else { throw .requestLineMalformed }
-        minorVersion = try HTTPVersion.minor(line.extracting(index + 1..<line.count)) {
+        guard let end = line.firstIndex(of: Octet.space, from: methodEnd + 1), end > methodEnd + 1
+        else { throw .requestLineMalformed }
+        targetRange = methodEnd + 1..<end
+        minorVersion = try HTTPVersion.minor(line.extracting(end + 1..<line.count)) {
             .requestLineMalformed
         }
         method = Method(line, 0..<methodEnd)

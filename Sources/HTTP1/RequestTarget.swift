@@ -23,7 +23,7 @@ struct RequestTarget: Sendable {
     /// - Throws: `.targetMalformed`.
     init(_ bytes: Span<UInt8>, _ range: Range<Int>, method: Method) throws(HTTPError) {
         guard let first = range.first else { throw .targetMalformed }
-        for index in range where !OctetSet.target.contains(bytes[index]) { throw .targetMalformed }
+        guard bytes.extracting(range).holdsOnly(Octet.isTarget) else { throw .targetMalformed }
         if method == .connect {
             guard Self.isAuthority(bytes, range, needsPort: true) else { throw .targetMalformed }
             form = .authority
@@ -54,10 +54,10 @@ struct RequestTarget: Sendable {
         _ bytes: Span<UInt8>,
         _ range: Range<Int>
     ) -> (path: Range<Int>, query: Range<Int>?) {
-        for index in range where bytes[index] == UInt8(ascii: "?") {
-            return (range.lowerBound..<index, index + 1..<range.upperBound)
-        }
-        return (range, nil)
+        let mark = bytes.extracting(0..<range.upperBound)
+            .firstIndex(of: UInt8(ascii: "?"), from: range.lowerBound)
+        guard let mark else { return (range, nil) }
+        return (range.lowerBound..<mark, mark + 1..<range.upperBound)
     }
 
     /// Where the authority begins behind `scheme "://"` (RFC 3986 §3).

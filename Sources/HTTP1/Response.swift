@@ -34,8 +34,11 @@ public struct Response: Sendable, Equatable {
     ///   - status: The status code.
     /// - Returns: The answer, with its Content-Type.
     public static func json(_ body: [UInt8], status: Status = 200) -> Response {
-        Response(status: status, fields: [Field("Content-Type", "application/json")], body: body)
+        Response(status: status, fields: jsonFields, body: body)
     }
+
+    /// Shared by the answers in JSON, which are many.
+    private static let jsonFields = [Field("Content-Type", "application/json")]
 
     /// An answer in plain text.
     ///

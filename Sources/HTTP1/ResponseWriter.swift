@@ -23,13 +23,13 @@ extension Response {
     public func append(to bytes: inout [UInt8], for framing: AnswerFraming, date: [UInt8]) {
         let sendsBody = !framing.isHEAD && !status.hasNoContent
         bytes.reserveCapacity(bytes.count + 256 + (sendsBody ? body.count : 0))
-        bytes.append(contentsOf: "HTTP/1.1 ".utf8)
+        bytes.append("HTTP/1.1 ")
         bytes.append(decimal: status.code)
         bytes.append(Octet.space)
         bytes.append(contentsOf: status.reason.utf8)
-        bytes.append(contentsOf: "\r\nDate: ".utf8)
+        bytes.append("\r\nDate: ")
         bytes.append(contentsOf: date)
-        bytes.append(contentsOf: "\r\n".utf8)
+        bytes.append("\r\n")
         var hasUpgrade = false
         for field in fields {
             switch FieldOwner(field.name) {
@@ -41,12 +41,12 @@ extension Response {
         }
         // RFC 9110 §8.6: none with 1xx and 204; with 304, that of the content not sent is unknown.
         if !status.hasNoContent {
-            bytes.append(contentsOf: "Content-Length: ".utf8)
+            bytes.append("Content-Length: ")
             bytes.append(decimal: body.count)
-            bytes.append(contentsOf: "\r\n".utf8)
+            bytes.append("\r\n")
         }
         appendConnection(to: &bytes, framing, hasUpgrade)
-        bytes.append(contentsOf: "\r\n".utf8)
+        bytes.append("\r\n")
         if sendsBody { bytes.append(contentsOf: body) }
     }
 
@@ -58,12 +58,12 @@ extension Response {
     ) {
         let closes = closesConnection || !framing.keepAlive
         switch (closes, hasUpgrade) {
-        case (true, true): bytes.append(contentsOf: "Connection: upgrade, close\r\n".utf8)
-        case (true, false): bytes.append(contentsOf: "Connection: close\r\n".utf8)
-        case (false, true): bytes.append(contentsOf: "Connection: upgrade\r\n".utf8)
+        case (true, true): bytes.append("Connection: upgrade, close\r\n")
+        case (true, false): bytes.append("Connection: close\r\n")
+        case (false, true): bytes.append("Connection: upgrade\r\n")
         case (false, false):
             guard framing.minorVersion == 0 else { return }
-            bytes.append(contentsOf: "Connection: keep-alive\r\n".utf8)
+            bytes.append("Connection: keep-alive\r\n")
         }
     }
 }
@@ -88,6 +88,11 @@ enum FieldOwner {
 }
 
 extension [UInt8] {
+    /// Writes the bytes of a literal.
+    mutating func append(_ literal: StaticString) {
+        literal.withUTF8Buffer { append(contentsOf: $0) }
+    }
+
     /// Writes a number that is not negative.
     mutating func append(decimal number: Int) {
         if number >= 10 { append(decimal: number / 10) }
@@ -96,20 +101,21 @@ extension [UInt8] {
 
     /// Writes a field line; control characters in the value become spaces (RFC 9110 §5.5).
     mutating func append(field: Field) {
-        for byte in field.name.utf8 {
+        precondition(!field.name.isEmpty, "a field has a name")
+        let nameStart = count
+        append(contentsOf: field.name.utf8)
+        for index in nameStart..<count {
             precondition(
-                OctetSet.token.contains(byte),
+                OctetSet.token.contains(self[index]),
                 "a field name has only the characters of a token"
             )
-            append(byte)
         }
-        precondition(!field.name.isEmpty, "a field has a name")
-        append(UInt8(ascii: ":"))
-        append(Octet.space)
-        for byte in field.value.utf8 {
-            append(Octet.isFieldValue(byte) ? byte : Octet.space)
+        append(": ")
+        let valueStart = count
+        append(contentsOf: field.value.utf8)
+        for index in valueStart..<count where !Octet.isFieldValue(self[index]) {
+            self[index] = Octet.space
         }
-        append(Octet.carriageReturn)
-        append(Octet.lineFeed)
+        append("\r\n")
     }
 }

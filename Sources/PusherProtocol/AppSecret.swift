@@ -30,14 +30,9 @@ public struct AppSecret: Sendable {
     ///   - message: What was signed.
     /// - Returns: Whether it is the signature of `message`.
     public func verify(_ signature: Span<UInt8>, of message: Span<UInt8>) -> Bool {
-        if AppSecret.matches(signature, current.code(for: message)) { return true }
+        if Hex.matches(signature, current.code(for: message)) { return true }
         guard let previous else { return false }
-        return AppSecret.matches(signature, previous.code(for: message))
-    }
-
-    private static func matches(_ signature: Span<UInt8>, _ code: [UInt8]) -> Bool {
-        let expected = Hex.encodeBytes(code)
-        return equalInConstantTime(signature, expected.span)
+        return Hex.matches(signature, previous.code(for: message))
     }
 }
 

@@ -1,10 +1,7 @@
 extension Span<UInt8> {
     /// Returns the bytes as an array of their own.
     func copy() -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
-            withUnsafeBufferPointer { _ = buffer.update(fromContentsOf: $0) }
-            initializedCount = count
-        }
+        withUnsafeBufferPointer { [UInt8]($0) }
     }
 
     /// Returns the bytes as text; what is not UTF-8 becomes U+FFFD.
@@ -22,14 +19,37 @@ extension Span<UInt8> {
         }
     }
 
+    /// Whether the first bytes are those of `text`.
+    func starts(with text: String) -> Bool {
+        let bytes = text.utf8.span
+        guard count >= bytes.count else { return false }
+        for index in bytes.indices where self[index] != bytes[index] { return false }
+        return true
+    }
+
     /// Whether the bytes are those of `literal`, no more and no less.
     func equals(_ literal: StaticString) -> Bool {
         count == literal.utf8CodeUnitCount && starts(with: literal)
     }
 
-    /// Returns the index of the first `byte`, or `nil` when there is none.
-    func firstIndex(of byte: UInt8) -> Int? {
-        for index in indices where self[index] == byte { return index }
+    /// Returns the index of the first `byte` at or behind `start`, or `nil` when there is none.
+    func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+        var index = start
+        let pattern = UInt64(byte) &* 0x0101_0101_0101_0101
+        while index + 8 <= count {
+            // SAFETY: eight bytes from `index` on lie inside the span, as the condition says.
+            let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let difference = UInt64(littleEndian: word) ^ pattern
+            let zeros =
+                (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+            // The lowest mark is exact; above it a borrow may have left false ones.
+            if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < count {
+            if self[index] == byte { return index }
+            index += 1
+        }
         return nil
     }
 }

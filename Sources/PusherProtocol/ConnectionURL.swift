@@ -47,14 +47,17 @@ public struct ConnectionURL: Equatable, Sendable {
         requiresVersion: Bool = false
     ) throws(PusherCode) {
         let queryStart = target.firstIndex(of: UInt8(ascii: "?"))
-        let path = target.extracting(0..<(queryStart ?? target.count)).string()
-        let start = pathPrefix + "/app/"
-        guard path.hasPrefix(start) else { throw .pathNotFound }
-        let segment = path.dropFirst(start.count)
-        guard !segment.isEmpty, !segment.contains("/") else { throw .pathNotFound }
+        let path = target.extracting(0..<(queryStart ?? target.count))
+        guard path.starts(with: pathPrefix) else { throw .pathNotFound }
+        let place = path.extracting(pathPrefix.utf8.count..<path.count)
+        guard place.starts(with: "/app/" as StaticString) else { throw .pathNotFound }
+        let segment = place.extracting(5..<place.count)
+        guard !segment.isEmpty, segment.firstIndex(of: UInt8(ascii: "/")) == nil else {
+            throw .pathNotFound
+        }
         let query = target.extracting((queryStart.map { $0 + 1 } ?? target.count)..<target.count)
         let parameters = QueryParameters(parsing: query)
-        let decodedKey = PercentEncoding.decode(Array(segment.utf8).span)
+        let decodedKey = PercentEncoding.decode(segment)
         self.init(
             key: String(decoding: decodedKey, as: UTF8.self),
             protocolVersion: try ConnectionURL.version(

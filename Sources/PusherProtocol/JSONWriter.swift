@@ -5,8 +5,8 @@ public struct JSONWriter: Sendable {
     /// Whether a value has just ended, so that a comma is due before the next.
     private var needsComma = false
 
-    /// Starts with nothing written.
-    public init() {}
+    /// Starts with nothing written, and with room for what most messages are.
+    public init() { bytes.reserveCapacity(128) }
 
     /// Begins an object; its members are a ``name(_:)`` and a value each.
     public mutating func beginObject() { begin("{") }
@@ -29,7 +29,7 @@ public struct JSONWriter: Sendable {
 
     /// Writes a string.
     public mutating func string(_ text: String) {
-        string(Array(text.utf8).span)
+        string(text.utf8.span)
     }
 
     /// Writes a string of UTF-8 bytes.
@@ -80,31 +80,38 @@ public struct JSONWriter: Sendable {
 
     /// Appends UTF-8 text as a JSON string, quotes included.
     public static func append(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
-        bytes.reserveCapacity(bytes.count + text.count + 2)
         bytes.append("\"")
-        for index in text.indices {
+        var start = 0
+        for index in text.indices where mustEscape(text[index]) {
+            bytes.append(text.extracting(start..<index))
+            start = index + 1
             switch text[index] {
             case UInt8(ascii: "\""): bytes.append("\\\"")
             case UInt8(ascii: "\\"): bytes.append("\\\\")
             case 0x0A: bytes.append("\\n")
             case 0x0D: bytes.append("\\r")
             case 0x09: bytes.append("\\t")
-            case ..<0x20:
+            default:
                 bytes.append(text[index] < 0x10 ? "\\u000" : "\\u001")
                 bytes.append(contentsOf: String(text[index] & 0x0F, radix: 16).utf8)
-            default: bytes.append(text[index])
             }
         }
+        bytes.append(text.extracting(start..<text.count))
         bytes.append("\"")
+    }
+
+    private static func mustEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     /// Returns UTF-8 text as a JSON string, quotes included.
     public static func token(_ text: Span<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count + 2)
         append(text, to: &bytes)
         return bytes
     }
 
     /// Returns text as a JSON string, quotes included.
-    public static func token(_ text: String) -> [UInt8] { token(Array(text.utf8).span) }
+    public static func token(_ text: String) -> [UInt8] { token(text.utf8.span) }
 }

@@ -4,19 +4,23 @@ enum PercentEncoding {
     static func appendDecoded(_ bytes: Span<UInt8>, to decoded: inout [UInt8]) {
         var start = 0
         var index = 0
-        while index < bytes.count {
-            guard bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-                let high = bytes[index + 1].hexValue, let low = bytes[index + 2].hexValue
-            else {
-                index += 1
-                continue
-            }
-            decoded.append(bytes.extracting(start..<index))
-            decoded.append(high << 4 | low)
-            index += 3
+        while let percent = bytes.firstIndex(of: UInt8(ascii: "%"), from: index) {
+            index = percent + 1
+            guard let byte = escaped(in: bytes, at: index) else { continue }
+            decoded.append(bytes.extracting(start..<percent))
+            decoded.append(byte)
+            index += 2
             start = index
         }
         decoded.append(bytes.extracting(start..<bytes.count))
+    }
+
+    /// Returns what the two digits at `index` stand for, or `nil` when there are no two digits.
+    static func escaped(in bytes: Span<UInt8>, at index: Int) -> UInt8? {
+        guard index + 1 < bytes.count, let high = bytes[index].hexValue,
+            let low = bytes[index + 1].hexValue
+        else { return nil }
+        return high << 4 | low
     }
 
     /// Returns `bytes` with their escapes resolved.

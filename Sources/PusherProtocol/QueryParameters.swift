@@ -24,12 +24,15 @@ public struct QueryParameters: Sendable {
     public init(parsing query: Span<UInt8>) {
         text.reserveCapacity(query.count)
         entries.reserveCapacity(8)
+        // Signed requests seldom hold anything that has to be decoded.
+        let isPlain =
+            query.firstIndex(of: UInt8(ascii: "%")) == nil
+            && query.firstIndex(of: UInt8(ascii: "+")) == nil
         var start = 0
         while start < query.count {
-            let rest = query.extracting(start..<query.count)
-            let length = rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.count
-            if length > 0 { append(rest.extracting(0..<length)) }
-            start += length + 1
+            let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+            if end > start { append(query.extracting(start..<end), isPlain: isPlain) }
+            start = end + 1
         }
         sort()
     }
@@ -40,7 +43,10 @@ public struct QueryParameters: Sendable {
     }
 
     /// The value of the first parameter called `name`, in lower case, or `nil` when there is none.
-    public subscript(name: String) -> String? { values(of: name).first }
+    public subscript(name: String) -> String? {
+        let matches = entries.lazy.filter { isCalled($0, name) }
+        return matches.min { $0.value.lowerBound < $1.value.lowerBound }.map(value)
+    }
 
     /// The names, in order; those that were given several times come several times.
     public var names: [String] {
@@ -52,15 +58,20 @@ public struct QueryParameters: Sendable {
     /// - Parameter name: In lower case. `channels` also stands for `channels[]` and `channels[0]`.
     /// - Returns: Their values, in the order given.
     public func values(of name: String) -> [String] {
-        let name = Array(name.utf8)
-        let matches = entries.filter { entry in
-            let bracket = text[entry.name].firstIndex(of: UInt8(ascii: "["))
-            return text[entry.name.lowerBound..<(bracket ?? entry.name.upperBound)] == name[...]
-        }
+        let matches = entries.filter { isCalled($0, name) }
         // The order given: `channels[10]` sorts before `channels[2]`.
-        return matches.sorted { $0.value.lowerBound < $1.value.lowerBound }
-            .map { String(decoding: text[$0.value], as: UTF8.self) }
+        return matches.sorted { $0.value.lowerBound < $1.value.lowerBound }.map(value)
     }
+
+    /// Whether the name of `entry`, or what it has in front of a bracket, is `name`.
+    private func isCalled(_ entry: Entry, _ name: String) -> Bool {
+        let given = text.span.extracting(entry.name)
+        guard given.starts(with: name) else { return false }
+        let length = name.utf8.count
+        return given.count == length || given[length] == UInt8(ascii: "[")
+    }
+
+    private func value(of entry: Entry) -> String { text.span.extracting(entry.value).string() }
 
     /// The value of the first parameter called `name`, or `nil`.
     func value(of name: StaticString) -> Range<Int>? {
@@ -81,23 +92,22 @@ public struct QueryParameters: Sendable {
         return copy
     }
 
-    private mutating func append(_ pair: Span<UInt8>) {
+    private mutating func append(_ pair: Span<UInt8>, isPlain: Bool) {
         let equals = pair.firstIndex(of: UInt8(ascii: "="))
         let nameStart = text.count
-        decode(pair.extracting(0..<(equals ?? pair.count)))
-        for index in nameStart..<text.count {
-            if case UInt8(ascii: "A")...UInt8(ascii: "Z") = text[index] { text[index] |= 0x20 }
+        decode(pair.extracting(0..<(equals ?? pair.count)), isPlain: isPlain)
+        for index in nameStart..<text.count where text[index] &- UInt8(ascii: "A") < 26 {
+            text[index] |= 0x20
         }
         let valueStart = text.count
-        if let equals { decode(pair.extracting(equals + 1..<pair.count)) }
-        entries.append(
-            Entry(name: nameStart..<valueStart, value: valueStart..<text.count)
-        )
+        if let equals { decode(pair.extracting(equals + 1..<pair.count), isPlain: isPlain) }
+        entries.append(Entry(name: nameStart..<valueStart, value: valueStart..<text.count))
     }
 
-    private mutating func decode(_ bytes: Span<UInt8>) {
+    private mutating func decode(_ bytes: Span<UInt8>, isPlain: Bool) {
+        guard !isPlain else { return text.append(bytes) }
         var start = 0
-        for index in bytes.indices where bytes[index] == UInt8(ascii: "+") {
+        while let index = bytes.firstIndex(of: UInt8(ascii: "+"), from: start) {
             PercentEncoding.appendDecoded(bytes.extracting(start..<index), to: &text)
             plusIndices.append(text.count)
             text.append(UInt8(ascii: "+"))

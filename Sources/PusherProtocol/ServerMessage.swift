@@ -32,19 +32,15 @@ public enum ServerMessage: Equatable, Sendable {
     case event(ReceivedEvent)
 
     /// Appends the message as the broker sends it.
-    public func append(to bytes: inout [UInt8]) {
+    public func append(to bytes: inout [UInt8]) { bytes.append(contentsOf: self.bytes) }
+
+    /// The message as the broker sends it.
+    public var bytes: [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         write(to: &json)
         json.endObject()
-        bytes.append(contentsOf: json.bytes)
-    }
-
-    /// The message as the broker sends it.
-    public var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        append(to: &bytes)
-        return bytes
+        return json.bytes
     }
 
     private func write(to json: inout JSONWriter) {

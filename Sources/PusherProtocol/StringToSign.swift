@@ -42,10 +42,10 @@ enum StringToSign {
         for entry in parameters.entries {
             let name = source.extracting(entry.name)
             if name.equals("auth_signature") { continue }
-            if !isFirst { text.append("&") }
+            if !isFirst { text.append(UInt8(ascii: "&")) }
             isFirst = false
             text.append(name)
-            text.append("=")
+            text.append(UInt8(ascii: "="))
             text.append(source.extracting(entry.value))
         }
     }

@@ -20,7 +20,7 @@ enum HandshakeKey {
 
     /// The value of `Sec-WebSocket-Accept` (§4.2.2).
     static func accept(for key: String) -> String {
-        let text = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
+        let text = Array(key.utf8) + Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)
         return Base64.encode(Digest.sha1(text.span))
     }
 }

@@ -17,9 +17,9 @@ private func hexDecoded(_ text: String) -> [UInt8]? {
     let ascii = bytes(text)
     return Hex.decode(ascii.span)
 }
-private func isEqual(_ left: String, _ right: String) -> Bool {
-    let (left, right) = (bytes(left), bytes(right))
-    return equalInConstantTime(left.span, right.span)
+private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
+    let ascii = bytes(text)
+    return Hex.matches(ascii.span, value)
 }
 
 @Suite("Digests") struct DigestTests {
@@ -111,15 +111,18 @@ private func isEqual(_ left: String, _ right: String) -> Bool {
         }
     }
 
+    @Test func hexMatchesWhatItEncodes() {
+        for byte in UInt8.min...UInt8.max {
+            let text = Hex.encode([byte])
+            #expect(hexMatches(text, [byte]) && !hexMatches(text, [byte ^ 0x10]))
+            #expect(!hexMatches(text, [byte ^ 1]))
+        }
+        #expect(hexMatches("", []) && hexMatches("00ff", [0, 255]))
+        #expect(!hexMatches("00f", [0, 255]) && !hexMatches("00FF", [0, 255]))
+    }
+
     @Test(arguments: ["0", "0G", "AB", " 0", "0x"])
     func hexRefuses(text: String) {
         #expect(hexDecoded(text) == nil)
-    }
-
-    @Test func constantTimeEquality() {
-        #expect(isEqual("abc", "abc"))
-        #expect(!isEqual("abc", "abd"))
-        #expect(!isEqual("abc", "ab"))
-        #expect(isEqual("", ""))
     }
 }

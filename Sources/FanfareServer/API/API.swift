@@ -26,14 +26,11 @@ struct API {
         _ body: Span<UInt8>,
         _ exchange: HTTPExchange
     ) throws(APIError) {
-        let path = head.path
-        let prefix = switchboard.settings.pathPrefix
-        let routed = path.hasPrefix(prefix) ? path.dropFirst(prefix.count) : path[...]
         if head.targetForm == .asterisk {
             return exchange.respond(.options(allowed: [.get, .head, .post, .options]))
         }
-        guard let route = Route(path: routed) else {
-            throw APIError(status: 404, message: "Nothing is at \(path)")
+        guard let route = head.withPath({ route(of: $0) }) else {
+            throw APIError(status: 404, message: "Nothing is at \(head.path)")
         }
         if head.method == .options {
             return exchange.respond(.options(allowed: route.methods + [.options]))
@@ -57,6 +54,14 @@ struct API {
             try ChannelsAPI(app, switchboard).describe(name, parameters, exchange)
         case .health: break
         }
+    }
+
+    private func route(of path: Span<UInt8>) -> Route? {
+        let prefix = switchboard.settings.pathPrefix.utf8
+        let hasPrefix =
+            path.count >= prefix.count
+            && zip(prefix, path.indices).allSatisfy { $0 == path[$1] }
+        return Route(path: path.extracting((hasPrefix ? prefix.count : 0)..<path.count))
     }
 
     /// The app that signed the request.

@@ -15,23 +15,36 @@ enum Route: Equatable {
     case health
 
     /// The route of `path`, without its query and the configured prefix; `nil` when nothing is there.
-    init?(path: Substring) {
-        if path == "/health" {
-            self = .health
-            return
-        }
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard segments.count >= 4, segments[0].isEmpty, segments[1] == "apps", !segments[2].isEmpty
-        else { return nil }
-        let app = AppID(String(segments[2]))
-        switch (segments[3], segments.count) {
-        case ("events", 4): self = .events(app)
-        case ("batch_events", 4): self = .batchEvents(app)
-        case ("channels", 4): self = .channels(app)
-        case ("channels", 5) where !segments[4].isEmpty:
-            self = .channel(app, name: String(segments[4]))
+    init?(path: Span<UInt8>) {
+        var position = 0
+        switch Route.segment(of: path, at: &position) {
+        case "health" where position == path.count: self = .health
+        case "apps":
+            guard let id = Route.segment(of: path, at: &position), !id.isEmpty,
+                let resource = Route.segment(of: path, at: &position)
+            else { return nil }
+            let name = Route.segment(of: path, at: &position)
+            guard position == path.count else { return nil }
+            let app = AppID(id)
+            switch (resource, name) {
+            case ("events", nil): self = .events(app)
+            case ("batch_events", nil): self = .batchEvents(app)
+            case ("channels", nil): self = .channels(app)
+            case ("channels", let name?) where !name.isEmpty: self = .channel(app, name: name)
+            default: return nil
+            }
         default: return nil
         }
+    }
+
+    /// Takes a slash and what follows it up to the next, or returns `nil` at the end.
+    private static func segment(of path: Span<UInt8>, at position: inout Int) -> String? {
+        guard position < path.count, path[position] == UInt8(ascii: "/") else { return nil }
+        let start = position + 1
+        position = start
+        while position < path.count, path[position] != UInt8(ascii: "/") { position += 1 }
+        return path.extracting(start..<position)
+            .withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The app that the request is for.
@@ -45,9 +58,13 @@ enum Route: Equatable {
     /// The methods that the resource takes.
     var methods: [Method] {
         switch self {
-        case .events, .batchEvents: [.post]
-        case .channels, .channel: [.get]
-        case .health: [.get, .head]
+        case .events, .batchEvents: Route.writing
+        case .channels, .channel: Route.reading
+        case .health: Route.probing
         }
     }
+
+    private static let writing: [Method] = [.post]
+    private static let reading: [Method] = [.get]
+    private static let probing: [Method] = [.get, .head]
 }
