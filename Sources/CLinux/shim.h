@@ -5,9 +5,17 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Hidden behind _GNU_SOURCE, whose sockaddr union Swift cannot import. */
 int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 int pthread_setname_np(pthread_t thread, const char *name);
+
+/* send(2) without glibc's cancellation point, for which a process of several threads pays in every
+   call: nobody cancels these threads. */
+static inline ssize_t shim_send(int fd, const void *bytes, size_t count, int flags) {
+    return syscall(SYS_sendto, fd, bytes, count, flags, (void *)0, (socklen_t)0);
+}
 
 #endif

@@ -31,6 +31,16 @@ enum Seats {
         }
     }
 
+    /// Tells the groups whether bytes can simply be sent to the stream.
+    func noteWhetherFree(_ stream: Stream) {
+        switch self {
+        case .none: break
+        case .one(let seat): seat.group.noteWhetherFree(stream, at: seat)
+        case .many(let seats):
+            for seat in seats.values { seat.group.noteWhetherFree(stream, at: seat) }
+        }
+    }
+
     /// Adds a seat, or puts it in the place of an earlier one in the same group.
     mutating func put(_ seat: Seat) {
         switch self {

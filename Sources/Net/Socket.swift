@@ -6,6 +6,11 @@ enum Socket {
     /// Without waiting, and without the SIGPIPE that a lost peer would bring.
     static var sendFlags: Int32 { Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL) }
 
+    /// send(2), without waiting and without SIGPIPE.
+    static func send(_ fd: Int32, _ base: UnsafeRawPointer, _ count: Int) -> Int {
+        shim_send(fd, base, count, sendFlags)
+    }
+
     /// Makes a non-blocking stream socket.
     static func make(_ family: Int32) throws(SystemError) -> FileDescriptor {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)

@@ -28,7 +28,9 @@ public final class Stream {
     var deadline: TimerID?
     var descriptor: FileDescriptor?
     var phase: Phase
-    var obstacles: Obstacles = [.notOpen]
+    var obstacles: Obstacles = [.notOpen] {
+        didSet { if oldValue.isEmpty != obstacles.isEmpty { seats.noteWhetherFree(self) } }
+    }
     var flags: Flags = []
     /// In how many batches that are being sent it is left out of a frame.
     var exclusionCount: Int32 = 0

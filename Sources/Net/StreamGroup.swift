@@ -1,3 +1,5 @@
+import Glibc
+
 /// Streams that receive the same bytes: the fan-out.
 ///
 /// Frames sent in one turn are joined into a batch, encoded once and shared by reference; at the end
@@ -9,6 +11,9 @@
 public final class StreamGroup {
     private let reactor: Reactor
     private var streams: [Stream] = []
+    /// The members' descriptors, or -1 for one to which bytes cannot simply be sent: so a walk need
+    /// not touch the streams, of which ten thousand do not fit into a processor's cache.
+    private var descriptors: [Int32] = []
 
     /// The batch being walked; empty between walks.
     private var walking = FrameBatch()
@@ -37,8 +42,11 @@ public final class StreamGroup {
         precondition(stream.seats[self] == nil, "a stream is a member once")
         // At the end, past the cursor: it is no part of a walk under way.
         let (index, start) = (Int32(streams.count), Int32(waiting.bytes.count))
+        let seat = Seat(group: self, index: index, start: start)
         streams.append(stream)
-        stream.put(Seat(group: self, index: index, start: start))
+        descriptors.append(-1)
+        stream.put(seat)
+        noteWhetherFree(stream, at: seat)
     }
 
     /// Takes a stream out; what was sent before still reaches it.
@@ -81,6 +89,11 @@ public final class StreamGroup {
         }
     }
 
+    /// Notes whether bytes can simply be sent to a member.
+    func noteWhetherFree(_ stream: Stream, at seat: Seat) {
+        descriptors[Int(seat.index)] = stream.obstacles.isEmpty ? stream.fd : -1
+    }
+
     /// Fills the place of a member that has left, without disturbing a walk.
     func vacate(_ seat: Seat) {
         var hole = Int(seat.index)
@@ -96,6 +109,7 @@ public final class StreamGroup {
         }
         _ = move(streams.count - 1, to: hole)
         streams.removeLast()
+        descriptors.removeLast()
         if streams.isEmpty { waiting.end() }
     }
 
@@ -103,6 +117,7 @@ public final class StreamGroup {
         guard source != hole else { return hole }
         let stream = streams[source]
         streams[hole] = stream
+        descriptors[hole] = descriptors[source]
         if var seat = stream.seats[self] {
             seat.index = Int32(hole)
             stream.seats.put(seat)
@@ -126,20 +141,23 @@ public final class StreamGroup {
         let share = max(16, min(limit, Self.shareLengthMax / max(batch.count, 1)))
         let lower = max(0, cursor - share)
         served += cursor - lower
-        // A local, so that its span can be taken; nothing joins or leaves inside the walk, because
-        // no owner is called from it.
-        let members = streams
-        let span = members.span
+        // Locals, so that their spans can be taken; nobody joins or leaves inside the walk, because
+        // no owner is called from it, and a member's own send alone changes whether it is free.
+        let (members, targets) = (streams, descriptors)
+        let fds = targets.span
         batch.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return }
             var index = cursor
             while index > lower {
                 index -= 1
-                let stream = span[index]
-                if stream.obstacles.isEmpty {
-                    stream.send(base, bytes.count, of: batch)
-                } else {
-                    deliver(to: stream)
+                let fd = fds[index]
+                guard fd >= 0 else {
+                    deliver(to: members[index])
+                    continue
+                }
+                let sent = Socket.send(fd, base, bytes.count)
+                if sent != bytes.count {
+                    members[index].refused(batch, sent: sent, code: errno)
                 }
             }
         }

@@ -38,18 +38,6 @@ extension Stream {
         if !flags.contains(.blocked) { reactor.flushLater(self) }
     }
 
-    /// Sends now what no obstacle keeps back; the kernel may leave a rest to the queue.
-    ///
-    /// - Parameters:
-    ///   - base: The first byte of `bytes`, taken once for many streams.
-    ///   - count: The number of bytes.
-    ///   - bytes: The buffer, to be referred to by the queue.
-    @inline(__always)
-    func send(_ base: UnsafeRawPointer, _ count: Int, of bytes: [UInt8]) {
-        let sent = Glibc.send(fd, base, count, Socket.sendFlags)
-        if sent != count { refused(bytes, sent: sent, code: errno) }
-    }
-
     /// Sends or queues one batch of a group.
     func deliver(_ bytes: [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
@@ -58,14 +46,21 @@ extension Stream {
         } else if let session {
             sendSecure(bytes, session)
         } else {
-            bytes.withUnsafeBytes {
-                if let base = $0.baseAddress { send(base, $0.count, of: bytes) }
+            let sent = bytes.withUnsafeBytes {
+                $0.baseAddress.map { Socket.send(fd, $0, bytes.count) } ?? 0
             }
+            if sent != bytes.count { refused(bytes, sent: sent, code: errno) }
         }
     }
 
+    /// Takes over what the kernel did not accept of a buffer of which nothing was queued.
+    ///
+    /// - Parameters:
+    ///   - bytes: The buffer, to be referred to by the queue.
+    ///   - sent: What send(2) returned.
+    ///   - code: The `errno` that it left.
     @inline(never)
-    private func refused(_ bytes: [UInt8], sent: Int, code: Int32) {
+    func refused(_ bytes: [UInt8], sent: Int, code: Int32) {
         if sent < 0 {
             switch code {
             case EAGAIN: flags.insert(.blocked)
