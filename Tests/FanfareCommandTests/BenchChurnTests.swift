@@ -77,6 +77,6 @@ import Testing
 
     @Test func oneThatHasGoneIsAFault() async throws {
         let report = try await BenchSubject.report(on: plan(), .loses(0))
-        #expect(report.fault == "1 lost: nothing arrived any more for 0.5 s")
+        #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
     }
 }

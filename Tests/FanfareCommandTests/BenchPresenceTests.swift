@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: [0, 1]) func aNoticeThatIsLost(number: Int) async throws {
         let report = try await BenchSubject.report(on: plan(), .losesNotice(number))
-        #expect(report.fault == "1 lost: nothing arrived any more for 0.5 s")
+        #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
     }
 
     @Test(arguments: [0, 19]) func aNoticeThatComesTwice(number: Int) async throws {
