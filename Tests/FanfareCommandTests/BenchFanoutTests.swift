@@ -78,6 +78,26 @@ struct BenchFanoutTests {
         #expect(try await report(.misdirects(2), .channels()).fault == "1 out of order")
     }
 
+    @Test func readsWhatIsCompressed() async throws {
+        var plan = try DeliveryPlan.small(pace: .window(8))
+        plan.dataLength = 4_096
+        let report = try await BenchSubject.report(on: plan, .compresses, deflate: true)
+        #expect(report.fault == nil)
+        #expect(report["deflate_granted"] == .integer(5))
+        guard case .number(let length?, _) = report["bytes_per_delivery"] else {
+            Issue.record("\(report)")
+            return
+        }
+        #expect(length < 4_096)
+    }
+
+    @Test func compressionMayBeDeclined() async throws {
+        let plan = try DeliveryPlan.small()
+        let report = try await BenchSubject.report(on: plan, .none, deflate: true)
+        #expect(report.fault == nil)
+        #expect(report["deflate_granted"] == .integer(0))
+    }
+
     struct Case: CustomTestStringConvertible {
         var fault: BrokerFault
         var text: String
@@ -207,11 +227,13 @@ extension BenchSubject {
         on plan: any BenchPlan,
         _ fault: BrokerFault,
         scheme: String = "ws",
-        trust: TLSTrust = .system
+        trust: TLSTrust = .system,
+        deflate: Bool = false
     ) async throws -> BenchReport {
         let broker = try FaultyBroker.start(fault, isSecure: scheme == "wss")
         var subject = try BenchSubject(url: "\(scheme)://127.0.0.1:\(broker.port)")
         subject.trust = trust
+        subject.offersDeflate = deflate
         let result = await subject.result(of: plan)
         await broker.stop()
         return try result.get()

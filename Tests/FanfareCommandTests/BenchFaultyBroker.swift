@@ -28,6 +28,8 @@ enum BrokerFault: Sendable {
     case pings
     /// The first receives the event with this number whatever channel it is of.
     case misdirects(Int)
+    /// None, and each event is compressed once for all.
+    case compresses
     /// Opening handshakes are answered with 403.
     case refusesUpgrades
     /// A close frame is answered by the end of the connection alone.
@@ -94,6 +96,8 @@ private final class Hall {
     private var members: [(FaultyConnection, Stream, channel: String)] = []
     private var sequence = 0
     private var held: [UInt8]?
+    /// How events are compressed, once a connection has asked for it.
+    var deflate: NegotiatedDeflate?
 
     init(_ fault: BrokerFault) { self.fault = fault }
 
@@ -105,7 +109,8 @@ private final class Hall {
         for channel in publication.channels {
             var text: [UInt8] = []
             publication.appendEnvelope(for: channel, to: &text)
-            send(FrameEncoder.frame(.text, payload: text.span), to: channel.text)
+            var endpoint = WebSocketEndpoint(role: .server, compression: deflate)
+            if let frame = endpoint.encode(.text, text.span) { send(frame, to: channel.text) }
         }
     }
 
@@ -162,13 +167,16 @@ private final class FaultyConnection: StreamOwner {
                         )
                         return bytes.count
                     }
-                    let upgrade = try ServerHandshake().accept(
+                    let compresses = if case .compresses = hall.fault { true } else { false }
+                    let deflate = compresses ? DeflateOptions(clientNoContextTakeover: true) : nil
+                    let upgrade = try ServerHandshake(deflate: deflate).accept(
                         method: "GET",
                         minorVersion: 1,
                         fields: { head.fields($0) }
                     )
                     stream.write(upgrade.response)
-                    endpoint = WebSocketEndpoint(role: .server)
+                    endpoint = WebSocketEndpoint(role: .server, compression: upgrade.deflate)
+                    hall.deflate = upgrade.deflate
                     say(
                         .connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120),
                         stream

@@ -56,7 +56,7 @@ struct AllCommand: ParsableCommand {
         let channel = try checkedChannel("fanfare-bench")
         return [
             // First: what the others make the server keep would hide what its connections need.
-            IdlePlan(channel: channel, connectionCount: count, duration: .seconds(2)),
+            IdlePlan(channel: channel, connectionCount: count, duration: .seconds(1)),
             DeliveryPlan(
                 benchmark: "fanout",
                 channels: [channel],

@@ -40,22 +40,9 @@ final class Audience: Crowd {
     ///
     /// - Parameter now: The time.
     /// - Returns: Whether all subscriptions are acknowledged.
-    /// - Throws: Why somebody was not let in.
+    /// - Throws: Why there can be no connection, or that none has been let in for too long.
     func assemble(at now: MonotonicTime) throws(BenchError) -> Bool {
-        if let failure { throw failure }
-        while let index = admission.next() {
-            try generator.dialer.connect(index, of: self, on: generator.reactor)
-        }
-        let (count, all) = (admission.admittedCount, admission.count)
-        generator.progress.show("Connecting", count, of: all, at: now)
-        guard !admission.isComplete else {
-            generator.progress.end()
-            return true
-        }
-        if generator.isStalled(count, at: now) {
-            throw .connectingStalled(admitted: count, of: all, patience: generator.subject.patience)
-        }
-        return false
+        try generator.assemble(self, &admission, at: now)
     }
 
     /// Makes the data of a channel's next event, and counts it as sent.

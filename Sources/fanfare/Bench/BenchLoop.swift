@@ -10,10 +10,12 @@ actor BenchLoop: LoopResident {
     private let reactor: Reactor
     private let plan: any BenchPlan
     private let dialer: Dialer
-    private var phase: Phase
+    private var phase = Phase.starting
     private var wait = Duration.zero
 
     private enum Phase {
+        /// The loop's clock, from which timeouts count, runs from the first turn on.
+        case starting
         /// The first connection tells whether there is a server, and at which address.
         case reaching(FirstContact)
         case running(any BenchRun, Generator)
@@ -37,7 +39,6 @@ actor BenchLoop: LoopResident {
         } catch {
             throw .machine("TLS cannot be used: \(error)")
         }
-        phase = .reaching(FirstContact(dialer: dialer, reactor: reactor))
     }
 
     /// Runs a benchmark and blocks until it has ended.
@@ -96,6 +97,9 @@ actor BenchLoop: LoopResident {
     /// Does what is due; returns the report once there is one.
     private func step(at now: MonotonicTime) throws(BenchError) -> BenchReport? {
         switch phase {
+        case .starting:
+            phase = .reaching(FirstContact(dialer: dialer, reactor: reactor))
+            return nil
         case .reaching(let contact):
             if let failure = contact.failure { throw failure }
             wait = BenchStep.tick

@@ -30,6 +30,9 @@ enum BenchStep {
     /// How often progress is shown, and how long a turn waits at most.
     static let tick = Duration.milliseconds(100)
 
+    /// How long duplicates are waited for when everything has arrived.
+    static let aftermath = Duration.milliseconds(200)
+
     /// Waits until something happens.
     static let idle = BenchStep.wait(tick)
 

@@ -27,39 +27,3 @@ extension Crowd {
     /// Nothing: devices are not asked to leave.
     func left(_ device: Device, isClean: Bool) {}
 }
-
-/// How many of the connections that a run needs are on their way, and how many are in.
-struct Admission {
-    /// How many are needed.
-    let count: Int
-    /// How many were begun; also the index of the next one.
-    private(set) var begunCount = 0
-    /// How many are in.
-    private(set) var admittedCount = 0
-    /// To how many of them the server granted permessage-deflate.
-    private(set) var deflateCount = 0
-
-    /// How many connections may be between their first packet and their acknowledgement.
-    static let underWayMax = 256
-
-    /// None yet.
-    ///
-    /// - Parameter count: How many are needed.
-    init(count: Int) { self.count = count }
-
-    /// Whether all are in.
-    var isComplete: Bool { admittedCount == count }
-
-    /// The index of a connection to begin now; nil if none may be.
-    mutating func next() -> Int? {
-        guard begunCount < count, begunCount - admittedCount < Self.underWayMax else { return nil }
-        defer { begunCount += 1 }
-        return begunCount
-    }
-
-    /// Counts a device as being in.
-    mutating func admit(_ device: Device) {
-        admittedCount += 1
-        if device.isCompressed { deflateCount += 1 }
-    }
-}

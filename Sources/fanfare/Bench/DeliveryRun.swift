@@ -19,9 +19,6 @@ final class DeliveryRun: BenchRun {
         case listening(Schedule, Meters, until: MonotonicTime)
     }
 
-    /// How long duplicates are waited for when everything has arrived.
-    static let aftermath = Duration.milliseconds(200)
-
     /// A run that has yet to connect.
     ///
     /// - Parameters:
@@ -82,7 +79,7 @@ final class DeliveryRun: BenchRun {
         generator.progress.show("Delivering", tally.deliveries, of: all, at: now)
         if tally.missing == 0 && publisher.unansweredCount == 0 {
             if tally.sentCount == plan.messageCount {
-                let end = now.advanced(by: Self.aftermath)
+                let end = now.advanced(by: BenchStep.aftermath)
                 phase = .listening(schedule, generator.meters() - before, until: end)
                 return .idle
             }

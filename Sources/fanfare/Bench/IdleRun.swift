@@ -95,7 +95,7 @@ final class IdleRun: BenchRun {
             let data = audience.nextData(on: 0, length: Marker.length, due: now)
             publisher.publish(data, to: plan.channel)
         } else if tally.sentCount > 0, tally.missing == 0, publisher.unansweredCount == 0 {
-            phase = .delivering(until: now.advanced(by: DeliveryRun.aftermath))
+            phase = .delivering(until: now.advanced(by: BenchStep.aftermath))
         }
         guard generator.isStalled(tally.deliveries, at: now) else { return .idle }
         return .finished(report(stalled: generator.subject.patience))

@@ -44,18 +44,9 @@ final class PresenceCrowd: Crowd {
     ///
     /// - Parameter now: The time.
     /// - Returns: Whether all are in.
-    /// - Throws: Why somebody was not let in.
+    /// - Throws: Why there can be no connection, or that none has been let in for too long.
     func assemble(at now: MonotonicTime) throws(BenchError) -> Bool {
-        while let index = admission.next() {
-            try generator.dialer.connect(index, of: self, on: generator.reactor)
-        }
-        let (count, all) = (admission.admittedCount, admission.count)
-        generator.progress.show("Connecting", count, of: all, at: now)
-        if admission.isComplete { return true }
-        if generator.isStalled(count, at: now) {
-            throw .connectingStalled(admitted: count, of: all, patience: generator.subject.patience)
-        }
-        return false
+        try generator.assemble(self, &admission, at: now)
     }
 
     /// Lets a visitor join.

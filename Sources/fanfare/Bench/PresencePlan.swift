@@ -5,7 +5,9 @@ struct PresencePlan: BenchPlan {
     let benchmark = "presence"
     /// A presence channel.
     var channel: ChannelName
-    /// How many connections watch. They belong to one user: a channel may have 100 members.
+    /// How many connections watch.
+    ///
+    /// They belong to one user: a channel may have 100 members.
     var observerCount: Int
     /// How many connections come and go at once, each visit as another user.
     var visitorCount: Int

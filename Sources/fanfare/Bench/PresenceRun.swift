@@ -57,7 +57,7 @@ final class PresenceRun: BenchRun {
         let visits = crowd.visits
         generator.progress.show("Visiting", visits.endedCount, of: plan.visitCount, at: now)
         if visits.endedCount == plan.visitCount {
-            let end = now.advanced(by: DeliveryRun.aftermath)
+            let end = now.advanced(by: BenchStep.aftermath)
             phase = .listening(schedule, generator.meters() - before, until: end)
             return .idle
         }
