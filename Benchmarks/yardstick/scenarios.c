@@ -128,11 +128,16 @@ bool run_idle(void) {
     struct cpu_time idle_before = cpu_time();
     event_loop_run(1);
     struct cpu_time idle_after = cpu_time();
+    // All leave at once; how the server takes it is over when the second is.
+    for (int i = 0; i < opened; i++) connection_release(&subscribers[i]);
+    event_loop_run(1);
+    double leave_cpu = cpu_time().server - idle_after.server;
 
     double count = (double)totals.ready;
     report_real(&report, "setup_s", setup, 3);
     report_real(&report, "conn_per_s", per(count, setup), 0);
     report_real(&report, "setup_cpu_us_per_conn", per(setup_cpu * 1e6, count), 2);
+    report_real(&report, "leave_cpu_us_per_conn", per(leave_cpu * 1e6, count), 2);
     report_real(&report, "rss_base_kib", before.resident, 0);
     report_real(&report, "rss_kib", after.resident, 0);
     report_real(&report, "pss_kib", after.proportional, 0);
