@@ -118,8 +118,8 @@ def draw(results: Results) -> str:
     machine = results.machine
     rounds = max((len(r) for s in results.runs.values() for r in s.values()), default=0)
     foot = (f"{machine.get('processor', 'unknown')}, {machine.get('cores', '?')} cores, Linux "
-            f"{machine.get('kernel', '?')}, loopback · {machine.get('date', '')} · medians of "
-            f"{rounds} rounds")
+            f"{machine.get('kernel', '?')}, loopback · {machine.get('date', '')} · "
+            + (f"medians of {rounds} rounds" if rounds > 1 else "one round"))
     height = y + FOOT - PANEL_GAP
     head = [
         text(MARGIN, 34, "What a message costs the server", "title"),

@@ -306,18 +306,23 @@ def references(room: Room) -> dict[str, Server]:
 
 
 def versions() -> dict[str, str]:
-    """What each installed peer calls itself."""
+    """What was measured, and with what: the versions that the programs name."""
     def line(*command: str) -> str:
         try:
             result = subprocess.run(command, capture_output=True, text=True, timeout=5)
         except (OSError, subprocess.TimeoutExpired):
             return ""
-        return (result.stdout + result.stderr).strip().splitlines()[0]
+        lines = (result.stdout + result.stderr).strip().splitlines()
+        return lines[0] if lines else ""
 
     def package(name: str) -> str:
         return line("dpkg-query", "--show", "--showformat=${Version}", name)
 
-    found = {"openssl": line("openssl", "version")}
+    found = {
+        "fanfare": f"commit {line('git', 'rev-parse', '--short', 'HEAD')}",
+        "openssl": line("openssl", "version"),
+        "gcc": line("gcc", "-dumpfullversion"),
+    }
     if NCHAN_MODULE.exists():
         found["nchan"] = f"{package('libnginx-mod-nchan')}, nginx {package('nginx')}"
     if program("mosquitto"):

@@ -12,6 +12,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from results import Results, Spread, ratios
 
@@ -58,49 +59,60 @@ class Row:
         return Spread.of(value / self.ours.divisor for value in ours.values())
 
 
-def saturation(scenario: str) -> Row:
-    return Row(scenario, Figure(scenario), Figure(scenario, "rawfan-co"), 1.08, 1.00)
+def saturation(count: int, size: str) -> Row:
+    scenario = f"fan{count}-{size}-sat"
+    work = f"{count:,} subscribers, {'64 B' if size == '64' else '1 KiB'}, saturation"
+    return Row(work, Figure(scenario), Figure(scenario, "rawfan-co"), 1.08, 1.00)
 
 
-def p99(scenario: str, server: str, must: float, aim: float | None) -> Row:
-    figure = [Figure(scenario, name, "lat_us.p99", "ms", 1000) for name in (server, "rawfan")]
+def p99(count: int, rate: int, server: str, aim: float | None) -> Row:
+    scenario = f"fan{count}-64-rate"
+    ours, limit = (
+        Figure(scenario, name, "lat_us.p99", "ms", 1000) for name in (server, "rawfan")
+    )
     loops = "2 loops" if server == "fanfare-2" else "1 loop"
-    return Row(f"{scenario}: p99, {loops}", figure[0], figure[1], must, aim)
+    return Row(f"p99, {count:,} subscribers × {rate}/s, {loops}", ours, limit, 1.15, aim)
 
 
-def idle(scenario: str, field: str, unit: str, server: str = "fanfare") -> Figure:
-    return Figure(scenario, server, field, unit)
+def idle(scenario: str, field: str, unit: str) -> Figure:
+    return Figure(scenario, "fanfare", field, unit)
+
+
+def linear(work: str, field: str) -> Row:
+    """Linear: one of ten thousand costs no more than one of two, but for colder caches."""
+    return Row(f"{work} one channel: CPU each of 10,000, against 2,000",
+               idle("idle10k", field, "µs"), idle("idle2k", field, "µs"), 1.5)
 
 
 ROWS = [
-    Row("fan1000-64-one", Figure("fan1000-64-one"), Figure("fan1000-64-one", "rawfan"), 1.05, 1.00),
-    Row("fan1000-64-rate", Figure("fan1000-64-rate"), Figure("fan1000-64-rate", "rawfan-co"),
-        1.08, 1.03),
-    *(saturation(f"fan{count}-{size}-sat") for size in ("64", "1k") for count in (100, 1000, 10000)),
-    Row("many-sat", Figure("many-sat"), Figure("many-sat", "rawfan"), 1.15, 1.05),
-    Row("churn", Figure("churn", field="srv_cpu_us_per_cycle"),
+    Row("1,000 subscribers, one message at a time", Figure("fan1000-64-one"),
+        Figure("fan1000-64-one", "rawfan"), 1.05, 1.00),
+    Row("1,000 subscribers × 20/s", Figure("fan1000-64-rate"),
+        Figure("fan1000-64-rate", "rawfan-co"), 1.08, 1.03),
+    *(saturation(count, size) for size in ("64", "1k") for count in (100, 1000, 10000)),
+    Row("500 channels × 4 subscribers, saturation", Figure("many-sat"),
+        Figure("many-sat", "rawfan"), 1.15, 1.05),
+    Row("connect, subscribe, close: CPU of a connection",
+        Figure("churn", field="srv_cpu_us_per_cycle"),
         Figure("churn", "rawfan", "srv_cpu_us_per_cycle"), 1.15, 1.06),
-    p99("fan1000-64-rate", "fanfare", 1.15, None),
-    p99("fan10000-64-rate", "fanfare", 1.15, None),
-    p99("fan1000-64-rate", "fanfare-2", 1.15, 0.75),
-    p99("fan10000-64-rate", "fanfare-2", 1.15, 0.75),
-    Row("idle10k: memory", idle("idle10k", "pss_per_conn_b", "B"), None, 500, 300),
-    Row("idle10k-tls: memory", idle("idle10k-tls", "pss_per_conn_b", "B"), None, 16000, 14500),
-    Row("idle10k: CPU", idle("idle10k", "idle_cpu_ms_per_s", "ms/s"), None, 1, 0.1),
-    Row("fan1000-1k-deflate, against uncompressed", Figure("fan1000-1k-deflate"),
-        Figure("fan1000-1k-sat"), 1.5, 1.1),
+    p99(1000, 20, "fanfare", None),
+    p99(10000, 2, "fanfare", None),
+    p99(1000, 20, "fanfare-2", 0.75),
+    p99(10000, 2, "fanfare-2", 0.75),
+    Row("10,000 idle: memory of a connection", idle("idle10k", "pss_per_conn_b", "B"), None,
+        500, 300),
+    Row("10,000 idle over TLS 1.3: memory of a connection",
+        idle("idle10k-tls", "pss_per_conn_b", "B"), None, 16000, 14500),
+    Row("10,000 idle: CPU", idle("idle10k", "idle_cpu_ms_per_s", "ms/s"), None, 1, 0.1),
+    Row("1,000 × 1 KiB compressed, saturation, against uncompressed",
+        Figure("fan1000-1k-deflate"), Figure("fan1000-1k-sat"), 1.5, 1.1),
     # 1.6 µs and 1.4 µs where rawfan-co, without TLS, is at 0.9 µs.
-    Row("fan1000-64-tls, against plain rawfan-co", Figure("fan1000-64-tls"),
+    Row("1,000 × 64 B over TLS, saturation, against rawfan-co without", Figure("fan1000-64-tls"),
         Figure("fan1000-64-sat", "rawfan-co"), 1.6 / 0.9, 1.4 / 0.9),
-    Row("fan10000-64-sat: 2 loops, against 1", Figure("fan10000-64-sat", "fanfare-2"),
+    Row("10,000 × 64 B, saturation: 2 loops, against 1", Figure("fan10000-64-sat", "fanfare-2"),
         Figure("fan10000-64-sat"), 1.20, 1.10),
-    # Linear: a connection costs no more among ten thousand than among two, beyond colder caches.
-    Row("10,000 joining a channel, against 2,000: CPU each",
-        idle("idle10k", "setup_cpu_us_per_conn", "µs"),
-        idle("idle2k", "setup_cpu_us_per_conn", "µs"), 1.5),
-    Row("10,000 leaving a channel, against 2,000: CPU each",
-        idle("idle10k", "leave_cpu_us_per_conn", "µs"),
-        idle("idle2k", "leave_cpu_us_per_conn", "µs"), 1.5),
+    linear("joining", "setup_cpu_us_per_conn"),
+    linear("leaving", "leave_cpu_us_per_conn"),
 ]
 
 # Counted once by instructions.sh, where there is no noise: key, must, aim, decimals.
@@ -170,8 +182,15 @@ def print_deliveries(results: Results) -> str:
     return verdict
 
 
+def print_machine(machine: dict[str, Any]) -> None:
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    print(f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux "
+          f"{machine['kernel']}; {machine['date']}. {versions}.\n")
+
+
 def main(path: Path, instructions: Path) -> int:
     results = Results(path)
+    print_machine(results.machine)
     counts = json.loads(instructions.read_text()) if instructions.exists() else {}
     print_row("work", "ours", "reference", "ratio or value", "least–greatest", "must", "aim", "")
     print_row(*["---"] * 8)
