@@ -1,27 +1,31 @@
 #!/usr/bin/env bash
-# Counts what a broker does in user space and how often it calls the kernel. No clock is read, so the
-# figures are the same on a busy machine.
+# Counts what a broker does in user space and how often it calls the kernel. No clock is read, so
+# the figures are the same on a busy machine.
 #
 #     instructions.sh [--port PORT] [--out FILE] [BROKER…]
 #
 #   BROKER   the program, or the command, without `--port`; the release build's
-#            `fanfare serve --loops 1 --log-level error` unless given. One thread serves, so that what
-#            is counted does not depend on which thread got which connection.
+#            `fanfare serve --loops 1 --log-level error` unless given. One thread serves, so that
+#            what is counted does not depend on which thread got which connection.
 #   --out    where the figures go as JSON; results/instructions.json unless given
 #
-# Instructions are valgrind's (callgrind), as the difference of a short and a long run, so that start
-# and connecting do not count. System calls are strace's, less those of a run that publishes nothing.
+# Instructions are valgrind's (callgrind), system calls are strace's: the difference of a short and a
+# long run, so that starting and connecting do not count.
 
 set -euo pipefail
 shopt -s inherit_errexit
-cd "$(dirname "$0")"
+script=$(realpath "$0")
+cd "$(dirname "$script")"
 
 port=18149 out=results/instructions.json
 while [ $# -gt 0 ]; do
     case $1 in
         --port) port=$2 && shift 2 ;;
         --out) out=$2 && shift 2 ;;
-        --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0" && exit ;;
+        --help)
+            sed -n '2,/^$/s/^# \{0,1\}//p' "$script"
+            exit ;;
+        -*) echo "unknown option $1; see --help" >&2 && exit 64 ;;
         *) break ;;
     esac
 done
@@ -88,10 +92,14 @@ sends() {
     awk '$NF ~ /^(sendto|sendmsg|write|writev)$/ { sum += $4 } END { print sum + 0 }' "$work/calls"
 }
 
-quotient() { awk -v a="$1" -v b="$2" -v n="$3" -v d="$4" 'BEGIN { printf "%.*f", d, (b - a) / n }'; }
+# (second - first) / units
+quotient() {
+    awk -v first="$1" -v second="$2" -v units="$3" -v decimals="$4" \
+        'BEGIN { printf "%.*f", decimals, (second - first) / units }'
+}
 
-# The difference that `more` units of work make, by a counter, to a workload: decimals, units, then
-# the two values of the option that differs, and the arguments.
+# What a unit of work adds to a counter: the counter, decimals, how many units the two runs differ by,
+# the option that makes the difference with its two values, and the arguments of both.
 difference() {
     local counter=$1 decimals=$2 units=$3 option=$4 few=$5 many=$6
     shift 6

@@ -23,8 +23,11 @@ strip --strip-debug -o "$work/program" "$program"
 
 # The instructions of a subject's run of that many calls.
 instructions() {
-    valgrind --tool=callgrind --callgrind-out-file="$work/callgrind" \
-        "$work/program" --only "$1" --calls "$2" >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }
+    if ! valgrind --tool=callgrind --callgrind-out-file="$work/callgrind" \
+        "$work/program" --only "$1" --calls "$2" >"$work/log" 2>&1; then
+        cat "$work/log" >&2
+        exit 1
+    fi
     awk '/^(summary|totals):/ { print $2; exit }' "$work/callgrind"
 }
 

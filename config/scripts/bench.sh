@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the broker for release, measures it beside other servers, and draws the comparison.
 #
-#     make bench                         the scenarios of the picture, 3 rounds, some 15 minutes
+#     make bench                         the scenarios of the picture, 3 rounds, some ten minutes
 #     make bench SET=full ROUNDS=7       every scenario of BENCHMARKS.md; leave the machine alone
 #     make bench ONLY='churn many-sat'   some scenarios; the picture is left as it is
 #
@@ -15,7 +15,7 @@ read -ra only <<<"${ONLY:-}"
 readonly release=(-c release --static-swift-stdlib)
 
 if [ "$(ulimit -Hn)" -lt 11000 ]; then
-    echo "Ten thousand connections need 11000 file descriptors; this shell may have $(ulimit -Hn)." >&2
+    echo "Ten thousand connections need 11000 descriptors; this shell may have $(ulimit -Hn)." >&2
     echo "Raise the hard limit (ulimit -Hn, or nofile in /etc/security/limits.conf)." >&2
     exit 1
 fi
@@ -23,8 +23,8 @@ fi
 echo "Building the broker for release, and the yardstick …"
 swift build "${release[@]}" --product fanfare
 make --silent -C Benchmarks/yardstick
-broker="$(swift build "${release[@]}" --show-bin-path)/fanfare serve --port {port} --log-level error"
-broker+=" --tls-port {tls_port} --tls-certificate {certificate} --tls-key {private_key}"
+broker="$(swift build "${release[@]}" --show-bin-path)/fanfare serve --log-level error"
+broker+=" --port {port} --tls-port {tls_port} --tls-certificate {certificate} --tls-key {private_key}"
 
 selection=(--set "$set")
 if [ ${#only[@]} -gt 0 ]; then selection=(--only "${only[@]}"); fi

@@ -78,8 +78,8 @@ install_packages() {
     done
 }
 
-# Brings what a file of requirements names into .venv. A copy of each file that .venv fulfils lies in
-# it, made when the last of its packages was installed.
+# Brings what a file of requirements names into .venv, where a copy of each file lies that has been
+# fulfilled: it is made when the last of its packages is installed.
 install_python_packages() {
     local requirements=$1
     local completed=.venv/completed-${requirements//\//-}
