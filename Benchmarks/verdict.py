@@ -115,7 +115,7 @@ ROWS = [
     linear("leaving", "leave_cpu_us_per_conn"),
 ]
 
-# Counted once by instructions.sh, where there is no noise: key, must, aim, decimals.
+# Counted by instructions.sh, in one run each: work, key, must, aim, decimals.
 COUNTED = [
     ("user-space instructions per delivery, one at a time", "instructions_one", 300, 180, 0),
     ("sendto per delivery, one at a time", "sendto_one", 1.0, None, 2),
@@ -168,7 +168,7 @@ def print_counted(counts: dict[str, float]) -> list[str]:
         text = f"{value:.{decimals}f}" if value is not None else "–"
         verdict = judge(value, must, aim)
         verdicts.append(verdict)
-        print_row(work, text, "", text, "exact", bound(must), bound(aim), verdict)
+        print_row(work, text, "", text, "counted", bound(must), bound(aim), verdict)
     return verdicts
 
 
