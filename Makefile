@@ -1,12 +1,12 @@
 # Every chore is one command; `make` alone lists them. The scripts are in config/scripts.
 
 scripts := config/scripts
-sources := Sources Tests
+sources := Sources Tests Benchmarks/Micro
 format := swift format --configuration config/swift-format.json
 lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test format lint conformance docs clean
+.PHONY: help run build test format lint conformance bench microbench docs clean
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -35,10 +35,18 @@ conformance: ## Run the Autobahn WebSocket suite against server and client
 	@$(scripts)/install.sh conformance
 	@$(scripts)/conformance.sh
 
+bench: ## Measure the broker beside nchan, Mosquitto and NATS, and draw it
+	@$(scripts)/install.sh bench
+	@$(scripts)/bench.sh
+
+microbench: ## Measure the routines on a message's path: time and instructions
+	@$(scripts)/install.sh microbench
+	@Benchmarks/microbench.sh
+
 docs: ## Make the documentation of the public modules, in docs/
 	@$(scripts)/install.sh build
 	@$(scripts)/docs.sh
 
 clean: ## Remove what was built; the virtual environment stays
 	swift package clean
-	rm -rf docs
+	rm -rf docs Benchmarks/.build

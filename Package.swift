@@ -106,6 +106,17 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The micro-benchmarks of `make microbench`; Benchmarks/ has everything else that measures.
+        .executableTarget(
+            name: "fanfare-microbench",
+            dependencies: [
+                "WebSocket", "HTTP1", "PusherProtocol", "Net",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks/Micro",
+            swiftSettings: strict
+        ),
+
         // Demos.
         .target(
             name: "RealtimeTable",

@@ -26,6 +26,20 @@ enum BrokerFault: Sendable {
     case closesAfterAnswers
     /// Pings, by both protocols, come before each event.
     case pings
+    /// The first receives the event with this number whatever channel it is of.
+    case misdirects(Int)
+    /// None, and each event is compressed once for all.
+    case compresses
+    /// Opening handshakes are answered with 403.
+    case refusesUpgrades
+    /// A close frame is answered by the end of the connection alone.
+    case closesWithoutFrame
+    /// Close frames are not answered.
+    case answersNoCloses
+    /// The first observer never hears the notice with this number.
+    case losesNotice(Int)
+    /// The first observer hears the notice with this number twice.
+    case duplicatesNotice(Int)
 }
 
 /// A server of the Pusher protocol on a free port of the loopback address, with one fault.
@@ -40,10 +54,12 @@ actor FaultyBroker: LoopResident {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
         self.reactor = reactor
-        let hall = Hall(fault)
+        let (hall, lobby) = (Hall(fault), FaultyLobby(fault))
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw NoLoopback() }
         let tls = isSecure ? try Self.tls() : nil
-        let listener = try reactor.listen(on: address, tls: tls) { _ in FaultyConnection(hall) }
+        let listener = try reactor.listen(on: address, tls: tls) { _ in
+            FaultyConnection(hall, lobby)
+        }
         port = listener.address.port ?? 0
     }
 
@@ -77,23 +93,35 @@ private struct NoLoopback: Error {}
 /// The subscribers and what is sent to them.
 private final class Hall {
     let fault: BrokerFault
-    private var members: [(FaultyConnection, Stream)] = []
+    private var members: [(FaultyConnection, Stream, channel: String)] = []
     private var sequence = 0
     private var held: [UInt8]?
+    /// How events are compressed, once a connection has asked for it.
+    var deflate: NegotiatedDeflate?
 
     init(_ fault: BrokerFault) { self.fault = fault }
 
-    func join(_ connection: FaultyConnection, _ stream: Stream) {
-        members.append((connection, stream))
+    func join(_ connection: FaultyConnection, _ stream: Stream, _ channel: String) {
+        members.append((connection, stream, channel))
     }
 
     func publish(_ publication: Publication) {
-        var text: [UInt8] = []
-        for channel in publication.channels { publication.appendEnvelope(for: channel, to: &text) }
-        let frame = FrameEncoder.frame(.text, payload: text.span)
+        for channel in publication.channels {
+            var text: [UInt8] = []
+            publication.appendEnvelope(for: channel, to: &text)
+            var endpoint = WebSocketEndpoint(role: .server, compression: deflate)
+            if let frame = endpoint.encode(.text, text.span) { send(frame, to: channel.text) }
+        }
+    }
+
+    private func send(_ frame: [UInt8], to channel: String) {
         defer { sequence += 1 }
-        for (index, (connection, stream)) in members.enumerated() {
+        for (index, (connection, stream, own)) in members.enumerated() {
             if case .pings = fault { connection.ping(stream) }
+            if case .misdirects(sequence) = fault, index == 0 {
+            } else if own != channel {
+                continue
+            }
             guard index == 0 else {
                 stream.write(frame)
                 continue
@@ -116,10 +144,14 @@ private final class Hall {
 /// A connection of either kind.
 private final class FaultyConnection: StreamOwner {
     private let hall: Hall
+    private let lobby: FaultyLobby
     private var parser = RequestParser()
     private var endpoint: WebSocketEndpoint?
 
-    init(_ hall: Hall) { self.hall = hall }
+    init(_ hall: Hall, _ lobby: FaultyLobby) {
+        self.hall = hall
+        self.lobby = lobby
+    }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         var position = 0
@@ -129,13 +161,22 @@ private final class FaultyConnection: StreamOwner {
                 case .needsMore: return position
                 case .head(let head):
                     guard head.isUpgrade else { continue }
-                    let upgrade = try ServerHandshake().accept(
+                    if case .refusesUpgrades = hall.fault {
+                        stream.write(
+                            Array("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n".utf8)
+                        )
+                        return bytes.count
+                    }
+                    let compresses = if case .compresses = hall.fault { true } else { false }
+                    let deflate = compresses ? DeflateOptions(clientNoContextTakeover: true) : nil
+                    let upgrade = try ServerHandshake(deflate: deflate).accept(
                         method: "GET",
                         minorVersion: 1,
                         fields: { head.fields($0) }
                     )
                     stream.write(upgrade.response)
-                    endpoint = WebSocketEndpoint(role: .server)
+                    endpoint = WebSocketEndpoint(role: .server, compression: upgrade.deflate)
+                    hall.deflate = upgrade.deflate
                     say(
                         .connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120),
                         stream
@@ -147,10 +188,15 @@ private final class FaultyConnection: StreamOwner {
                 }
             }
             while let incoming = try endpoint?.next(in: &bytes, at: &position) {
+                if case .close = incoming.kind { close(stream) }
                 guard incoming.kind == .text else { continue }
                 let text = incoming.payload(in: bytes.span)
-                let message = try ClientMessage.parse(text.span)
-                if case .subscribe(let channel, _, _) = message { subscribe(channel, stream) }
+                switch try ClientMessage.parse(text.span) {
+                case .subscribe(let channel, _, let data?): lobby.join(stream, channel, data)
+                case .subscribe(let channel, _, nil): subscribe(channel, stream)
+                case .unsubscribe(let channel): lobby.leave(stream, channel)
+                default: break
+                }
             }
         } catch {
             stream.abort()
@@ -163,6 +209,16 @@ private final class FaultyConnection: StreamOwner {
     func ping(_ stream: Stream) {
         stream.write(FrameEncoder.frame(.ping, payload: [1, 2, 3].span))
         say(.ping, stream)
+    }
+
+    private func close(_ stream: Stream) {
+        switch hall.fault {
+        case .answersNoCloses: break
+        case .closesWithoutFrame: stream.close(within: .seconds(1))
+        default:
+            if let frame = endpoint?.answerClose() { stream.write(frame) }
+            stream.close(within: .seconds(1))
+        }
     }
 
     private func subscribe(_ channel: String, _ stream: Stream) {
@@ -179,7 +235,7 @@ private final class FaultyConnection: StreamOwner {
                 stream
             )
         default:
-            hall.join(self, stream)
+            hall.join(self, stream, channel)
             say(.subscriptionSucceeded(channel: channel, data: "{}"), stream)
         }
     }

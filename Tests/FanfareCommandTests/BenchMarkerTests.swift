@@ -1,3 +1,4 @@
+import PusherProtocol
 import Testing
 
 @testable import fanfare
@@ -14,7 +15,7 @@ import Testing
 
     @Test func isWrittenInHexadecimalDigits() {
         let marker = Marker(run: 0xAB_CDEF, sequence: 0x12, sentAt: 0x0123_4567_89AB_CDEF)
-        #expect(text(marker) == "@~abcdef000000120123456789abcdef")
+        #expect(text(marker) == "@-abcdef000000120123456789abcdef")
     }
 
     @Test func fillsTheDataUpToItsLength() {
@@ -26,6 +27,13 @@ import Testing
             #expect(data.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
         }
     }
+
+    @Test func isAUserID() {
+        let data = Marker(run: 0xAB_CDEF, sequence: 2, sentAt: .max).data(length: Marker.length)
+        #expect(isUserID(data))
+    }
+
+    private func isUserID(_ id: [UInt8]) -> Bool { ChannelName.isValidUserID(id.span) }
 
     @Test func isFoundWhereverItLies() {
         let marker = Marker(run: 7, sequence: 41, sentAt: 1_000)
@@ -57,8 +65,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "@~", "@~000001", "@~00000100000000000000000000000",
-        "@~000001000000000000000G00000000", "@~000001-0000000000000000000000000",
+        "", "@-", "@-000001", "@-00000100000000000000000000000",
+        "@-000001000000000000000G00000000", "@-000001-0000000000000000000000000",
         #"{"event":"pusher:ping","data":"{}"}"#,
     ])
     func isNotFoundIn(_ message: String) {

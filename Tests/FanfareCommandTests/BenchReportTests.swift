@@ -1,15 +1,14 @@
 import Glibc
 import Histogram
-import PusherProtocol
+import Net
 import Testing
 
 @testable import fanfare
 
 @Suite("Report of a benchmark") struct BenchReportTests {
-    /// What 5 subscribers × 20 events found in 2 s, each event `lost` by the first subscriber apart.
-    private func report(lost: Int = 0, isTimedOut: Bool = false, server: Int64? = nil) throws
-        -> FanoutReport
-    {
+    /// What a fan-out found, each event `lost` by the first of 5 subscribers apart.
+    private func report(lost: Int = 0, serverTime: Int64? = nil) throws -> BenchReport {
+        let plan = try DeliveryPlan.small()
         var tally = Tally(subscriberCount: 5)
         for number in 0..<20 {
             let sequence = tally.send()
@@ -17,43 +16,55 @@ import Testing
                 tally.receive(sequence, by: subscriber)
             }
         }
-        return FanoutReport(
-            plan: try FanoutPlan(url: "ws://127.0.0.1:6001"),
-            tally: tally,
-            latency: LatencyFigures(
-                p50: 1_000_000,
-                p90: 2_500_000,
-                p99: 12_345_678,
-                p999: 13_000_000,
-                max: 1_234_000_000
-            ),
-            connectingTime: .milliseconds(250),
-            deliveringTime: .seconds(2),
-            server: server == nil ? nil : ServerProcess(id: ownProcess),
-            serverTime: server,
-            readerTime: 61_700,
-            isTimedOut: isTimedOut
+        let latency = LatencyFigures(
+            p50: 1_000_000,
+            p90: 2_500_000,
+            p99: 12_345_678,
+            p999: 13_000_000,
+            max: 1_234_000_000
+        )
+        let server = serverTime == nil ? nil : ServerProcess(id: ownProcess)
+        let meters = Meters(
+            serverTime: serverTime,
+            generatorTime: 61_700,
+            readCount: 50,
+            byteCount: 12_345
+        )
+        return BenchReport(
+            benchmark: "fanout",
+            url: "ws://127.0.0.1:6001",
+            headline: plan.headline(connectingTime: .milliseconds(250)),
+            parameters: plan.parameters,
+            rows: [
+                BenchReport.Row.tally(tally, of: "deliveries", "deliveries"),
+                [.rate("deliveries", "deliveries", tally.deliveries, in: .seconds(2))],
+                BenchReport.Row.latency("latency", "latency", latency),
+                BenchReport.Row.cpu(per: "delivery", tally.deliveries, meters, of: server),
+                BenchReport.Row.traffic(per: "delivery", tally.deliveries, meters),
+            ].flatMap { $0 },
+            fault: tally.fault(stalled: nil)
         )
     }
 
     @Test func isATable() throws {
-        let table = try report(server: 91_000).table
+        let table = try report(serverTime: 91_000).table
         #expect(
             table == """
-                ws://127.0.0.1:6001, channel news
-                5 subscribers (connected in 0.250 s) × 20 events of 64 bytes, 1 outstanding
-                  deliveries               100 of 100
-                  lost                     0
-                  duplicated               0
-                  out of order             0
-                  deliveries per second    50 in 2.000 s
-                  latency p50              1.000 ms
-                          p90              2.500 ms
-                          p99              12.346 ms
-                          p99.9            13.000 ms
-                          max              1,234.000 ms
-                  server CPU per delivery  0.910 µs (process \(ownProcess))
-                  reader CPU per delivery  0.617 µs
+                fanout: ws://127.0.0.1:6001
+                5 subscribers of news (connected in 0.250 s), 20 events of 64 bytes, 1 at a time
+                  deliveries                  100 of 100
+                  lost                        0
+                  duplicated                  0
+                  out of order                0
+                  deliveries per second       50 in 2.000 s
+                  latency p50                 1.000 ms
+                          p90                 2.500 ms
+                          p99                 12.346 ms
+                          p99.9               13.000 ms
+                          max                 1,234.000 ms
+                  server CPU per delivery     0.910 µs (process \(ownProcess))
+                  generator CPU per delivery  0.617 µs
+                  read per delivery           123.5 bytes in 0.500 reads
                 """
         )
     }
@@ -63,32 +74,48 @@ import Testing
     }
 
     @Test func isOneJSONObject() throws {
-        let json = String(decoding: try report(lost: 3, isTimedOut: true).json, as: UTF8.self)
+        let json = String(decoding: try report(lost: 3).json, as: UTF8.self)
         let expected = #"""
-            {"benchmark":"fanout","ok":false,"url":"ws://127.0.0.1:6001","channel":"news",\#
-            "subscribers":5,"messages":20,"size":64,"deliveries":97,"expected":100,"lost":3,\#
-            "duplicated":0,"out_of_order":0,"window":1,"timed_out":true,"connecting_s":0.250000,\#
-            "delivering_s":2.000000,"deliveries_per_s":48.5,"latency_us":{"p50":1000.0,\#
-            "p90":2500.0,"p99":12345.7,"p99_9":13000.0,"max":1234000.0},"server_pids":[],\#
-            "server_cpu_us_per_delivery":null,"reader_cpu_us_per_delivery":0.6361}
+            {"benchmark":"fanout","format_version":1,"ok":false,"fault":"3 lost",\#
+            "url":"ws://127.0.0.1:6001","parameters":{"channel":"news","channels":1,\#
+            "subscribers":5,"messages":20,"size_bytes":64,"window":1,"rate_per_s":null},\#
+            "deliveries":97,"expected":100,"lost":3,"duplicated":0,"out_of_order":0,\#
+            "deliveries_per_s":48.5,"duration_s":2.000000,"latency_us":{"p50":1000.0,\#
+            "p90":2500.0,"p99":12345.7,"p99_9":13000.0,"max":1234000.0},\#
+            "server_cpu_us_per_delivery":null,"server_pids":[],\#
+            "generator_cpu_us_per_delivery":0.6361,"bytes_per_delivery":127.27,\#
+            "reads_per_delivery":0.5155}
             """#
         #expect(json == expected)
     }
 
-    @Test func namesWhatIsWrong() throws {
-        #expect(try report().fault == nil)
-        #expect(try report(lost: 2).fault == "2 lost")
-        let silent = "nothing arrived any more for 0.5 s"
-        #expect(try report(lost: 2, isTimedOut: true).fault == "2 lost: \(silent)")
-        #expect(try report(isTimedOut: true).fault == "an event was not answered: \(silent)")
+    @Test func aFailureIsAnObjectToo() {
+        let failure = BenchReport.json("churn", failure: .noServerProcess)
+        let text = String(decoding: failure, as: UTF8.self)
+        #expect(text.hasPrefix(#"{"benchmark":"churn","format_version":1,"ok":false,"fault":"The"#))
+        let all = BenchReport.json(of: [failure, failure], isFaultless: false)
+        #expect(
+            String(decoding: all, as: UTF8.self)
+                == #"{"benchmark":"all","format_version":1,"ok":false,"results":[\#(text),\#(text)]}"#
+        )
+    }
+
+    @Test func countsOfNothingAreNoDivisions() throws {
+        let rows = [
+            [.rate("visits", "visits", 0, in: .zero)],
+            BenchReport.Row.cpu(per: "notice", 0, Meters(), of: nil),
+            BenchReport.Row.traffic(per: "notice", 0, Meters()),
+        ].flatMap { $0 }
+        #expect(rows.first?.text == "0 in 0.000 s")
+        #expect(rows.last?.text == "0.0 bytes in 0.000 reads")
     }
 
     @Test func figuresComeFromTheHistogram() {
-        var histogram = Histogram<UInt64>(
-            lowestDiscernibleValue: 1_000,
-            highestTrackableValue: 3_600_000_000_000
-        )
-        for value in 1...1_000 { histogram.record(UInt64(value) * 1_000_000) }
+        var histogram = Histogram<UInt64>.latencies
+        for value in 1...1_000 {
+            let now = MonotonicTime(nanoseconds: 500 + Int64(value) * 1_000_000)
+            histogram.record(from: 500, to: now)
+        }
         let figures = LatencyFigures(histogram)
         for (figure, value) in [
             (figures.p50, 500), (figures.p90, 900), (figures.p99, 990), (figures.p999, 999),
@@ -97,6 +124,12 @@ import Testing
             let milliseconds = Double(figure) / 1e6
             #expect(abs(milliseconds - Double(value)) <= Double(value) / 1_000)
         }
+    }
+
+    @Test func latenciesAreNeverNegative() {
+        var histogram = Histogram<UInt64>.latencies
+        histogram.record(from: 500, to: MonotonicTime(nanoseconds: 0))
+        #expect(histogram.maxRecorded == 0)
     }
 
     @Test func barsFillUp() {

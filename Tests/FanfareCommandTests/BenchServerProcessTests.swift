@@ -44,6 +44,25 @@ import Testing
         #expect(ServerProcess.descriptorLimit(in: "Max open files  unlimited unlimited") == nil)
     }
 
+    @Test func memoryIsRead() {
+        let rollup = """
+            5576ff35b000-7fffefb8b000 ---p 00000000 00:00 0                          [rollup]
+            Rss:                1708 kB
+            Pss:                 282 kB
+            Pss_Dirty:           112 kB
+            """
+        #expect(ServerProcess.memory(in: rollup) == 282 * 1_024)
+        #expect(ServerProcess.memory(in: "Rss: 1 kB\nPss_Dirty: 112 kB") == nil)
+    }
+
+    @Test func memoryGrowsWithWhatIsUsed() throws {
+        let process = try #require(ServerProcess(id: getpid()))
+        let before = try #require(process.memory())
+        let pages = [UInt8](repeating: 1, count: 64 << 20)
+        #expect(try #require(process.memory()) > before + 32 << 20)
+        #expect(pages.last == 1)
+    }
+
     @Test func portRangeIsCounted() {
         #expect(ConnectionBudget.portCount("32768\t60999\n") == 28_232)
         #expect(ConnectionBudget.portCount("") == nil)
@@ -77,12 +96,14 @@ import Testing
         #expect(ServerProcess(id: .max) == nil)
     }
 
-    @Test func tooManySubscribersNameTheLimit() {
+    @Test func tooManyConnectionsNameTheLimit() {
         let allowed = Int(clamping: DescriptorLimit.raise())
         #expect {
-            try ConnectionBudget.check(subscribers: allowed)
+            try ConnectionBudget.check(allowed, option: "--observers")
         } throws: { error in
-            "\(error)".contains("ulimit -Hn \(allowed + ConnectionBudget.spareDescriptors)")
+            let needed = allowed + ConnectionBudget.spareDescriptors
+            let text = "`ulimit -Hn \(needed)`, or give a smaller --observers."
+            return "\(error)".hasSuffix(text)
         }
     }
 }

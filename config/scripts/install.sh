@@ -4,6 +4,8 @@
 #   install.sh build         the libraries that the broker and the demos link
 #   install.sh conformance   those, and what the conformance run needs beside its suite
 #   install.sh test          those, and a browser and official client libraries to test against
+#   install.sh microbench    those of build, and what counts instructions
+#   install.sh bench         those, and what else is measured with and compared with
 #
 # Debian packages come by apt-get, as root or with sudo; Python packages go into .venv.
 
@@ -13,9 +15,11 @@ cd "$(dirname "$0")/../.."
 readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev)
 readonly conformance_packages=(openssl python3)
 readonly test_packages=(python3-venv chromium chromium-driver)
-readonly requirements=Tests/witnesses/requirements.txt
-# A copy of the requirements that .venv fulfils, made when the last of them was installed.
-readonly completed=.venv/completed-requirements.txt
+readonly microbench_packages=(binutils valgrind)
+readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
+    nginx libnginx-mod-nchan mosquitto)
+readonly test_requirements=Tests/witnesses/requirements.txt
+readonly bench_requirements=Benchmarks/requirements.txt
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -74,18 +78,25 @@ install_packages() {
     done
 }
 
+# Brings what a file of requirements names into .venv, where a copy of each file lies that has been
+# fulfilled: it is made when the last of its packages is installed.
 install_python_packages() {
+    local requirements=$1
+    local completed=.venv/completed-${requirements//\//-}
     cmp --silent "$requirements" "$completed" && return 0
     # Of Debian, for which python3-venv was installed, whatever else comes first on the PATH.
     local python=/usr/bin/python3 wanted
     [ -x "$python" ] || python=python3
 
     echo "Installing Python packages into .venv:"
-    printf '    virtual environment … '
-    "$python" -m venv --clear .venv >"$log" 2>&1 || give_up \
-        "$python could not make a virtual environment" \
-        "Install python3-venv, then run make again."
-    echo "ok"
+    if [ ! -e .venv/complete ]; then
+        printf '    virtual environment … '
+        "$python" -m venv --clear .venv >"$log" 2>&1 || give_up \
+            "$python could not make a virtual environment" \
+            "Install python3-venv, then run make again."
+        touch .venv/complete
+        echo "ok"
+    fi
     while read -r wanted; do
         SECONDS=0
         printf '    %s … ' "$wanted"
@@ -106,7 +117,9 @@ case "${1:-}" in
     build) packages=("${build_packages[@]}") ;;
     conformance) packages=("${build_packages[@]}" "${conformance_packages[@]}") ;;
     test) packages=("${build_packages[@]}" "${conformance_packages[@]}" "${test_packages[@]}") ;;
-    *) echo "usage: install.sh build | conformance | test" >&2 && exit 64 ;;
+    microbench) packages=("${build_packages[@]}" "${microbench_packages[@]}") ;;
+    bench) packages=("${build_packages[@]}" "${microbench_packages[@]}" "${bench_packages[@]}") ;;
+    *) echo "usage: install.sh build | conformance | test | microbench | bench" >&2 && exit 64 ;;
 esac
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
@@ -114,4 +127,7 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
 else
     echo "This is not Debian. What Debian calls these packages must be there: ${packages[*]}"
 fi
-if [ "$1" = test ]; then install_python_packages; fi
+case "$1" in
+    test) install_python_packages "$test_requirements" ;;
+    bench) install_python_packages "$bench_requirements" ;;
+esac

@@ -1,118 +1,81 @@
 import Histogram
 import Net
 import PusherProtocol
-import WebSocket
 
-/// All subscribers of a run: connects them and checks what each of them receives.
-final class Audience {
+/// The subscribers of one or many channels: connects them and checks what each of them receives.
+final class Audience: Crowd {
+    /// Who is in.
+    private(set) var admission: Admission
     /// What has been sent and received.
     private(set) var tally: Tally
     /// Nanoseconds from when an event was due to each of its deliveries.
-    private(set) var latencies: Histogram<UInt64>
+    private(set) var latencies = Histogram<UInt64>.latencies
     /// When the last delivery arrived.
     private(set) var lastDeliveryAt: MonotonicTime?
-    /// How many subscriptions the server has acknowledged.
-    private(set) var acknowledgedCount = 0
     /// The first thing that went wrong.
     private(set) var failure: BenchError?
 
-    private let reactor: Reactor
-    private let plan: FanoutPlan
-    private let dialer: Dialer
+    private let generator: Generator
+    private let channels: [ChannelName]
     private let run: UInt32
     private var scanner: MarkerScanner
-    /// How many connections were begun; their streams own the subscribers.
-    private var begunCount = 0
 
     /// An audience that nobody belongs to yet.
     ///
     /// - Parameters:
-    ///   - plan: Says how many they are, and what they subscribe to.
-    ///   - dialer: Makes their connections.
-    ///   - reactor: Whose thread all calls come on.
-    init(plan: FanoutPlan, dialer: Dialer, reactor: Reactor) {
-        self.plan = plan
-        self.dialer = dialer
-        self.reactor = reactor
+    ///   - channels: Public or private, at least one.
+    ///   - subscribersPerChannel: At least 1.
+    ///   - generator: Makes the connections.
+    init(channels: [ChannelName], subscribersPerChannel: Int, generator: Generator) {
+        self.channels = channels
+        self.generator = generator
+        let count = channels.count * subscribersPerChannel
+        admission = Admission(count: count)
+        tally = Tally(subscriberCount: count, channelCount: channels.count)
         run = .random(in: 0..<1 << 24)
         scanner = MarkerScanner(run: run)
-        tally = Tally(subscriberCount: plan.subscriberCount)
-        // To the microsecond, up to an hour, with three digits.
-        latencies = Histogram(
-            lowestDiscernibleValue: 1_000,
-            highestTrackableValue: 3_600_000_000_000
-        )
     }
 
-    /// Whether all subscriptions are acknowledged.
-    var isComplete: Bool { acknowledgedCount == plan.subscriberCount }
-
-    /// Begins as many connections as may be under way.
-    func connectMore() {
-        while begunCount < plan.subscriberCount, failure == nil,
-            begunCount - acknowledgedCount < FanoutPlan.connectingMax
-        {
-            let index = begunCount
-            begunCount += 1
-            let url = ConnectionURL(key: plan.key, client: "fanfare-bench", clientVersion: "1.0")
-            do {
-                let handshake = try ClientHandshake(
-                    host: plan.target.hostField,
-                    target: url.target(pathPrefix: plan.target.pathPrefix),
-                    nonce: (0..<16).map { _ in .random(in: .min ... .max) }
-                )
-                let subscriber = Subscriber(index: index, audience: self, handshake: handshake)
-                _ = try dialer.connect(on: reactor, owner: subscriber)
-            } catch {
-                fail(.subscriberRefused(index: index, reason: "\(error)"))
-            }
-        }
-    }
-
-    /// Makes the data of the next event, and counts it as sent.
+    /// Lets more subscribers in, and shows how many are.
     ///
-    /// - Parameter due: When it was due.
+    /// - Parameter now: The time.
+    /// - Returns: Whether all subscriptions are acknowledged.
+    /// - Throws: Why there can be no connection, or that none has been let in for too long.
+    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool {
+        try generator.assemble(self, &admission, at: now)
+    }
+
+    /// Makes the data of a channel's next event, and counts it as sent.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel's index.
+    ///   - length: In bytes, at least ``Marker/length``.
+    ///   - due: When it was due.
     /// - Returns: Bytes that mean themselves in a JSON string.
-    func nextData(due: MonotonicTime) -> [UInt8] {
-        Marker(run: run, sequence: tally.send(), sentAt: due.nanoseconds)
-            .data(length: plan.dataLength)
+    func nextData(on channel: Int, length: Int, due: MonotonicTime) -> [UInt8] {
+        Marker(run: run, sequence: tally.send(on: channel), sentAt: due.nanoseconds)
+            .data(length: length)
     }
 
-    // MARK: For the subscribers
+    // MARK: Crowd
 
-    /// The message with which a connection subscribes.
-    func subscription(of socketID: SocketID) -> ClientMessage {
-        let channel = plan.channel
-        guard channel.kind.requiresSignature else {
-            return .subscribe(channel: channel.text, auth: nil, channelData: nil)
-        }
-        let auth = ChannelSignature.auth(
-            socketID: socketID,
-            channel: channel.text,
-            key: plan.key,
-            secret: plan.secret
-        )
-        return .subscribe(channel: channel.text, auth: auth, channelData: nil)
+    func greeted(_ device: Device, as socketID: SocketID) {
+        let channel = channels[device.index % channels.count]
+        device.subscribe(generator.subject.subscription(to: channel, of: socketID))
     }
 
-    /// Counts a subscriber as ready to receive.
-    func acknowledge() { acknowledgedCount += 1 }
+    func acknowledged(_ device: Device, at now: MonotonicTime) { admission.admit(device) }
 
-    /// Checks what a subscriber received.
-    ///
-    /// - Returns: Whether it is an event of this run.
-    func deliver(_ text: Span<UInt8>, to index: Int, at now: MonotonicTime) -> Bool {
+    func heard(_ text: Span<UInt8>, by device: Device, at now: MonotonicTime) -> Bool {
         guard let marker = scanner.find(in: text) else { return false }
-        if tally.receive(marker.sequence, by: index) {
-            // The clock is one for all: what is negative came back with a wrong time.
-            latencies.record(UInt64(max(now.nanoseconds - marker.sentAt, 0)))
+        if tally.receive(marker.sequence, by: device.index) {
+            latencies.record(from: marker.sentAt, to: now)
             lastDeliveryAt = now
         }
         return true
     }
 
-    /// Notes the first failure.
-    func fail(_ error: BenchError) {
+    func failed(_ error: BenchError) {
         if failure == nil { failure = error }
     }
 }

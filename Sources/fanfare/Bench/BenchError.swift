@@ -1,65 +1,95 @@
-import HTTP1
 import Net
 
 /// Why a benchmark could not be run to its end.
 enum BenchError: Error, CustomStringConvertible {
-    /// This process may not open as many descriptors as the subscribers need.
-    case descriptorLimit(subscribers: Int, needed: Int, allowed: Int)
+    /// This process may not open as many descriptors as the connections need.
+    case descriptorLimit(needed: Int, allowed: Int, option: String)
     /// The machine has too few local ports for so many connections to one address.
-    case portRange(subscribers: Int, ports: Int)
+    case portRange(connections: Int, ports: Int)
+    /// All local ports are in use, most of them by connections that were closed just now.
+    case noLocalPort
     /// The host's name leads nowhere.
     case resolution(ResolveError)
     /// No connection to the server at all.
     case unreachable(url: String, reason: String)
-    /// The server did not let a subscriber in, or took it no further.
-    case subscriberRefused(index: Int, reason: String)
-    /// A subscriber lost its connection after it had been acknowledged.
-    case subscriberLost(index: Int, reason: String)
+    /// The server did not let a connection in, or took it no further.
+    case connectionRefused(index: Int, reason: String)
+    /// A connection was lost after it had been acknowledged.
+    case connectionLost(index: Int, reason: String)
     /// The HTTP API refused an event.
     case eventRefused(status: Int, answer: String)
     /// The connection to the HTTP API broke.
     case publisherLost(reason: String)
-    /// Nothing moved for a while before all subscribers were acknowledged.
-    case connectingStalled(acknowledged: Int, of: Int, patience: Duration)
-    /// The server did not let all subscribers in, and may not open descriptors for as many.
+    /// Nothing moved for a while before all connections were in.
+    case connectingStalled(admitted: Int, of: Int, patience: Duration)
+    /// Nothing moved for a while before all connections had come and gone.
+    case closingStalled(closed: Int, of: Int, patience: Duration)
+    /// The server did not let all connections in, and may not open descriptors for as many.
     case serverLimit(Int, reason: String)
+    /// What is to be measured is the server's process, and it is not known.
+    case noServerProcess
+    /// The memory of the server's processes may not be read.
+    case memoryUnreadable(ids: [Int32])
     /// Something of this machine failed: descriptors, memory, threads, certificates.
     case machine(String)
 
-    /// A line for people.
+    /// A line for people, which says what to do.
     var description: String {
         switch self {
-        case .descriptorLimit(let subscribers, let needed, let allowed):
+        case .descriptorLimit(let needed, let allowed, let option):
             """
-            \(grouped(subscribers)) subscribers need \(needed) file descriptors, but this process \
-            may open \(allowed) (its hard limit, `ulimit -Hn`). Raise it as root with \
-            `ulimit -Hn \(needed)`, or take fewer with --subscribers \(max(1, allowed - ConnectionBudget.spareDescriptors)).
+            \(grouped(needed)) file descriptors are needed, but this process may open \
+            \(grouped(allowed)) (its hard limit, `ulimit -Hn`). Raise it as root with \
+            `ulimit -Hn \(needed)`, or give a smaller \(option).
             """
-        case .portRange(let subscribers, let ports):
+        case .portRange(let connections, let ports):
             """
-            \(grouped(subscribers)) connections to one address need as many local ports, but the \
+            \(grouped(connections)) connections to one address need as many local ports, but the \
             range has \(grouped(ports)). Widen it: \
+            `sysctl net.ipv4.ip_local_port_range="1024 65535"`.
+            """
+        case .noLocalPort:
+            """
+            No local port is left: closed connections keep theirs for a minute. Widen the range: \
             `sysctl net.ipv4.ip_local_port_range="1024 65535"`.
             """
         case .resolution(let error): "\(error)"
         case .unreachable(let url, let reason):
             "Cannot connect to \(url): \(reason)"
-        case .subscriberRefused(let index, let reason):
-            "Subscriber \(index + 1) was not let in: \(reason)"
-        case .subscriberLost(let index, let reason):
-            "Subscriber \(index + 1) lost its connection: \(reason)"
+        case .connectionRefused(let index, let reason):
+            "Connection \(grouped(index + 1)) was not let in: \(reason)"
+        case .connectionLost(let index, let reason):
+            "Connection \(grouped(index + 1)) was lost: \(reason)"
         case .eventRefused(let status, let answer):
-            "The HTTP API refused an event with status \(status): \(answer)"
+            Advice.append(
+                Advice.forEvent(status: status),
+                to: "The HTTP API refused an event with status \(status): \(answer)"
+            )
         case .publisherLost(let reason): "The connection to the HTTP API broke: \(reason)"
-        case .connectingStalled(let acknowledged, let all, let patience):
+        case .connectingStalled(let admitted, let all, let patience):
             """
-            No subscriber was let in for \(patience.inSeconds) s: \(grouped(acknowledged)) of \
+            No connection was let in for \(patience.inSeconds) s: \(grouped(admitted)) of \
             \(grouped(all)) are subscribed.
+            """
+        case .closingStalled(let closed, let all, let patience):
+            """
+            No connection was let in or closed by the server for \(patience.inSeconds) s: \
+            \(grouped(closed)) of \(grouped(all)) that were begun are closed.
             """
         case .serverLimit(let limit, let reason):
             """
             \(reason) The server's process may open \(limit) file descriptors: raise its limit \
             with `ulimit -n` before you start it.
+            """
+        case .noServerProcess:
+            """
+            The server's process is not known: it is on another machine, or it belongs to another \
+            user. Run this beside it as the same user or as root, and give it with --pid.
+            """
+        case .memoryUnreadable(let ids):
+            """
+            The memory of process \(ids.map(String.init).joined(separator: ", ")) may not be read \
+            (/proc/PID/smaps_rollup): run this as the same user or as root.
             """
         case .machine(let reason): reason
         }

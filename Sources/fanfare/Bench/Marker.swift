@@ -1,6 +1,6 @@
 /// What the data of a benchmark's event begins with: which event it is, and when it was sent.
 ///
-/// 32 bytes that mean themselves in JSON: `@~`, six hexadecimal digits of the run, eight of the
+/// 32 bytes that mean themselves in JSON and in a user id: `@-`, six hexadecimal digits of the run, eight of the
 /// sequence number and sixteen of the time. Four words, so that a reader compares and never parses
 /// the same event twice.
 struct Marker: Equatable {
@@ -36,7 +36,7 @@ struct Marker: Equatable {
         return bytes
     }
 
-    private static let magic = Array("@~".utf8)
+    private static let magic = Array("@-".utf8)
 
     private static func append(_ number: UInt64, digitCount: Int, to bytes: inout [UInt8]) {
         for index in (0..<digitCount).reversed() {

@@ -1,6 +1,6 @@
 import Net
 
-/// How fast a benchmark sends.
+/// How fast a benchmark does what it does.
 enum Pace: Equatable, Sendable {
     /// As fast as the server goes: at most so many events are on their way, counted in deliveries.
     case window(Int)
@@ -15,7 +15,7 @@ struct Schedule {
     /// How many events to send.
     let messageCount: Int
     /// How many deliveries each event makes.
-    let subscriberCount: Int
+    var subscriberCount = 1
     /// When the first event was due.
     let start: MonotonicTime
 

@@ -1,5 +1,5 @@
-import HTTP1
 import FanfareServer
+import HTTP1
 import Net
 import PusherProtocol
 
@@ -7,31 +7,29 @@ import PusherProtocol
 final class Publisher: StreamOwner {
     /// The first thing that went wrong.
     private(set) var failure: BenchError?
-    /// Whether the server has been reached, now or before.
-    private(set) var hasConnected = false
 
-    private let reactor: Reactor
-    private let plan: FanoutPlan
-    private let dialer: Dialer
+    private let generator: Generator
+    private let subject: BenchSubject
     private var stream: Stream?
+    /// Whether the connection has been made.
+    private var isOpened = false
     private var parser = ResponseParser()
     /// The status of the response whose content comes next.
     private var status = 0
     /// Whether a response has said that it is the last of the connection.
     private var isLast = false
-    /// The data of the events whose requests wait for their answer.
-    private var unanswered: [[UInt8]] = []
+    /// The events whose requests wait for their answer.
+    private var unanswered: [(data: [UInt8], channel: ChannelName)] = []
+
+    /// How many requests may wait for their answer.
+    private static let unansweredMax = 64
 
     /// A publisher without a connection.
     ///
-    /// - Parameters:
-    ///   - plan: Says what to sign with, and the channel.
-    ///   - dialer: Makes the connection.
-    ///   - reactor: Whose thread all calls come on.
-    init(plan: FanoutPlan, dialer: Dialer, reactor: Reactor) {
-        self.plan = plan
-        self.dialer = dialer
-        self.reactor = reactor
+    /// - Parameter generator: Makes the connection.
+    init(generator: Generator) {
+        self.generator = generator
+        subject = generator.subject
     }
 
     /// How many requests wait for their answer.
@@ -39,13 +37,7 @@ final class Publisher: StreamOwner {
 
     /// Whether another event can be sent now.
     var canPublish: Bool {
-        stream?.isOpen == true && !isLast && unansweredCount < FanoutPlan.unansweredMax
-    }
-
-    /// Whether the connection stays on this machine.
-    var isLocal: Bool {
-        guard let remote = stream?.remoteAddress() else { return false }
-        return remote.isLoopback || remote.ip == stream?.localAddress()?.ip
+        stream?.isOpen == true && !isLast && unansweredCount < Self.unansweredMax
     }
 
     /// Begins the connection.
@@ -53,7 +45,8 @@ final class Publisher: StreamOwner {
         do throws(BenchError) {
             parser = ResponseParser()
             isLast = false
-            stream = try dialer.connect(on: reactor, owner: self)
+            isOpened = false
+            stream = try generator.dialer.connect(on: generator.reactor, owner: self)
         } catch {
             fail(error)
         }
@@ -61,36 +54,38 @@ final class Publisher: StreamOwner {
 
     /// Triggers an event; its request leaves at the end of the turn.
     ///
-    /// - Parameter data: Bytes that mean themselves in a JSON string.
-    func publish(_ data: [UInt8]) {
-        unanswered.append(data)
-        send(data)
+    /// - Parameters:
+    ///   - data: Bytes that mean themselves in a JSON string.
+    ///   - channel: Where to.
+    func publish(_ data: [UInt8], to channel: ChannelName) {
+        unanswered.append((data, channel))
+        send(data, to: channel)
     }
 
-    private func send(_ data: [UInt8]) {
+    private func send(_ data: [UInt8], to channel: ChannelName) {
         var json = JSONWriter()
         json.beginObject()
         json.name("name")
         json.string("bench")
         json.name("channel")
-        json.string(plan.channel.text)
+        json.string(channel.text)
         json.name("data")
         json.string(data.span)
         json.endObject()
         let body = json.bytes
-        let path = "/apps/\(plan.appID)/events"
+        let path = "/apps/\(subject.appID)/events"
         let query = RequestSignature.sign(
             method: "POST",
             path: path,
             body: body.span,
-            key: plan.key,
-            secret: plan.secret,
-            timestamp: reactor.unixTime
+            key: subject.key,
+            secret: subject.secret,
+            timestamp: generator.reactor.unixTime
         )
         let request = Request(
             .post,
-            "\(plan.target.pathPrefix)\(path)?\(query)",
-            host: plan.target.hostField,
+            "\(subject.target.pathPrefix)\(path)?\(query)",
+            host: subject.target.hostField,
             fields: [Field("Content-Type", "application/json")],
             body: body
         )
@@ -105,8 +100,8 @@ final class Publisher: StreamOwner {
     // MARK: Stream
 
     func streamOpened(_ stream: Stream) {
-        hasConnected = true
-        for data in unanswered { send(data) }
+        isOpened = true
+        for event in unanswered { send(event.data, to: event.channel) }
     }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
@@ -140,17 +135,8 @@ final class Publisher: StreamOwner {
         self.stream = nil
         let reason = error.map { "\($0)" } ?? "the server closed it"
         if error == .shutDown || failure != nil { return }
-        if !hasConnected {
-            guard dialer.tryNextAddress() else {
-                let hint =
-                    if case .tls = error {
-                        "--insecure accepts any certificate."
-                    } else {
-                        "Is the server running there?"
-                    }
-                return fail(.unreachable(url: plan.target.url, reason: "\(reason). \(hint)"))
-            }
-            connect()
+        if !isOpened {
+            fail(.publisherLost(reason: reason))
         } else if unanswered.isEmpty || isLast {
             // A server may end a connection that is idle, or that has carried enough; it has done
             // nothing about requests behind an answer that says so (RFC 9112 §9.6).

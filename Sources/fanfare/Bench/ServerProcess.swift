@@ -47,6 +47,20 @@ struct ServerProcess: Equatable, Sendable {
         return sum
     }
 
+    /// Their memory in bytes, a page that several share divided among them (`Pss`).
+    ///
+    /// - Returns: nil if it may not be read: of another user, or gone.
+    func memory() -> Int? {
+        var sum = 0
+        for id in ids {
+            guard let text = ProcFile.text(at: "/proc/\(id)/smaps_rollup"),
+                let bytes = Self.memory(in: text)
+            else { return nil }
+            sum += bytes
+        }
+        return sum
+    }
+
     /// How many descriptors they may open, the smallest of all; nil if that is unknown or unlimited.
     var descriptorLimit: Int? {
         ids.compactMap { id in
@@ -83,6 +97,14 @@ struct ServerProcess: Equatable, Sendable {
     static func inode(ofLink link: String) -> String? {
         guard link.hasPrefix("socket:["), link.hasSuffix("]") else { return nil }
         return String(link.dropFirst(8).dropLast())
+    }
+
+    /// The bytes of the line `Pss:` in the text of `/proc/PID/smaps_rollup`.
+    static func memory(in text: String) -> Int? {
+        let line = text.split(separator: "\n").first { $0.hasPrefix("Pss:") }
+        let words = line?.split(separator: " ") ?? []
+        guard words.count == 3, words[2] == "kB" else { return nil }
+        return Int(words[1]).map { $0 * 1_024 }
     }
 
     /// The soft limit of `Max open files` in the text of `/proc/PID/limits`.

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Measures a broker and reference servers side by side, in turn, on this machine's loopback.
+
+A broker is a name and the command that starts it, in which {port}, {tls_port}, {certificate} and
+{private_key} are filled in. Several brokers, or one with different options, run in the same rounds;
+those after the first take part in the scenarios that variants are of interest for.
+
+    compare.py --broker 'fanfare=fanfare serve --loops 1 --port {port} --log-level error'
+    compare.py --broker … --set full --rounds 7
+    compare.py --broker … --only fan1000-64-one churn --servers rawfan nchan
+
+Every round starts fresh processes, and every second one takes the servers in reverse order, so that
+drift and the luck of a process's start cancel out. Each run's line of JSON goes to --out.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import summarize
+from results import Results, main_field
+from scenarios import SCENARIOS, SETS, Scenario
+from servers import Broker, Room, Server, references, stop_on_signals, versions
+
+HERE = Path(__file__).parent
+FIRST_BROKER_PORT = 18141
+RUN_SECONDS_MAX = 150
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--broker", action="append", default=[], metavar="NAME=COMMAND",
+                        help="a broker to measure; may be repeated")
+    parser.add_argument("--app-id", default="1", help="of the brokers' app (1)")
+    parser.add_argument("--key", default="app-key", help="of the app (app-key)")
+    parser.add_argument("--secret", default="app-secret", help="of the app (app-secret)")
+    parser.add_argument("--set", choices=SETS, default="quick", help="the scenarios (quick)")
+    parser.add_argument("--only", nargs="+", choices=SCENARIOS, metavar="SCENARIO",
+                        help=f"these instead: {', '.join(SCENARIOS)}")
+    parser.add_argument("--servers", nargs="*", metavar="SERVER",
+                        help="references to run beside (rawfan and all peers installed)")
+    parser.add_argument("--rounds", type=int, default=3, help="7 for a decision (3)")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "latest.jsonl",
+                        help="where the lines of JSON go (results/latest.jsonl)")
+    parser.add_argument("--programs", type=Path, default=HERE / ".build" / "yardstick",
+                        help="the folder with wsload and rawfan, as make -C yardstick builds them")
+    return parser.parse_args()
+
+
+def choose_servers(arguments: argparse.Namespace, room: Room) -> list[Server]:
+    app = {"app-id": arguments.app_id, "key": arguments.key, "secret": arguments.secret}
+    chosen: list[Server] = []
+    for number, broker in enumerate(arguments.broker):
+        name, separator, command = broker.partition("=")
+        if not separator:
+            raise SystemExit(f"--broker takes NAME=COMMAND, not {broker!r}.")
+        port = FIRST_BROKER_PORT + 2 * number
+        chosen.append(Broker(name, port, room, command, app, variant=number > 0))
+    available = references(room)
+    wanted = available if arguments.servers is None else arguments.servers
+    for name in wanted:
+        if name not in available:
+            raise SystemExit(f"{name} is not installed; there are {', '.join(available)}.")
+        chosen.append(available[name])
+    return chosen
+
+
+def describe_machine() -> dict[str, object]:
+    def first(path: str, key: str) -> str:
+        lines = Path(path).read_text().splitlines()
+        return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), "?")
+
+    memory = int(first("/proc/meminfo", "MemTotal").split()[0]) / 1024 / 1024
+    return {
+        "date": date.today().isoformat(),
+        "processor": first("/proc/cpuinfo", "model name"),
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory),
+        "kernel": platform.release(),
+        "versions": versions(),
+    }
+
+
+class Progress:
+    """Says what runs, what it gave, and how long the rest will take."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self.seconds: dict[tuple[str, str], list[float]] = {}
+
+    def scenario(self, round_: int, rounds: int, number: int, count: int, name: str,
+                 rest: list[tuple[str, str]]) -> None:
+        known = [taken for times in self.seconds.values() for taken in times]
+        left = ""
+        if known:
+            average = sum(known) / len(known)
+            # A pair that has run before takes what it took; another one, what most do.
+            seconds = sum(
+                sum(times) / len(times) if (times := self.seconds.get(pair)) else average
+                for pair in rest
+            )
+            left = f" (about {max(1, round(seconds / 60))} min left)"
+        print(f"round {round_}/{rounds}, scenario {number}/{count}: {name}{left}", flush=True)
+
+    def run(self, scenario: str, server: str, seconds: float, text: str) -> None:
+        self.seconds.setdefault((scenario, server), []).append(seconds)
+        print(f"    {server:<12} {text}", flush=True)
+
+
+def measure(room: Room, server: Server, scenario: Scenario, round_: int) -> str:
+    """Runs the load generator once; returns its line of JSON, or one that says what failed."""
+    assert server.process is not None
+    label = f"{server.name}|{scenario.name}|{round_}"
+    command = [
+        str(room.programs / "wsload"), "--label", label, *server.load_arguments(scenario),
+        *scenario.arguments.split(), "--pid", str(server.process.pid), "--max-seconds", "100",
+    ]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS_MAX)
+        error = result.stderr.strip()
+    except subprocess.TimeoutExpired:
+        return json.dumps({"label": label, "ok": False, "first_error": "no end"})
+    if not result.stdout:
+        return json.dumps({"label": label, "ok": False, "first_error": error})
+    return result.stdout.strip()
+
+
+def outcome(scenario: Scenario, line: str) -> str:
+    run = json.loads(line)
+    if not run["ok"]:
+        return f"FAILED: {run['first_error'] or 'deliveries are missing'}"
+    field, unit = main_field(scenario.name)
+    return f"{run[field]:.2f} {unit}"
+
+
+def compare(servers: list[Server], scenarios: list[Scenario], rounds: int, room: Room,
+            out: Path) -> None:
+    pairs = [(s, server) for s in scenarios for server in servers if server.takes(s)]
+    plan = [(s.name, server.name) for _ in range(rounds) for s, server in pairs]
+    progress = Progress(len(plan))
+    done = 0
+    with out.open("w") as output:
+        output.write(json.dumps({"machine": describe_machine()}) + "\n")
+        for round_ in range(1, rounds + 1):
+            for server in servers:
+                server.restart()
+            order = servers if round_ % 2 else servers[::-1]
+            for number, scenario in enumerate(scenarios, start=1):
+                progress.scenario(
+                    round_, rounds, number, len(scenarios), scenario.name, plan[done:]
+                )
+                for server in order:
+                    if not server.takes(scenario):
+                        continue
+                    started = time.monotonic()
+                    if scenario.idle:
+                        server.restart()  # Memory is measured on a fresh process.
+                    line = measure(room, server, scenario, round_)
+                    output.write(line + "\n")
+                    output.flush()
+                    seconds = time.monotonic() - started
+                    progress.run(scenario.name, server.name, seconds, outcome(scenario, line))
+                    done += 1
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    stop_on_signals()
+    # Ten thousand connections need as many descriptors, here and in each server.
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    room = Room(arguments.programs.resolve(), (HERE / ".build" / "scratch").resolve())
+    room.prepare()
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    servers = choose_servers(arguments, room)
+    names = arguments.only or SETS[arguments.set]
+    scenarios = [SCENARIOS[name] for name in names]
+    print("Comparing", ", ".join(server.name for server in servers))
+    try:
+        compare(servers, scenarios, arguments.rounds, room, arguments.out)
+    except KeyboardInterrupt:
+        sys.exit("\nInterrupted; the runs so far are in " + str(arguments.out))
+    finally:
+        for server in servers:
+            server.stop()
+    summarize.print_tables(Results(arguments.out))
+
+
+if __name__ == "__main__":
+    main()

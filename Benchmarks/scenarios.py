@@ -1,0 +1,96 @@
+"""What is measured: each scenario is a name and the load generator's arguments."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    question: str
+    arguments: str
+    #: Whether a second variant of the broker (more loops, say) is of interest.
+    variants: bool = False
+
+    @property
+    def tls(self) -> bool:
+        return "tls" in self.name
+
+    @property
+    def deflate(self) -> bool:
+        return "deflate" in self.name
+
+    @property
+    def idle(self) -> bool:
+        return self.name.startswith("idle")
+
+
+def fan(count: int, size: str, kind: str, pace: str, variants: bool = False) -> Scenario:
+    bytes_ = {"64": 64, "1k": 1024}[size]
+    questions = {
+        "one": "one message at a time: the cost of a send",
+        "sat": "saturation, 8 messages outstanding: does what is pending leave in one send?",
+        "rate": "a fixed rate: latency, and the cost of waking up",
+        "tls": "saturation over TLS 1.3",
+        "deflate": "saturation, compressed",
+    }
+    return Scenario(
+        f"fan{count}-{size}-{kind}",
+        f"{count} subscribers of one channel, {bytes_} bytes; {questions[kind]}",
+        f"--n {count} --size {bytes_} {pace}",
+        variants,
+    )
+
+
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        fan(1000, "64", "one", "--messages 200 --window 1"),
+        fan(100, "64", "sat", "--messages 3000"),
+        fan(1000, "64", "sat", "--messages 300"),
+        fan(10000, "64", "sat", "--messages 24 --warmup 4", variants=True),
+        fan(100, "1k", "sat", "--messages 2000"),
+        fan(1000, "1k", "sat", "--messages 200"),
+        fan(10000, "1k", "sat", "--messages 20 --warmup 4"),
+        fan(100, "64", "rate", "--rate 500 --duration 2.5"),
+        fan(1000, "64", "rate", "--rate 20 --duration 3", variants=True),
+        fan(1000, "1k", "rate", "--rate 20 --duration 3"),
+        fan(10000, "64", "rate", "--rate 2 --duration 4 --warmup 2", variants=True),
+        fan(1000, "64", "tls", "--messages 200"),
+        fan(1000, "1k", "deflate", "--messages 200 --deflate nct"),
+        Scenario(
+            "many-sat",
+            "500 channels with 4 subscribers, saturation: the cost of a publish",
+            "--scenario many --n 2000 --channels 500 --size 64 --messages 25000 --window 32",
+        ),
+        Scenario(
+            "many-rate",
+            "500 channels with 4 subscribers, 2,000 messages a second",
+            "--scenario many --n 2000 --channels 500 --size 64 --rate 2000 --duration 2.5",
+        ),
+        Scenario(
+            "churn",
+            "connect, upgrade, subscribe, close",
+            "--scenario churn --messages 8000 --concurrency 64",
+        ),
+        Scenario(
+            "churn-tls",
+            "connect, TLS handshake, upgrade, subscribe, close",
+            "--scenario churn --messages 3000 --concurrency 32",
+        ),
+        Scenario("idle2k", "2,000 idle subscribers of one channel", "--scenario idle --n 2000"),
+        Scenario("idle10k", "10,000 idle subscribers of one channel", "--scenario idle --n 10000"),
+        Scenario(
+            "idle10k-tls",
+            "10,000 idle subscribers over TLS 1.3",
+            "--scenario idle --n 10000 --connect-inflight 128",
+        ),
+    )
+}
+
+SETS = {
+    "quick": [
+        "fan1000-64-one", "fan1000-64-sat", "fan1000-64-rate", "fan10000-64-sat",
+        "many-sat", "churn", "idle10k",
+    ],
+    "full": list(SCENARIOS),
+}

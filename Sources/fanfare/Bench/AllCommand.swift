@@ -1,0 +1,85 @@
+import ArgumentParser
+import PusherProtocol
+
+/// `fanfare bench all`: a short run of each benchmark.
+struct AllCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "all",
+        abstract: "Run each benchmark for a few seconds.",
+        discussion: """
+            What the server refuses is said, and the others go on; the exit code is 1 then, as \
+            when a delivery was lost, repeated or out of order. The JSON object has the results \
+            under "results", each like that of its own command.
+
+            Examples:
+              fanfare bench all
+              fanfare bench all --connections 200 --json result.json
+            """
+    )
+
+    @OptionGroup var options: BenchOptions
+
+    @Option(
+        help: ArgumentHelp("How many connections each benchmark makes.", valueName: "count")
+    )
+    var connections = 1_000
+
+    func validate() throws {
+        _ = try plans()
+    }
+
+    func run() throws {
+        let output = try BenchOutput(path: options.json)
+        let subject = try options.subject()
+        var faults: [String] = []
+        var results: [[UInt8]] = []
+        for plan in try plans() {
+            do throws(BenchError) {
+                let report = try BenchLoop.report(on: plan, of: subject)
+                if !output.isStandard { Standard.print(report.table + "\n") }
+                results.append(report.json)
+                if let fault = report.fault { faults.append("\(plan.benchmark): \(fault).") }
+            } catch {
+                // Not in the way of the others, unless there is no server at all.
+                results.append(BenchReport.json(plan.benchmark, failure: error))
+                faults.append("\(plan.benchmark): \(error)")
+                if case .unreachable = error { break }
+            }
+        }
+        try output.write(BenchReport.json(of: results, isFaultless: faults.isEmpty))
+        if !faults.isEmpty { throw Refusal(faults.joined(separator: "\n")) }
+    }
+
+    /// The benchmarks with their sizes.
+    func plans() throws -> [any BenchPlan] {
+        let count = try checked(connections, "--connections", max: 100_000)
+        let channel = try checkedChannel("fanfare-bench")
+        return [
+            // First: what the others make the server keep would hide what its connections need.
+            IdlePlan(channel: channel, connectionCount: count, duration: .seconds(1)),
+            DeliveryPlan(
+                benchmark: "fanout",
+                channels: [channel],
+                subscribersPerChannel: count,
+                messageCount: 200,
+                dataLength: 64,
+                pace: .window(8)
+            ),
+            DeliveryPlan(
+                benchmark: "channels",
+                channels: try (0..<max(1, count / 4)).map { try checkedChannel("bench-\($0)") },
+                subscribersPerChannel: min(4, count),
+                messageCount: 10 * count,
+                dataLength: 64,
+                pace: .window(8)
+            ),
+            ChurnPlan(channel: channel, cycleCount: 2 * count, concurrency: 64),
+            PresencePlan(
+                channel: try checkedChannel("presence-fanfare-bench", isPresence: true),
+                observerCount: count,
+                visitorCount: 4,
+                visitCount: 100
+            ),
+        ]
+    }
+}

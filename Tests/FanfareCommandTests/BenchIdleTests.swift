@@ -1,0 +1,35 @@
+import PusherProtocol
+import Testing
+
+@testable import fanfare
+
+@Suite("Connections that do nothing", .timeLimit(.minutes(1))) struct BenchIdleTests {
+    private func plan() throws -> IdlePlan {
+        IdlePlan(
+            channel: try ChannelName("news"),
+            connectionCount: 5,
+            duration: .milliseconds(100)
+        )
+    }
+
+    @Test func areWeighed() async throws {
+        let report = try await BenchSubject.report(on: plan(), .none)
+        #expect(report.fault == nil)
+        #expect(report["deliveries"] == .integer(5))
+        guard case .integer(let before) = report["memory_before_bytes"],
+            case .integer(let after) = report["memory_after_bytes"],
+            case .number(let each?, _) = report["memory_bytes_per_connection"],
+            case .number(.some, _) = report["idle_cpu_ms_per_s"]
+        else {
+            Issue.record("\(report)")
+            return
+        }
+        #expect(before > 0)
+        #expect(abs(each - Double(after - before) / 5) < 1)
+    }
+
+    @Test func oneThatHasGoneIsAFault() async throws {
+        let report = try await BenchSubject.report(on: plan(), .loses(0))
+        #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
+    }
+}
