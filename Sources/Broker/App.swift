@@ -45,6 +45,14 @@ public final class App: Sendable {
         self.countsSubscriptions = countsSubscriptions
         self.limits = limits
     }
+
+    /// Whether `bytes` are the app's key.
+    public func hasKey(_ bytes: Span<UInt8>) -> Bool {
+        let key = key.utf8.span
+        guard bytes.count == key.count else { return false }
+        for index in key.indices where bytes[index] != key[index] { return false }
+        return true
+    }
 }
 
 /// The apps that a broker serves, by identifier and by key.

@@ -17,8 +17,13 @@
                 }
         }
 
-        /// Returns the digest of what was absorbed followed by `bytes`; the state itself stays as it is.
-        func digest(of bytes: Span<UInt8>) -> [UInt8] {
+        /// Calls `body` with the digest of what was absorbed followed by `bytes`; the state itself stays as it is.
+        func withDigest(of bytes: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
+            let digest = digest(of: bytes)
+            body(digest.span)
+        }
+
+        private func digest(of bytes: Span<UInt8>) -> [UInt8] {
             bytes.withUnsafeBytes { raw in
                 switch function {
                 case .sha1(var state):
@@ -91,15 +96,15 @@
 
         deinit { EVP_MD_CTX_free(context) }
 
-        /// Returns the digest of what was absorbed followed by `bytes`; the state itself stays as it is.
-        func digest(of bytes: Span<UInt8>) -> [UInt8] {
+        /// Calls `body` with the digest of what was absorbed followed by `bytes`; the state itself stays as it is.
+        func withDigest(of bytes: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
             let scratch = DigestState.copy(context)
             defer { EVP_MD_CTX_free(scratch) }
             DigestState.update(scratch, bytes)
-            return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { digest in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { digest in
                 let status = EVP_DigestFinal_ex(scratch, digest.baseAddress, nil)
                 precondition(status == 1, "EVP_DigestFinal_ex failed")
-                return [UInt8](digest)
+                body(digest.span)
             }
         }
 
@@ -144,3 +149,14 @@
         }
     }
 #endif
+
+extension DigestState {
+    /// Returns the digest of what was absorbed followed by `bytes`, as an array.
+    func digest(ofAll bytes: Span<UInt8>) -> [UInt8] {
+        var array: [UInt8] = []
+        withDigest(of: bytes) { digest in
+            digest.withUnsafeBufferPointer { array.append(contentsOf: $0) }
+        }
+        return array
+    }
+}

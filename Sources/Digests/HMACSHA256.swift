@@ -24,7 +24,17 @@ public struct HMACSHA256: Sendable {
 
     /// Returns the code of `message`, 32 bytes.
     public func code(for message: Span<UInt8>) -> [UInt8] {
-        let innerDigest = inner.digest(of: message)
-        return outer.digest(of: innerDigest.span)
+        var array: [UInt8] = []
+        inner.withDigest(of: message) { array = outer.digest(ofAll: $0) }
+        return array
+    }
+
+    /// Whether `text` is the code of `message` in lower-case hexadecimal digits; compared in constant time.
+    public func isCode(_ text: Span<UInt8>, of message: Span<UInt8>) -> Bool {
+        var isEqual = false
+        inner.withDigest(of: message) { digest in
+            outer.withDigest(of: digest) { isEqual = Hex.matches(text, $0) }
+        }
+        return isEqual
     }
 }

@@ -12,14 +12,32 @@ public enum Hex {
     }
 
     /// Whether `text` is what ``encode(_:)`` makes of `bytes`, in a time that depends on the lengths alone.
-    public static func matches(_ text: Span<UInt8>, _ bytes: [UInt8]) -> Bool {
+    public static func matches(_ text: Span<UInt8>, _ bytes: Span<UInt8>) -> Bool {
         guard text.count == 2 * bytes.count else { return false }
-        var difference: UInt8 = 0
-        for index in bytes.indices {
-            difference |= text[2 * index] ^ digit(bytes[index] >> 4)
-            difference |= text[2 * index + 1] ^ digit(bytes[index] & 0x0F)
+        var difference: UInt64 = 0
+        var index = 0
+        while index + 4 <= bytes.count {
+            // SAFETY: four bytes from `index` on, and eight from twice that, lie inside their spans.
+            let four = bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt32.self)
+            let eight = text.bytes.unsafeLoadUnaligned(fromByteOffset: 2 * index, as: UInt64.self)
+            difference |= digits(of: UInt32(littleEndian: four)) ^ UInt64(littleEndian: eight)
+            index += 4
+        }
+        for index in index..<bytes.count {
+            difference |= UInt64(text[2 * index] ^ digit(bytes[index] >> 4))
+            difference |= UInt64(text[2 * index + 1] ^ digit(bytes[index] & 0x0F))
         }
         return difference == 0
+    }
+
+    /// The eight digits of four bytes, the first of each lowest, computed in the lanes of one word.
+    private static func digits(of four: UInt32) -> UInt64 {
+        var lanes = UInt64(four)
+        lanes = (lanes | lanes << 16) & 0x0000_FFFF_0000_FFFF
+        lanes = (lanes | lanes << 8) & 0x00FF_00FF_00FF_00FF
+        let values = lanes >> 4 & 0x000F_000F_000F_000F | (lanes & 0x000F_000F_000F_000F) << 8
+        let isLetter = (values &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return values &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
     }
 
     /// The digit of a value below 16, without a branch or a table: the value may be secret.

@@ -29,7 +29,7 @@ struct FieldLine: Sendable, Equatable {
         while index < line.upperBound, Octet.isBlank(bytes[index]) { index += 1 }
         var end = line.upperBound
         while end > index, Octet.isBlank(bytes[end - 1]) { end -= 1 }
-        guard bytes.extracting(index..<end).holdsOnly(Octet.isFieldValue) else {
+        guard bytes.extracting(index..<end).holdsOnly(allBut: Octet.notFieldValue) else {
             throw .fieldValueMalformed(field: bytes.text(name))
         }
         self.init(

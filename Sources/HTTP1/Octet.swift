@@ -36,13 +36,20 @@ enum Octet {
         byte >= 0x20 && byte != 0x7F || byte == tab
     }
 
-    /// What is taken in a request target (RFC 9112 §3.2): visible ASCII without `#`, `"`, `<` and `>`.
+    /// Marks what is none.
+    static func notFieldValue(_ octets: EightOctets) -> EightOctets.Marks {
+        octets.less(than: 0x20) & ~octets.equal(to: tab) | octets.equal(to: 0x7F)
+    }
+
+    /// Marks what is not taken in a request target (RFC 9112 §3.2): visible ASCII without `#`, `"`, `<` and `>`.
     ///
     /// RFC 3986 also excludes `[ ] \ ^ { | }` and the back-tick, but browsers send these as they are
     /// in a query (WHATWG URL), and none can be mistaken for the end of the target.
-    static func isTarget(_ byte: UInt8) -> Bool {
-        byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "\"")
-            && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">")
+    static func notTarget(_ octets: EightOctets) -> EightOctets.Marks {
+        let invisible = octets.less(than: 0x21) | octets.equal(to: 0x7F) | octets.notASCII
+        // `"` and `#` differ in one bit, `<` and `>` in another.
+        return invisible | octets.clearing(0x01).equal(to: UInt8(ascii: "\""))
+            | octets.clearing(0x02).equal(to: UInt8(ascii: "<"))
     }
 
     /// SP or HTAB, the characters of `OWS` (RFC 9110 §5.6.3).

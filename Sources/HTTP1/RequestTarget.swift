@@ -23,7 +23,9 @@ struct RequestTarget: Sendable {
     /// - Throws: `.targetMalformed`.
     init(_ bytes: Span<UInt8>, _ range: Range<Int>, method: Method) throws(HTTPError) {
         guard let first = range.first else { throw .targetMalformed }
-        guard bytes.extracting(range).holdsOnly(Octet.isTarget) else { throw .targetMalformed }
+        guard bytes.extracting(range).holdsOnly(allBut: Octet.notTarget) else {
+            throw .targetMalformed
+        }
         if method == .connect {
             guard Self.isAuthority(bytes, range, needsPort: true) else { throw .targetMalformed }
             form = .authority

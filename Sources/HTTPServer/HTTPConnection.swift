@@ -202,6 +202,7 @@ public final class HTTPConnection: StreamOwner {
             exchange.detach()
             switch outcome {
             case .response(let response): append(response, exchange.framing)
+            case .prepared(let prepared): append(prepared, exchange.framing)
             case .upgrade(let head, let owner):
                 output.append(contentsOf: head)
                 return handOver(stream, to: owner)
@@ -216,11 +217,18 @@ public final class HTTPConnection: StreamOwner {
 
     private func append(_ response: Response, _ framing: AnswerFraming) {
         var framing = framing
-        let isLast = first == nil && (site.isFinishing || !takesRequests)
         if isLast || response.closesConnection { framing.keepAlive = false }
         response.append(to: &output, for: framing, date: site.date())
         if !framing.keepAlive { close() }
     }
+
+    private func append(_ prepared: PreparedResponse, _ framing: AnswerFraming) {
+        guard !isLast, framing.keepAlive else { return append(prepared.response, framing) }
+        prepared.append(to: &output, for: framing, date: site.date())
+    }
+
+    /// Whether the answer that is being sent is the last one of the connection.
+    private var isLast: Bool { first == nil && (site.isFinishing || !takesRequests) }
 
     /// Sends 100 (Continue) if the client waits for it and it is its turn.
     private func offerContinue(_ reading: inout Reading) {

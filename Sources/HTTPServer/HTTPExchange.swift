@@ -9,6 +9,7 @@ public final class HTTPExchange {
     /// What is to be sent, or done, when the exchange is at the head of the queue.
     enum Outcome {
         case response(Response)
+        case prepared(PreparedResponse)
         case upgrade(head: [UInt8], owner: any StreamOwner)
     }
 
@@ -34,6 +35,11 @@ public final class HTTPExchange {
     ///
     /// - Parameter response: The answer.
     public func respond(_ response: Response) { settle(.response(response)) }
+
+    /// Answers the request with an answer that was encoded before; a second answer is dropped.
+    ///
+    /// - Parameter response: The answer.
+    public func respond(_ response: PreparedResponse) { settle(.prepared(response)) }
 
     /// Answers with 101 (Switching Protocols) and hands the stream over.
     ///

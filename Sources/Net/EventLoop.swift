@@ -136,7 +136,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     private func run(_ resident: some LoopResident) {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setname_np(pthread_self(), String(name.prefix(15)))
-        while resident.assumeIsolated({ $0.turn() }) {
+        while resident.assumeIsolated({ turns(of: $0) }) {
             // A job may have told the resident something that its next turn must not wait for.
             if runJobs() { wake() }
         }
@@ -150,6 +150,14 @@ public final class EventLoop: SerialExecutor, Sendable {
         thread.store(0, ordering: .relaxed)
         eventfd_write(ended.raw, 1)
         for continuation in waiting { continuation.resume() }
+    }
+
+    /// Lets the resident turn until a job waits, without leaving its isolation in between.
+    private func turns(of resident: isolated some LoopResident) -> Bool {
+        repeat {
+            guard resident.turn() else { return false }
+        } while inbox.withLock { $0.isEmpty }
+        return true
     }
 
     /// Runs the jobs that are there now; those that they bring wait for the next turn.

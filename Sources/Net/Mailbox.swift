@@ -5,6 +5,8 @@ import Synchronization
 /// Posting into an empty mailbox wakes the loop, so a burst costs one write to its eventfd. The
 /// loop's resident drains its mailboxes between `poll()` and `flush()`.
 public final class Mailbox<Message: Sendable>: Sendable {
+    /// How many messages wait: looked at each turn, mostly to find none.
+    private let waiting = Atomic(0)
     private let loop: EventLoop
     private let messages = Mutex<[Message]>([])
 
@@ -17,7 +19,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     public func post(_ message: Message) {
         let wasEmpty = messages.withLock { messages in
             messages.append(message)
-            return messages.count == 1
+            return waiting.add(1, ordering: .relaxed).oldValue == 0
         }
         if wasEmpty { loop.wake() }
     }
@@ -26,15 +28,21 @@ public final class Mailbox<Message: Sendable>: Sendable {
     public func post(_ burst: [Message]) {
         guard !burst.isEmpty else { return }
         let wasEmpty = messages.withLock { messages in
-            defer { messages += burst }
-            return messages.isEmpty
+            messages += burst
+            return waiting.add(burst.count, ordering: .relaxed).oldValue == 0
         }
         if wasEmpty { loop.wake() }
     }
 
     /// Takes all messages that have been posted.
-    public func drain() -> [Message] { messages.withLock { exchange(&$0, with: []) } }
+    public func drain() -> [Message] {
+        guard count > 0 else { return [] }
+        return messages.withLock { messages in
+            waiting.store(0, ordering: .relaxed)
+            return exchange(&messages, with: [])
+        }
+    }
 
     /// How many messages wait.
-    public var count: Int { messages.withLock { $0.count } }
+    public var count: Int { waiting.load(ordering: .relaxed) }
 }

@@ -230,7 +230,7 @@ public final class Reactor {
         guard !hasWork else { return 0 }
         var wait = limit.map { $0.wholeNanoseconds } ?? .max
         if let tick = timers.nextTick {
-            let elapsed = start.duration(to: .current).wholeNanoseconds
+            let elapsed = MonotonicTime.current.nanoseconds - start.nanoseconds
             wait = min(wait, Int64(tick) * 1_000_000 - elapsed)
         }
         guard wait < .max else { return -1 }
@@ -265,7 +265,7 @@ public final class Reactor {
     }
 
     private func fireTimers() {
-        let tick = UInt64(start.duration(to: now).wholeNanoseconds / 1_000_000)
+        let tick = UInt64((now.nanoseconds - start.nanoseconds) / 1_000_000)
         while let alarm = timers.takeDue(at: tick) {
             switch alarm {
             case .target(let target, let tag): target.timerFired(tag: tag)
@@ -298,7 +298,7 @@ public final class Reactor {
     public func cancel(_ id: TimerID) { timers.cancel(id) }
 
     func schedule(after delay: Duration, _ alarm: Alarm) -> TimerID {
-        let due = start.duration(to: now.advanced(by: delay)).wholeNanoseconds
+        let due = now.advanced(by: delay).nanoseconds - start.nanoseconds
         return timers.schedule(at: UInt64(max(due, 0) / 1_000_000 + 1), alarm)
     }
 

@@ -30,9 +30,7 @@ public struct AppSecret: Sendable {
     ///   - message: What was signed.
     /// - Returns: Whether it is the signature of `message`.
     public func verify(_ signature: Span<UInt8>, of message: Span<UInt8>) -> Bool {
-        if Hex.matches(signature, current.code(for: message)) { return true }
-        guard let previous else { return false }
-        return Hex.matches(signature, previous.code(for: message))
+        current.isCode(signature, of: message) || previous?.isCode(signature, of: message) == true
     }
 }
 

@@ -1,3 +1,9 @@
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
 extension Span<UInt8> {
     /// Returns the bytes as an array of their own.
     func copy() -> [UInt8] {
@@ -13,9 +19,9 @@ extension Span<UInt8> {
     func starts(with literal: StaticString) -> Bool {
         let length = literal.utf8CodeUnitCount
         guard count >= length else { return false }
-        return literal.withUTF8Buffer { bytes in
-            for index in 0..<length where self[index] != bytes[index] { return false }
-            return true
+        // SAFETY: both have that many bytes; a StaticString of ASCII has a pointer to them.
+        return withUnsafeBytes { bytes in
+            bytes.baseAddress.map { memcmp($0, literal.utf8Start, length) == 0 } ?? true
         }
     }
 
@@ -34,23 +40,14 @@ extension Span<UInt8> {
 
     /// Returns the index of the first `byte` at or behind `start`, or `nil` when there is none.
     func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
-        var index = start
-        let pattern = UInt64(byte) &* 0x0101_0101_0101_0101
-        while index + 8 <= count {
-            // SAFETY: eight bytes from `index` on lie inside the span, as the condition says.
-            let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let difference = UInt64(littleEndian: word) ^ pattern
-            let zeros =
-                (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
-            // The lowest mark is exact; above it a borrow may have left false ones.
-            if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
-            index += 8
+        guard start < count else { return nil }
+        return withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return nil }
+            // SAFETY: `start` lies inside the span, and so does the length that is left of it.
+            return memchr(base + start, Int32(byte), bytes.count - start).map {
+                $0 - UnsafeMutableRawPointer(mutating: base)
+            }
         }
-        while index < count {
-            if self[index] == byte { return index }
-            index += 1
-        }
-        return nil
     }
 }
 

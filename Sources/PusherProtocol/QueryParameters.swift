@@ -6,9 +6,14 @@ public struct QueryParameters: Sendable {
     struct Entry {
         var name: Range<Int>
         var value: Range<Int>
+
+        /// Where `name=value` stands in one piece; `nil` for a name without `=`.
+        var pair: Range<Int>? {
+            value.lowerBound == name.upperBound + 1 ? name.lowerBound..<value.upperBound : nil
+        }
     }
 
-    /// Names and values with their escapes resolved.
+    /// The query with its escapes resolved and its names in lower case.
     private(set) var text: [UInt8] = []
     /// Sorted by name; those of one name in the order given.
     private(set) var entries: [Entry] = []
@@ -22,16 +27,25 @@ public struct QueryParameters: Sendable {
     ///
     /// - Parameter query: What follows the `?`, as received. A `%` without two digits behind it stands for itself.
     public init(parsing query: Span<UInt8>) {
-        text.reserveCapacity(query.count)
         entries.reserveCapacity(8)
         // Signed requests seldom hold anything that has to be decoded.
         let isPlain =
             query.firstIndex(of: UInt8(ascii: "%")) == nil
             && query.firstIndex(of: UInt8(ascii: "+")) == nil
+        if isPlain { text = query.copy() } else { text.reserveCapacity(query.count) }
         var start = 0
         while start < query.count {
             let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
-            if end > start { append(query.extracting(start..<end), isPlain: isPlain) }
+            if end > start {
+                let equals = query.extracting(start..<end).firstIndex(of: UInt8(ascii: "="))
+                let nameEnd = equals.map { start + $0 } ?? end
+                let pair =
+                    isPlain
+                    ? Entry(name: start..<nameEnd, value: min(nameEnd + 1, end)..<end)
+                    : decode(query, start..<nameEnd, min(nameEnd + 1, end)..<end)
+                lowercase(pair.name)
+                entries.append(pair)
+            }
             start = end + 1
         }
         sort()
@@ -92,20 +106,23 @@ public struct QueryParameters: Sendable {
         return copy
     }
 
-    private mutating func append(_ pair: Span<UInt8>, isPlain: Bool) {
-        let equals = pair.firstIndex(of: UInt8(ascii: "="))
+    /// Appends a name and a value with their escapes resolved.
+    private mutating func decode(
+        _ query: Span<UInt8>,
+        _ name: Range<Int>,
+        _ value: Range<Int>
+    ) -> Entry {
+        if !text.isEmpty { text.append(UInt8(ascii: "&")) }
         let nameStart = text.count
-        decode(pair.extracting(0..<(equals ?? pair.count)), isPlain: isPlain)
-        for index in nameStart..<text.count where text[index] &- UInt8(ascii: "A") < 26 {
-            text[index] |= 0x20
-        }
+        decode(query.extracting(name))
+        let nameEnd = text.count
+        if value.lowerBound > name.upperBound { text.append(UInt8(ascii: "=")) }
         let valueStart = text.count
-        if let equals { decode(pair.extracting(equals + 1..<pair.count), isPlain: isPlain) }
-        entries.append(Entry(name: nameStart..<valueStart, value: valueStart..<text.count))
+        decode(query.extracting(value))
+        return Entry(name: nameStart..<nameEnd, value: valueStart..<text.count)
     }
 
-    private mutating func decode(_ bytes: Span<UInt8>, isPlain: Bool) {
-        guard !isPlain else { return text.append(bytes) }
+    private mutating func decode(_ bytes: Span<UInt8>) {
         var start = 0
         while let index = bytes.firstIndex(of: UInt8(ascii: "+"), from: start) {
             PercentEncoding.appendDecoded(bytes.extracting(start..<index), to: &text)
@@ -116,12 +133,24 @@ public struct QueryParameters: Sendable {
         PercentEncoding.appendDecoded(bytes.extracting(start..<bytes.count), to: &text)
     }
 
+    private mutating func lowercase(_ name: Range<Int>) {
+        for index in name where text[index] &- UInt8(ascii: "A") < 26 { text[index] |= 0x20 }
+    }
+
     private mutating func sort() {
-        // Libraries send their parameters in order, all but the signature at the end.
         let text = text
-        entries.sort { left, right in
-            QueryParameters.precedes(text.span, left, right)
+        let bytes = text.span
+        // Libraries send their parameters in order, all but the signature at the end.
+        guard let last = entries.popLast() else { return }
+        var place = entries.count
+        for index in entries.indices.dropFirst()
+        where QueryParameters.precedes(bytes, entries[index], entries[index - 1]) {
+            entries.append(last)
+            return entries.sort { QueryParameters.precedes(text.span, $0, $1) }
         }
+        while place > 0, QueryParameters.precedes(bytes, last, entries[place - 1]) { place -= 1 }
+        entries.append(last)
+        for index in (place..<entries.count - 1).reversed() { entries.swapAt(index, index + 1) }
     }
 
     /// Whether `left` sorts before `right`: by name, and in the order given where the names are equal.

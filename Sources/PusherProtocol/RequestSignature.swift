@@ -166,7 +166,7 @@ public enum RequestSignature {
         let given = parameters.text.span.extracting(value)
         // The Python library digests the empty body of a GET, too.
         if body.isEmpty, given.equals(emptyMD5) { return }
-        guard Hex.matches(given, Digest.md5(body)) else { throw .unauthorized("Invalid body MD5") }
+        guard Digest.isMD5(given, of: body) else { throw .unauthorized("Invalid body MD5") }
     }
 
     // MARK: The signed text
@@ -207,10 +207,9 @@ public enum RequestSignature {
 
     /// Where the path that the backend sees begins: behind the prefix, if the path has it.
     private static func start(of path: Span<UInt8>, behind prefix: String) -> Int {
-        let prefix = Array(prefix.utf8)
-        guard path.count > prefix.count else { return 0 }
-        for index in prefix.indices where path[index] != prefix[index] { return 0 }
-        return path[prefix.count] == UInt8(ascii: "/") ? prefix.count : 0
+        let length = prefix.utf8.count
+        guard length > 0, path.count > length, path.starts(with: prefix) else { return 0 }
+        return path[length] == UInt8(ascii: "/") ? length : 0
     }
 
     private static func mismatch(text: [UInt8], signature: String) -> APIError {
@@ -223,7 +222,19 @@ public enum RequestSignature {
 
     /// Reads an integer of at most 64 bits, or returns `nil`.
     private static func integer(_ text: Span<UInt8>) -> Int64? {
-        guard text.count > 0, text.count <= 20, text[0] != UInt8(ascii: "+") else { return nil }
-        return Int64(text.string())
+        let isNegative = text.count > 1 && text[0] == UInt8(ascii: "-")
+        guard text.count > 0, text.count <= 20 else { return nil }
+        var number: Int64 = 0
+        for index in (isNegative ? 1 : 0)..<text.count {
+            guard text[index].isDigit else { return nil }
+            let digit = Int64(text[index] - UInt8(ascii: "0"))
+            let (tenfold, isTooLong) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isTooLarge) = tenfold.subtractingReportingOverflow(digit)
+            guard !isTooLong, !isTooLarge else { return nil }
+            // Below zero, where there is one number more.
+            number = sum
+        }
+        guard !isNegative else { return number }
+        return number == .min ? nil : -number
     }
 }

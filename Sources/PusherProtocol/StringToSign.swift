@@ -39,15 +39,23 @@ enum StringToSign {
     private static func appendRepeated(_ parameters: QueryParameters, to text: inout [UInt8]) {
         let source = parameters.text.span
         var isFirst = true
+        // What stands side by side in the query is copied in one piece: libraries sort as we do.
+        var run = 0..<0
         for entry in parameters.entries {
-            let name = source.extracting(entry.name)
-            if name.equals("auth_signature") { continue }
+            if source.extracting(entry.name).equals("auth_signature") { continue }
+            if let pair = entry.pair, !run.isEmpty, pair.lowerBound == run.upperBound + 1 {
+                run = run.lowerBound..<pair.upperBound
+                continue
+            }
+            text.append(source.extracting(run))
             if !isFirst { text.append(UInt8(ascii: "&")) }
             isFirst = false
-            text.append(name)
+            run = entry.pair ?? 0..<0
+            guard run.isEmpty else { continue }
+            text.append(source.extracting(entry.name))
             text.append(UInt8(ascii: "="))
-            text.append(source.extracting(entry.value))
         }
+        text.append(source.extracting(run))
     }
 
     /// Off the hot path: only requests with arrays in the query come here, after a first mismatch.

@@ -19,7 +19,7 @@ private func hexDecoded(_ text: String) -> [UInt8]? {
 }
 private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
     let ascii = bytes(text)
-    return Hex.matches(ascii.span, value)
+    return Hex.matches(ascii.span, value.span)
 }
 
 @Suite("Digests") struct DigestTests {

@@ -3,8 +3,7 @@ import Testing
 @testable import HTTP1
 
 @Suite("Searches in borrowed bytes") struct OctetSearchTests {
-    @Test func theSearchByWordFindsWhatALoopFinds() {
-        // 0x0B beside a line feed is what a borrow between the lanes of a word would confuse.
+    @Test func theSearchFindsWhatALoopFinds() {
         for length in 0...26 {
             for place in 0...length {
                 for filler: UInt8 in [0x00, 0x0B, 0x8A, 0xFF] {
@@ -23,9 +22,32 @@ import Testing
         let refused = Set("#\"<>".utf8)
         for byte in UInt8.min...UInt8.max {
             let isVisible = (0x21...0x7E).contains(byte)
-            #expect(Octet.isTarget(byte) == (isVisible && !refused.contains(byte)))
+            #expect(isTarget([byte]) == (isVisible && !refused.contains(byte)))
         }
     }
+
+    @Test func fieldValuesHoldAllButControls() {
+        for byte in UInt8.min...UInt8.max {
+            let text = [byte]
+            let isAllowed = text.span.holdsOnly(allBut: Octet.notFieldValue)
+            #expect(isAllowed == Octet.isFieldValue(byte))
+        }
+    }
+
+    /// A wrong byte is found in each lane, at each length, and nothing behind the last byte counts.
+    @Test func oneWrongByteIsEnough() {
+        for length in 1...50 {
+            #expect(isTarget([UInt8](repeating: 0x61, count: length)))
+            for place in 0..<length {
+                var text = [UInt8](repeating: 0x61, count: length)
+                text[place] = 0x20
+                #expect(!isTarget(text))
+            }
+        }
+        #expect(isTarget([]))
+    }
+
+    private func isTarget(_ text: [UInt8]) -> Bool { text.span.holdsOnly(allBut: Octet.notTarget) }
 
     private func index(of byte: UInt8, in text: [UInt8], from start: Int) -> Int? {
         text.span.firstIndex(of: byte, from: start)

@@ -231,6 +231,9 @@ private final class Member {
                 if random.next(below: 4) == 0 { reactor.turn() }
             }
         }
+        // A walk of seconds, as here, is followed by a pause.
+        let awaited = expected.map { $0[0].union($0[1]).count }
+        reactor.run { zip(members, awaited).allSatisfy { $0.received.count >= $1 } }
         reactor.settle()
         for (index, member) in members.enumerated() {
             let received = member.received

@@ -84,8 +84,8 @@ struct API {
                 body: body,
                 now: switchboard.reactor.unixTime
             ) { key in
+                if app.hasKey(key) { return .app(app.secret) }
                 let key = key.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-                if key == app.key { return .app(app.secret) }
                 return apps[key: key] == nil ? .nobody : .otherApp
             }
         }

@@ -10,6 +10,9 @@ struct EventsAPI {
     private let app: App
     private let switchboard: Switchboard
 
+    /// The answer to nearly every trigger.
+    private static let accepted = PreparedResponse(.json(APIAnswer.empty))
+
     init(_ app: App, _ switchboard: Switchboard) {
         self.app = app
         self.switchboard = switchboard
@@ -27,7 +30,7 @@ struct EventsAPI {
             limits: app.limits.texts
         )
         try publish([publication])
-        guard !publication.info.isEmpty else { return exchange.respond(.json(APIAnswer.empty)) }
+        guard !publication.info.isEmpty else { return exchange.respond(EventsAPI.accepted) }
         count([publication]) { counts in
             let channels = publication.channels.map {
                 (name: $0, attributes: counts.attributes(publication.info, of: $0))

@@ -91,7 +91,10 @@ final class Switchboard: TimerTarget {
 
     /// Hands an event to the channel's home, which gives it its place in the channel's order.
     func publish(_ publication: Publication, on address: ChannelAddress) {
-        send(.publish(address, publication), to: address.home(among: lines.count))
+        let home = address.home(among: lines.count)
+        // Without the detour through a message, which would be copied for nothing.
+        guard home != lines.shard else { return relay(publication, on: address) }
+        lines.say(.publish(address, publication), to: home)
     }
 
     /// Whether every home that an event may have to go to still keeps up with what it is sent.
@@ -103,7 +106,11 @@ final class Switchboard: TimerTarget {
         home.forEachShard(subscribedTo: address) { shard in
             let frame = encoded ?? EventFrame(publication, channel: address.name)
             encoded = frame
-            send(.deliver(address, frame, except: publication.except), to: shard)
+            if shard == lines.shard {
+                deliver(frame, on: address, except: publication.except)
+            } else {
+                lines.say(.deliver(address, frame, except: publication.except), to: shard)
+            }
         }
     }
 
