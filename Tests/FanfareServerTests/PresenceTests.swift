@@ -116,10 +116,12 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
 
     @Test("A channel that is full refuses another user, and no connection", arguments: [1, 2])
     func limitsMembers(loops: Int) async throws {
-        try await TestBroker.run(loops: loops) { broker in
+        try await TestBroker.run(loops: loops) {
+            $0.apps[0].membersMax = 10
+        } _: { broker in
             let channel = "presence-full"
             var clients: [WebSocketWire] = []
-            for number in 0..<100 {
+            for number in 0..<10 {
                 clients.append(try await broker.joined(channel, as: "user-\(number)").0)
             }
             let (late, socketID) = try await broker.connected()
@@ -137,10 +139,10 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
             // It is not on the channel: its unsubscription is an error, and its end changes nothing.
             try late.unsubscribe(from: channel)
             #expect(try await late.nextText().contains("No current subscription"))
-            #expect(try await broker.count("user_count", of: channel) == 100)
-            #expect(try await broker.joined(channel, as: "user-7").users.count == 100)
+            #expect(try await broker.count("user_count", of: channel) == 10)
+            #expect(try await broker.joined(channel, as: "user-7").users.count == 10)
             try clients[0].unsubscribe(from: channel)
-            try await eventually { try await broker.count("user_count", of: channel) == 99 }
+            try await eventually { try await broker.count("user_count", of: channel) == 9 }
             try late.send(subscribe)
             #expect(try late.presentUsers(try await late.nextText()).contains("late"))
         }
