@@ -9,6 +9,10 @@ public struct AppLimits: Sendable, Equatable {
     public var texts: ProtocolLimits
     /// Subscriptions of one connection at a time; one more is refused, and the connection stays open.
     public var subscriptionsMax: Int
+    /// Members of one presence channel, each with any number of connections; one more user is refused.
+    public var membersMax: Int
+    /// The longest `user_info` of a member, in bytes of JSON text; the longest id is one of ``texts``.
+    public var userInfoLengthMax: Int
     /// Messages a minute that break a rule of the protocol before the connection is closed with 4100.
     public var faultsPerMinuteMax: Int
 
@@ -16,10 +20,14 @@ public struct AppLimits: Sendable, Equatable {
     public init(
         texts: ProtocolLimits = ProtocolLimits(),
         subscriptionsMax: Int = 10_000,
+        membersMax: Int = 100,
+        userInfoLengthMax: Int = 1_024,
         faultsPerMinuteMax: Int = 120
     ) {
         self.texts = texts
         self.subscriptionsMax = subscriptionsMax
+        self.membersMax = membersMax
+        self.userInfoLengthMax = userInfoLengthMax
         self.faultsPerMinuteMax = faultsPerMinuteMax
     }
 }

@@ -3,7 +3,8 @@ public import PusherProtocol
 /// The channels whose home is one shard: who has subscribers, and how many.
 ///
 /// The home alone counts a channel's subscriptions and decides which shards an event goes to, so that each event
-/// has one place in the channel's order. It holds no connections: those are each shard's own.
+/// has one place in the channel's order. It holds no connections: those are each shard's own. Of a presence channel
+/// it knows who is on it.
 public struct ChannelHome: Sendable {
     private struct Channel {
         /// Subscribed connections by shard.
@@ -13,6 +14,8 @@ public struct ChannelHome: Sendable {
 
     private let shardCount: Int
     private var channels: [AppID: [ChannelName: Channel]] = [:]
+    /// Who is on the occupied presence channels; no other channel pays for that.
+    private var rosters: [ChannelAddress: Roster] = [:]
 
     /// Makes the home of no channels, in a broker of `shardCount` shards.
     public init(shardCount: Int) {
@@ -46,6 +49,44 @@ public struct ChannelHome: Sendable {
         channels[address.app]?[address.name] = isVacant ? nil : channel
         return isVacant
     }
+
+    /// Counts a connection of `shard` among a presence channel's subscribers and enters it in the roster.
+    ///
+    /// - Parameters:
+    ///   - address: The presence channel.
+    ///   - shard: The shard of the connection.
+    ///   - connection: The connection.
+    ///   - member: The user of the connection.
+    ///   - membersMax: How many members the channel may have.
+    /// - Returns: What it is to the channel; one that is refused does not count as a subscriber.
+    public mutating func subscribe(
+        _ address: ChannelAddress,
+        from shard: Int,
+        _ connection: SocketID,
+        as member: Member,
+        membersMax: Int
+    ) -> Roster.Arrival {
+        guard membersMax > 0 else { return .refused }
+        let arrival = rosters[address, default: Roster()]
+            .join(connection, as: member, membersMax: membersMax)
+        if arrival != .refused { subscribe(address, from: shard) }
+        return arrival
+    }
+
+    /// Takes a connection of `shard` out of a presence channel, if it was let in.
+    public mutating func unsubscribe(
+        _ address: ChannelAddress,
+        from shard: Int,
+        _ connection: SocketID
+    ) -> Roster.Departure {
+        guard let entry = rosters.index(forKey: address) else { return .ofNobody }
+        let departure = rosters.values[entry].leave(connection)
+        if departure != .ofNobody, unsubscribe(address, from: shard) { rosters.remove(at: entry) }
+        return departure
+    }
+
+    /// The members of a presence channel; none on any other.
+    public func members(of address: ChannelAddress) -> [Member] { rosters[address]?.members ?? [] }
 
     /// Calls `body` with each shard that has subscribers of the channel.
     public func forEachShard(subscribedTo address: ChannelAddress, _ body: (Int) -> Void) {

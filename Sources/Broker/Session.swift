@@ -9,8 +9,9 @@ public struct Session {
     public enum Effect: Sendable {
         /// Send this message to the client.
         case send(ServerMessage)
-        /// Ask the channel's home for a subscription; its answer comes back with `request`.
-        case join(ChannelName, request: UInt32)
+        /// Ask the channel's home for a subscription, on a presence channel as a member; its answer comes back
+        /// with `request`.
+        case join(ChannelName, as: Member?, request: UInt32)
         /// Take the connection out of the channel, here and at its home.
         case leave(ChannelName)
         /// Say why, close with this code, and drop the connection.
@@ -47,8 +48,8 @@ public struct Session {
             return [.send(.pong)]
         case .pong:
             return []
-        case .subscribe(let channel, _, _):
-            return subscribe(channel, now: now)
+        case .subscribe(let channel, let auth, let channelData):
+            return subscribe(channel, auth: auth, channelData: channelData, now: now)
         case .unsubscribe(let channel):
             return unsubscribe(channel, now: now)
         case .signin:
@@ -86,9 +87,34 @@ public struct Session {
         return true
     }
 
+    /// Takes in that the home does not grant a subscription.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - request: What the home does not grant.
+    ///   - refusal: Why.
+    ///   - now: Unix seconds, for the rate of faults.
+    /// - Returns: What to tell the client, unless it has unsubscribed meanwhile.
+    public mutating func refused(
+        _ channel: ChannelName,
+        request: UInt32,
+        _ refusal: SubscriptionRefusal,
+        now: Int64
+    ) -> [Effect] {
+        guard case .awaited(request) = subscriptions[channel], subscriptions.remove(channel) else {
+            return []
+        }
+        return refuseSubscription(channel.text, refusal, now: now)
+    }
+
     // MARK: - Subscriptions
 
-    private mutating func subscribe(_ text: String, now: Int64) -> [Effect] {
+    private mutating func subscribe(
+        _ text: String,
+        auth: String?,
+        channelData: String?,
+        now: Int64
+    ) -> [Effect] {
         let name: ChannelName
         do {
             name = try ChannelName(text, limits: app.limits.texts)
@@ -101,12 +127,21 @@ public struct Session {
         guard subscriptions.count < app.limits.subscriptionsMax else {
             return refuseSubscription(text, .tooMany(limit: app.limits.subscriptionsMax), now: now)
         }
-        guard name.kind == .public else {
-            return refuseSubscription(text, .unavailable(name), now: now)
+        let member: Member?
+        do throws(SubscriptionRefusal) {
+            member = try Admission.member(
+                joining: name,
+                socketID: socketID,
+                auth: auth,
+                channelData: channelData,
+                app: app
+            )
+        } catch {
+            return refuseSubscription(text, error, now: now)
         }
         lastRequest &+= 1
         subscriptions.put(name, .awaited(request: lastRequest))
-        return [.join(name, request: lastRequest)]
+        return [.join(name, as: member, request: lastRequest)]
     }
 
     private mutating func unsubscribe(_ text: String, now: Int64) -> [Effect] {

@@ -1,36 +1,59 @@
-import PusherProtocol
+public import PusherProtocol
 
 /// Why a connection may not join a channel; the connection itself stays open.
-enum SubscriptionRefusal: Equatable, CustomStringConvertible {
+public enum SubscriptionRefusal: Error, Equatable, Sendable {
     /// The name breaks the grammar of channel names; the text says where.
     case invalidName(String)
     /// The connection has as many subscriptions as the app allows.
     case tooMany(limit: Int)
     /// The broker does not serve this type of channel.
     case unavailable(ChannelName)
+    /// There is no `auth`, which was to sign this text.
+    case unsigned(String)
+    /// The `auth` is not the app's signature.
+    case signature(SignatureError)
+    /// A presence channel was to be joined by nobody in particular.
+    case noChannelData(ChannelName)
+    /// The `channel_data` makes nobody a member.
+    case member(MemberError)
+    /// The presence channel has as many members as the app allows.
+    case full(ChannelName, membersMax: Int)
 
     /// The `type` of `pusher:subscription_error`.
     var type: String {
         switch self {
         case .invalidName, .unavailable: "InvalidChannel"
-        case .tooMany: "LimitReached"
+        case .tooMany, .full, .member(.idTooLong), .member(.infoTooLong): "LimitReached"
+        case .unsigned, .signature, .noChannelData, .member: "AuthError"
         }
     }
 
-    /// The `status` of `pusher:subscription_error`, with the meaning of an HTTP status.
+    /// The `status` of `pusher:subscription_error`: an HTTP status, or the protocol's code for a limit.
     var status: Int {
-        switch self {
-        case .invalidName, .unavailable: 400
-        case .tooMany: 4100
+        switch type {
+        case "AuthError": 401
+        case "LimitReached": 4100
+        default: 400
         }
     }
+}
 
-    var description: String {
+extension SubscriptionRefusal: CustomStringConvertible {
+    /// What is wrong, and what would be right.
+    public var description: String {
         switch self {
         case .invalidName(let reason): reason
         case .tooMany(let limit): "A connection may have \(limit) subscriptions at the most"
         case .unavailable(let name):
             "Channel \(name.text) is of a type that this broker does not serve"
+        case .unsigned(let text):
+            "No auth given: it must be the app key, a colon and the HMAC SHA256 hex digest of \(text)"
+        case .signature(let error): error.description
+        case .noChannelData(let name):
+            "No channel_data given: \(name.text) is joined as a user, by a JSON object with user_id"
+        case .member(let error): error.description
+        case .full(let name, let membersMax):
+            "Channel \(name.text) has \(membersMax) members, and may not have more"
         }
     }
 }

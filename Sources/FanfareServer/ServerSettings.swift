@@ -59,7 +59,12 @@ extension App {
             key: configuration.key,
             secret: AppSecret(configuration.secret),
             isEnabled: configuration.isEnabled,
-            limits: AppLimits(texts: texts, subscriptionsMax: configuration.subscriptionsMax)
+            limits: AppLimits(
+                texts: texts,
+                subscriptionsMax: configuration.subscriptionsMax,
+                membersMax: configuration.membersMax,
+                userInfoLengthMax: configuration.userInfoLengthMax
+            )
         )
     }
 }

@@ -66,7 +66,8 @@ import Testing
     @Test(
         "Channels that need what is not there are refused",
         arguments: [
-            "private-x", "presence-x", "private-encrypted-x", "cache-x", "#server-to-user-1",
+            "private-x", "presence-x", "private-encrypted-x", "private-cache-x", "cache-x",
+            "presence-cache-x", "private-encrypted-cache-x", "#server-to-user-1",
         ]
     )
     func refusesOtherKinds(name: String) {
@@ -84,6 +85,29 @@ import Testing
         #expect(effects.first?.contains("LimitReached") == true)
         _ = session.receive(.unsubscribe(channel: "a"), now: 0)
         #expect(session.receive(subscribe("c"), now: 0) == ["join c 3"])
+    }
+
+    @Test func aRefusalOfTheHomeEndsTheRequestThatItAnswers() throws {
+        let session = Client()
+        let name = try ChannelName("presence-x")
+        let data = #"{"user_id":"ann"}"#
+        let auth = "app-key:" + AppSecret("app-secret").sign("1.2:presence-x:" + data)
+        let subscribe = ClientMessage.subscribe(
+            channel: "presence-x",
+            auth: auth,
+            channelData: data
+        )
+        #expect(session.receive(subscribe, now: 0) == ["join presence-x as ann 1"])
+        _ = session.receive(.unsubscribe(channel: "presence-x"), now: 0)
+        #expect(session.receive(subscribe, now: 0) == ["join presence-x as ann 2"])
+        #expect(session.refused(name, request: 1) == [], "the first request is abandoned")
+        let told = session.refused(name, request: 2)
+        #expect(told.count == 2)
+        #expect(told.first?.contains(#"\"type\":\"LimitReached\""#) == true)
+        #expect(told.first?.contains(#"\"status\":4100"#) == true)
+        #expect(session.channels.isEmpty)
+        // It may try again, for somebody may have left.
+        #expect(session.receive(subscribe, now: 0) == ["join presence-x as ann 3"])
     }
 
     @Test func aHabitOfFaultsEndsTheConnection() {
@@ -121,10 +145,15 @@ private final class Client {
     var channels: [ChannelName] { Array(session.channels) }
 
     func receive(_ message: ClientMessage, now: Int64) -> [String] {
-        session.receive(message, now: now).map { effect in
+        text(session.receive(message, now: now))
+    }
+
+    private func text(_ effects: [Session.Effect]) -> [String] {
+        effects.map { effect in
             switch effect {
             case .send(let message): String(decoding: message.bytes, as: UTF8.self)
-            case .join(let channel, let request): "join \(channel.text) \(request)"
+            case .join(let channel, let member, let request):
+                "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
             case .leave(let channel): "leave \(channel.text)"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }
@@ -133,6 +162,17 @@ private final class Client {
 
     func granted(_ channel: ChannelName, request: UInt32) -> Bool {
         session.granted(channel, request: request)
+    }
+
+    func refused(_ channel: ChannelName, request: UInt32) -> [String] {
+        text(
+            session.refused(
+                channel,
+                request: request,
+                .full(channel, membersMax: 100),
+                now: 0
+            )
+        )
     }
 }
 

@@ -63,6 +63,54 @@ import Testing
         }
     }
 
+    @Test("Users of presence channels, whichever shard is their home", arguments: [1, 2, 3])
+    func countsUsers(loops: Int) async throws {
+        try await TestBroker.run(loops: loops) { broker in
+            let users = [("info", "user_count")]
+            let prefix = [("filter_by_prefix", "presence-")]
+            let path = "/apps/1/channels/presence-a"
+            #expect(
+                try await ask(broker, path, users).body == #"{"occupied":false,"user_count":0}"#
+            )
+            #expect(try await ask(broker, path + "/users").body == #"{"users":[]}"#)
+            var clients = [try await broker.joined("presence-a", as: "ann").0]
+            clients.append(try await broker.joined("presence-a", as: "ann").0)
+            clients.append(try await broker.joined("presence-a", as: "bob").0)
+            clients.append(try await broker.joined("presence-b", as: "ann").0)
+            try await clients[3].subscribe(to: "chat")
+            #expect(
+                try await ask(broker, "/apps/1/channels", users + prefix).body
+                    == #"{"channels":{"presence-a":{"user_count":2},"presence-b":{"user_count":1}}}"#
+            )
+            #expect(
+                try await ask(broker, path, [("info", "user_count,subscription_count")]).body
+                    == #"{"occupied":true,"user_count":2,"subscription_count":3}"#
+            )
+            #expect(
+                try await ask(broker, path + "/users").body
+                    == #"{"users":[{"id":"ann"},{"id":"bob"}]}"#
+            )
+            let event =
+                #"{"name":"e","channels":["presence-a","chat"],"data":"1","info":"user_count"}"#
+            #expect(
+                try await Wire(port: broker.port)
+                    .ask(SignedRequest(path: "/apps/1/events", body: event)).body
+                    == #"{"channels":{"presence-a":{"user_count":2},"chat":{}}}"#
+            )
+        }
+    }
+
+    @Test func usersTakesNoParametersOfItsOwn() async throws {
+        try await TestBroker.run { broker in
+            let path = "/apps/1/channels/presence-a/users"
+            let answer = try await ask(broker, path, [("info", "user_count")])
+            #expect(answer.status == 400)
+            #expect(
+                answer.body == "The following query string parameters are extraneous: info\n"
+            )
+        }
+    }
+
     @Test(
         "What cannot be asked",
         arguments: [
@@ -70,6 +118,11 @@ import Testing
                 "/apps/1/channels/chat", "user_count", 400,
                 "Cannot retrieve the user count unless the channel is a presence channel\n"
             ),
+            (
+                "/apps/1/channels/chat/users", "", 400,
+                "Users can only be retrieved for presence channels\n"
+            ),
+            ("/apps/1/channels/b%20c/users", "", 400, "Invalid channel name"),
             ("/apps/1/channels/b%20c", "", 400, "Invalid channel name"),
             ("/apps/1/channels/chat", "nonsense", 400, ""),
         ]

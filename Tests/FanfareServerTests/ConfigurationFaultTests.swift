@@ -86,7 +86,7 @@ func faults(
             "apps:\n  id: 1",
             "f.yaml:2: apps is a list: begin each item with \"- \" and write its keys: id, key, "
                 + "secret, enabled, connections_max, subscriptions_max, event_data_length_max, "
-                + "channel_name_length_max"
+                + "channel_name_length_max, members_max, user_info_length_max"
         ),
         (
             "tls: {certificates: cert.pem}",

@@ -7,15 +7,22 @@ import pysher
 
 from programs import START_TIME_MAX
 
+MEMBER_ADDED = "pusher_internal:member_added"
+MEMBER_REMOVED = "pusher_internal:member_removed"
+
 
 class Subscriber:
-    def __init__(self, broker, *channels, secure=False):
+    """Subscribed to `channels`, to presence channels as `user`; `backend` signs for private ones instead of Pysher."""
+
+    def __init__(self, broker, *channels, secure=False, user=None, backend=None):
         self.events = queue.Queue()
         self._pusher = pysher.Pusher(
             key=broker.key,
             custom_host="localhost" if secure else "127.0.0.1",
             port=broker.tls_port if secure else broker.port,
             secure=secure,
+            secret=broker.secret,
+            user_data=user,
             reconnect_interval=1,
         )
         subscribed = queue.Queue()
@@ -24,15 +31,17 @@ class Subscriber:
         def connected(data):
             self.socket_id = json.loads(data)["socket_id"]
             for name in channels:
-                channel = self._pusher.subscribe(name)
+                auth = backend and backend.authenticate(name, self.socket_id)["auth"]
+                channel = self._pusher.subscribe(name, auth)
                 channel.bind("pusher_internal:subscription_succeeded", subscribed.put)
-                for event in ("greeting", "farewell"):
+                for event in ("greeting", "farewell", MEMBER_ADDED, MEMBER_REMOVED):
                     channel.bind(event, self._listener(name, event))
 
         self._pusher.connection.bind("pusher:connection_established", connected)
         self._pusher.connect()
-        for _ in channels:
-            subscribed.get(timeout=START_TIME_MAX)
+        self.acknowledgements = [
+            json.loads(subscribed.get(timeout=START_TIME_MAX)) for _ in channels
+        ]
 
     def _listener(self, channel, event):
         return lambda data: self.events.put((channel, event, data))

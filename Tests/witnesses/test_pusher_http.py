@@ -4,6 +4,7 @@ import pusher
 import pusher.errors
 import pytest
 
+from programs import await_true
 from pysher_client import Subscriber
 
 
@@ -51,6 +52,23 @@ def test_channel_tells_whether_it_is_occupied(publisher, broker):
     with Subscriber(broker, "room-3"):
         assert publisher.channel_info("room-3")["occupied"] is True
     assert publisher.channel_info("never-entered")["occupied"] is False
+
+
+def test_its_signature_lets_into_a_private_channel(publisher, broker):
+    with Subscriber(broker, "private-vault", backend=publisher) as subscriber:
+        publisher.trigger("private-vault", "greeting", "psst")
+        assert subscriber.next() == ("private-vault", "greeting", "psst")
+
+
+def test_users_are_counted_and_listed(publisher, broker):
+    hall = "presence-hall"
+    # The one before the test over another transport may still be leaving.
+    await_true(lambda: publisher.users_info(hall) == {"users": []}, "that the hall is empty")
+    with Subscriber(broker, hall, user={"user_id": 7}), Subscriber(broker, hall, user={"user_id": 7}):
+        assert publisher.users_info(hall) == {"users": [{"id": "7"}]}
+        assert publisher.channel_info(hall, ["user_count"]) == {"occupied": True, "user_count": 1}
+        channels = publisher.channels_info("presence-h", ["user_count"])["channels"]
+        assert channels == {hall: {"user_count": 1}}
 
 
 def test_wrong_secret_is_refused(broker):

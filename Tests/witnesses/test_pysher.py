@@ -1,10 +1,12 @@
 """The WebSocket library of Python, Pysher, unchanged: it receives over ws and wss."""
 
+import json
+
 import pusher
 import pytest
 
 from programs import Broker, await_true
-from pysher_client import Subscriber
+from pysher_client import MEMBER_ADDED, MEMBER_REMOVED, Subscriber
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["ws", "wss"])
@@ -22,6 +24,28 @@ def test_receives_what_a_subscription_names_and_nothing_else(broker, publisher, 
         publisher.trigger("yours", "greeting", "no")
         publisher.trigger("mine", "greeting", "yes")
         assert subscriber.next() == ("mine", "greeting", "yes")
+
+
+def test_joins_a_private_channel_that_it_signs_for_itself(broker, publisher):
+    with Subscriber(broker, "private-room") as subscriber:
+        publisher.trigger("private-room", "greeting", "psst")
+        assert subscriber.next() == ("private-room", "greeting", "psst")
+
+
+def test_sees_who_comes_and_goes(broker):
+    room = "presence-room"
+    ann = {"user_id": 10, "user_info": {"name": "Ann"}}
+    bob = {"user_id": "bob", "user_info": {"name": "Żółć"}}
+    with Subscriber(broker, room, user=ann) as first:
+        # Another device of the same user is no news.
+        with Subscriber(broker, room, user=ann), Subscriber(broker, room, user=bob) as second:
+            presence = second.acknowledgements[0]["presence"]
+            assert set(presence["ids"]) == {"10", "bob"} and presence["count"] == 2
+            assert presence["hash"] == {"10": {"name": "Ann"}, "bob": {"name": "Żółć"}}
+            channel, event, data = first.next()
+            assert (channel, event, json.loads(data)) == (room, MEMBER_ADDED, bob)
+        channel, event, data = first.next()
+        assert (channel, event, json.loads(data)) == (room, MEMBER_REMOVED, {"user_id": "bob"})
 
 
 def test_comes_back_when_the_broker_does():

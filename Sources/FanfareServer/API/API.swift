@@ -52,6 +52,8 @@ struct API {
             try ChannelsAPI(app, switchboard).list(parameters, exchange)
         case .channel(_, let name):
             try ChannelsAPI(app, switchboard).describe(name, parameters, exchange)
+        case .users(_, let channel):
+            try ChannelsAPI(app, switchboard).listUsers(channel, parameters, exchange)
         case .health: break
         }
     }

@@ -3,7 +3,7 @@ import HTTP1
 import HTTPServer
 import PusherProtocol
 
-/// `GET /apps/{id}/channels` and `/channels/{name}`: a backend asks what is going on.
+/// `GET /apps/{id}/channels`, `/channels/{name}` and `/channels/{name}/users`: a backend asks what is going on.
 struct ChannelsAPI {
     private let app: App
     private let switchboard: Switchboard
@@ -36,44 +36,65 @@ struct ChannelsAPI {
         _ parameters: QueryParameters,
         _ exchange: HTTPExchange
     ) throws(APIError) {
-        let text = PercentEncoding.decode(encodedName) ?? encodedName
-        let name: ChannelName
-        do throws(ChannelNameError) {
-            name = try ChannelName(text, limits: app.limits.texts)
-        } catch {
-            throw APIError(status: 400, message: "Invalid channel name: \"\(text)\" (\(error))")
-        }
+        let name = try channelName(encodedName)
         let query = try ChannelQuery(
             parameters,
             kind: name.kind,
             countsSubscriptions: app.countsSubscriptions
         )
         let address = ChannelAddress(app: app.id, name: name)
-        switchboard.inquireSubscriptionCounts(of: [address]) { answer in
+        switchboard.inquireCounts(of: [address]) { answer in
             let counts = ChannelCounts(answer)
             var attributes = counts.attributes(query.info, of: name)
-            attributes.isOccupied = counts[name] > 0
+            attributes.isOccupied = counts.isOccupied(name)
             exchange.respond(.json(APIAnswer.channel(attributes)))
+        }
+    }
+
+    /// The users on a presence channel, each once; nobody is not an error.
+    func listUsers(
+        _ encodedName: String,
+        _ parameters: QueryParameters,
+        _ exchange: HTTPExchange
+    ) throws(APIError) {
+        let name = try channelName(encodedName)
+        try UsersQuery.check(parameters, kind: name.kind)
+        switchboard.inquireUsers(of: ChannelAddress(app: app.id, name: name)) { users in
+            exchange.respond(.json(APIAnswer.users(users.map(\.text))))
+        }
+    }
+
+    private func channelName(_ encoded: String) throws(APIError) -> ChannelName {
+        let text = PercentEncoding.decode(encoded) ?? encoded
+        do throws(ChannelNameError) {
+            return try ChannelName(text, limits: app.limits.texts)
+        } catch {
+            throw APIError(status: 400, message: "Invalid channel name: \"\(text)\" (\(error))")
         }
     }
 }
 
 /// What the homes of channels have counted.
 struct ChannelCounts {
-    private let subscriptions: [ChannelName: Int]
+    private let channels: [ChannelName: ChannelCount]
 
     init(_ counts: [ChannelCount]) {
-        subscriptions = Dictionary(counts.map { ($0.name, $0.subscriptionCount) }) { one, _ in one }
+        channels = Dictionary(counts.map { ($0.name, $0) }) { one, _ in one }
     }
 
-    /// The subscriptions of a channel; 0 for one that nobody counted.
-    subscript(channel: ChannelName) -> Int { subscriptions[channel] ?? 0 }
+    /// Whether anybody is subscribed to a channel.
+    func isOccupied(_ channel: ChannelName) -> Bool {
+        (channels[channel]?.subscriptionCount ?? 0) > 0
+    }
 
     /// The attributes that were asked for and apply to the channel.
     func attributes(_ info: InfoAttributes, of channel: ChannelName) -> ChannelAttributes {
         let info = info.applying(to: channel.kind)
+        let count = channels[channel]
         return ChannelAttributes(
-            subscriptionCount: info.contains(.subscriptionCount) ? self[channel] : nil
+            userCount: info.contains(.userCount) ? count?.userCount ?? 0 : nil,
+            subscriptionCount: info.contains(.subscriptionCount)
+                ? count?.subscriptionCount ?? 0 : nil
         )
     }
 }

@@ -69,13 +69,13 @@ struct EventsAPI {
         }
     }
 
-    /// Counts the subscriptions of the channels whose events ask for it.
+    /// Counts the subscriptions and users of the channels whose events ask for it.
     private func count(
         _ publications: [Publication],
         finish: @escaping (ChannelCounts) -> Void
     ) {
         let channels = Set(publications.lazy.filter { !$0.info.isEmpty }.flatMap(\.channels))
         let addresses = channels.map { ChannelAddress(app: app.id, name: $0) }
-        switchboard.inquireSubscriptionCounts(of: addresses) { finish(ChannelCounts($0)) }
+        switchboard.inquireCounts(of: addresses) { finish(ChannelCounts($0)) }
     }
 }

@@ -11,6 +11,8 @@ enum Route: Equatable {
     case channels(AppID)
     /// `/apps/{id}/channels/{name}`, the name still percent-encoded.
     case channel(AppID, name: String)
+    /// `/apps/{id}/channels/{name}/users`, the name still percent-encoded.
+    case users(AppID, channel: String)
     /// `/health`, for load balancers and container engines.
     case health
 
@@ -24,13 +26,15 @@ enum Route: Equatable {
                 let resource = Route.segment(of: path, at: &position)
             else { return nil }
             let name = Route.segment(of: path, at: &position)
-            guard position == path.count else { return nil }
+            let part = Route.segment(of: path, at: &position)
+            guard position == path.count, name?.isEmpty != true else { return nil }
             let app = AppID(id)
-            switch (resource, name) {
-            case ("events", nil): self = .events(app)
-            case ("batch_events", nil): self = .batchEvents(app)
-            case ("channels", nil): self = .channels(app)
-            case ("channels", let name?) where !name.isEmpty: self = .channel(app, name: name)
+            switch (resource, name, part) {
+            case ("events", nil, nil): self = .events(app)
+            case ("batch_events", nil, nil): self = .batchEvents(app)
+            case ("channels", nil, nil): self = .channels(app)
+            case ("channels", let name?, nil): self = .channel(app, name: name)
+            case ("channels", let name?, "users"): self = .users(app, channel: name)
             default: return nil
             }
         default: return nil
@@ -50,7 +54,9 @@ enum Route: Equatable {
     /// The app that the request is for.
     var app: AppID? {
         switch self {
-        case .events(let app), .batchEvents(let app), .channels(let app), .channel(let app, _): app
+        case .events(let app), .batchEvents(let app), .channels(let app), .channel(let app, _),
+            .users(let app, _):
+            app
         case .health: nil
         }
     }
@@ -59,7 +65,7 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .events, .batchEvents: Route.writing
-        case .channels, .channel: Route.reading
+        case .channels, .channel, .users: Route.reading
         case .health: Route.probing
         }
     }

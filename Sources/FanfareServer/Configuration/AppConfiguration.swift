@@ -16,6 +16,10 @@ public struct AppConfiguration: Sendable, Hashable {
     public var eventDataLengthMax = 10_240
     /// The length of a channel's name, in characters.
     public var channelNameLengthMax = 200
+    /// The members of one presence channel, each with any number of connections.
+    public var membersMax = 100
+    /// The length of what a member tells the others, in bytes of JSON.
+    public var userInfoLengthMax = 1_024
 
     /// Creates an app with its credentials and the default limits.
     public init(id: String, key: String, secret: String) {

@@ -103,6 +103,8 @@ extension ConfigurationKey<AppConfiguration> {
             \.channelNameLengthMax,
             .count("a number of characters", in: 1...1_000)
         ),
+        Self("members_max", \.membersMax, .count("a number of members", in: 1...1_000_000)),
+        Self("user_info_length_max", \.userInfoLengthMax, .bytes(in: 0...(1 << 20))),
     ]
 }
 

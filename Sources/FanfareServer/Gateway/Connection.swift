@@ -78,8 +78,8 @@ final class Connection: StreamOwner {
         for effect in effects {
             switch effect {
             case .send(let message): send(message)
-            case .join(let channel, let request):
-                switchboard.join(channel, of: self, request: request)
+            case .join(let channel, let member, let request):
+                switchboard.join(channel, of: self, as: member, request: request)
             case .leave(let channel): switchboard.leave(channel, of: self)
             case .close(let code, let message): close(code, message: message)
             }
@@ -90,11 +90,23 @@ final class Connection: StreamOwner {
 
     /// The channel's home counts this connection from here on; events follow the acknowledgement.
     ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - members: Who is on it from here on, this connection's user included; none unless it is a presence channel.
+    ///   - request: What is granted.
     /// - Returns: Whether the connection still waits for this.
-    func granted(_ channel: ChannelName, request: UInt32) -> Bool {
+    func granted(_ channel: ChannelName, among members: [Member], request: UInt32) -> Bool {
         guard !isClosing, session.granted(channel, request: request) else { return false }
-        send(.subscriptionSucceeded(channel: channel.text, data: "{}"))
+        send(.subscriptionSucceeded(channel: channel, members: members))
         return true
+    }
+
+    /// The presence channel has no room for another member.
+    func refused(_ channel: ChannelName, request: UInt32, membersMax: Int) {
+        guard !isClosing else { return }
+        let refusal = SubscriptionRefusal.full(channel, membersMax: membersMax)
+        let now = switchboard.reactor.unixTime
+        perform(session.refused(channel, request: request, refusal, now: now))
     }
 
     // MARK: - What leaves

@@ -18,6 +18,13 @@ struct EventFrame: Sendable {
         bytes = frame
     }
 
+    /// Encodes a notice of the broker's own to all subscribers.
+    init(_ notice: ServerMessage) {
+        let text = notice.bytes
+        headerLength = FrameEncoder.headerLength(payloadLength: text.count, isMasked: false)
+        bytes = FrameEncoder.frame(.text, payload: text.span)
+    }
+
     /// The same event in a compressed frame, where that pays; otherwise ``bytes``.
     func compressed(by deflater: SharedDeflater) -> [UInt8] {
         deflater.textFrame(bytes.span.extracting(headerLength...)) ?? bytes

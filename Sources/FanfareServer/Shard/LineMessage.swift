@@ -8,10 +8,16 @@ import PusherProtocol
 enum LineMessage: Sendable {
     /// To the home: a connection wants to join.
     case subscribe(ChannelAddress, Caller)
-    /// From the home: the connection counts as a subscriber from here on.
-    case granted(ChannelAddress, Caller)
+    /// To the home of a presence channel: a connection wants to join as a member.
+    ///
+    /// Indirect, so that events, of which there are far more, do not take the room of a member.
+    indirect case subscribeAsMember(ChannelAddress, Caller, Member)
+    /// From the home: the connection counts as a subscriber from here on, on a presence channel among these members.
+    case granted(ChannelAddress, Caller, members: [Member])
+    /// From the home of a presence channel: it has as many members as it may have.
+    case refused(ChannelAddress, Caller, membersMax: Int)
     /// To the home: a connection of `shard` has left.
-    case unsubscribe(ChannelAddress, shard: Int)
+    case unsubscribe(ChannelAddress, shard: Int, SocketID)
     /// To the home: an event to be put in order.
     case publish(ChannelAddress, Publication)
     /// From the home: the frame for this shard's own subscribers, except one.

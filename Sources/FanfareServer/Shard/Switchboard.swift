@@ -58,11 +58,21 @@ final class Switchboard: TimerTarget {
 
     // MARK: - Subscriptions
 
-    /// Asks the channel's home to count the connection in; `Connection.granted` follows.
-    func join(_ channel: ChannelName, of connection: Connection, request: UInt32) {
+    /// Asks the channel's home to count the connection in; `Connection.granted` or `Connection.refused` follows.
+    func join(
+        _ channel: ChannelName,
+        of connection: Connection,
+        as member: Member?,
+        request: UInt32
+    ) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
         let caller = Caller(shard: lines.shard, socketID: connection.socketID, request: request)
-        send(.subscribe(address, caller), to: address.home(among: lines.count))
+        let home = address.home(among: lines.count)
+        if let member {
+            send(.subscribeAsMember(address, caller, member), to: home)
+        } else {
+            send(.subscribe(address, caller), to: home)
+        }
     }
 
     /// Tells the channel's home that the connection is gone; it has left this shard's audience already.
@@ -72,19 +82,66 @@ final class Switchboard: TimerTarget {
             audiences.values[entry].leave(connection.stream)
             if audiences.values[entry].count == 0 { audiences.remove(at: entry) }
         }
-        send(.unsubscribe(address, shard: lines.shard), to: address.home(among: lines.count))
+        send(
+            .unsubscribe(address, shard: lines.shard, connection.socketID),
+            to: address.home(among: lines.count)
+        )
     }
 
     /// Tells a connection that it counts as a subscriber, and seats it in this shard's audience.
-    private func admit(_ caller: Caller, to address: ChannelAddress) {
+    private func admit(_ caller: Caller, to address: ChannelAddress, among members: [Member]) {
         // A connection that has closed meanwhile has told the home so already.
         guard let connection = connections[caller.socketID] else { return }
         let entry = audiences.index(forKey: address)
         // The name that the audience goes by, so that its members share one copy.
         let channel = entry.map { audiences[$0].key.name } ?? address.name
-        guard connection.granted(channel, request: caller.request) else { return }
+        guard connection.granted(channel, among: members, request: caller.request) else { return }
         audiences[address, default: Audience()]
             .join(connection.stream, windowBits: connection.sharedWindowBits)
+    }
+
+    // MARK: - Presence
+
+    /// At the home: lets a connection in as a member, if there is room, and tells the others of one who is new.
+    private func admit(_ caller: Caller, to address: ChannelAddress, as member: Member) {
+        let membersMax = settings.apps[address.app]?.limits.membersMax ?? 0
+        let arrival = home.subscribe(
+            address,
+            from: caller.shard,
+            caller.socketID,
+            as: member,
+            membersMax: membersMax
+        )
+        guard arrival != .refused else {
+            return send(.refused(address, caller, membersMax: membersMax), to: caller.shard)
+        }
+        // Ahead of the grant on every line: who joins is seated behind this notice, and finds themself in the list
+        // that comes with the grant.
+        if arrival == .ofMember { announce(.memberAdded(member, to: address.name), on: address) }
+        let members = home.members(of: address)
+        send(.granted(address, caller, members: members), to: caller.shard)
+    }
+
+    /// At the home: strikes a connection off, and tells the others when a member is gone with it.
+    private func dismiss(_ connection: SocketID, of shard: Int, from address: ChannelAddress) {
+        guard address.name.kind.isPresence else {
+            home.unsubscribe(address, from: shard)
+            return
+        }
+        guard case .ofMember(let user) = home.unsubscribe(address, from: shard, connection) else {
+            return
+        }
+        announce(.memberRemoved(channel: address.name.text, userID: user.text), on: address)
+    }
+
+    /// At the home: puts a notice of the broker's own in order among the channel's events.
+    private func announce(_ notice: ServerMessage, on address: ChannelAddress) {
+        var encoded: EventFrame?
+        home.forEachShard(subscribedTo: address) { shard in
+            let frame = encoded ?? EventFrame(notice)
+            encoded = frame
+            send(.deliver(address, frame, except: nil), to: shard)
+        }
     }
 
     // MARK: - Events
@@ -149,25 +206,19 @@ final class Switchboard: TimerTarget {
         inquire((0..<lines.count).map { ($0, question) }, finish: finish)
     }
 
-    /// Asks the homes of `addresses` for their subscription counts.
-    func inquireSubscriptionCounts(
+    /// Asks the homes of `addresses` for their subscription and user counts.
+    func inquireCounts(
         of addresses: [ChannelAddress],
         finish: @escaping ([ChannelCount]) -> Void
     ) {
         let byHome = Dictionary(grouping: addresses) { $0.home(among: lines.count) }
-        inquire(byHome.map { ($0.key, .subscriptionCounts($0.value)) }, finish: finish)
+        inquire(byHome.map { ($0.key, .counts($0.value)) }, finish: finish)
     }
 
-    private func answer(_ question: Question) -> [ChannelCount] {
-        switch question {
-        case .occupiedChannels(let app, let prefix):
-            home.occupiedChannels(of: app, prefix: prefix).map {
-                ChannelCount(name: $0.name, subscriptionCount: $0.subscriptionCount)
-            }
-        case .subscriptionCounts(let addresses):
-            addresses.map {
-                ChannelCount(name: $0.name, subscriptionCount: home.subscriptionCount(of: $0))
-            }
+    /// Asks the home of a presence channel who is on it.
+    func inquireUsers(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
+        inquire([(address.home(among: lines.count), .users(address))]) {
+            finish($0.flatMap(\.users))
         }
     }
 
@@ -189,17 +240,22 @@ final class Switchboard: TimerTarget {
         switch message {
         case .subscribe(let address, let caller):
             home.subscribe(address, from: caller.shard)
-            send(.granted(address, caller), to: caller.shard)
-        case .granted(let address, let caller):
-            admit(caller, to: address)
-        case .unsubscribe(let address, let shard):
-            home.unsubscribe(address, from: shard)
+            send(.granted(address, caller, members: []), to: caller.shard)
+        case .subscribeAsMember(let address, let caller, let member):
+            admit(caller, to: address, as: member)
+        case .granted(let address, let caller, let members):
+            admit(caller, to: address, among: members)
+        case .refused(let address, let caller, let membersMax):
+            connections[caller.socketID]?
+                .refused(address.name, request: caller.request, membersMax: membersMax)
+        case .unsubscribe(let address, let shard, let connection):
+            dismiss(connection, of: shard, from: address)
         case .publish(let address, let publication):
             relay(publication, on: address)
         case .deliver(let address, let frame, let except):
             deliver(frame, on: address, except: except)
         case .question(let question, let inquiry, let asker):
-            send(.answer(answer(question), inquiry: inquiry), to: asker)
+            send(.answer(home.answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):
             guard let all = inquiries[inquiry]?.receive(counts) else { return }
             inquiries.removeValue(forKey: inquiry)?.finish(all)

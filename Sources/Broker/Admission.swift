@@ -1,0 +1,55 @@
+import PusherProtocol
+
+/// What the app's backend has to say to a subscription: whether the connection may join, and as whom.
+enum Admission {
+    /// Checks that a connection may join a channel.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - socketID: The connection that asks, which the signature must name.
+    ///   - auth: The app's key and the backend's signature; public channels need none.
+    ///   - channelData: The text beside it, which the backend has signed too.
+    ///   - app: The app of the connection.
+    /// - Returns: The member that the connection will belong to, on a presence channel.
+    /// - Throws: Why it may not.
+    static func member(
+        joining channel: ChannelName,
+        socketID: SocketID,
+        auth: String?,
+        channelData: String?,
+        app: App
+    ) throws(SubscriptionRefusal) -> Member? {
+        switch channel.kind {
+        case .public: return nil
+        case .private, .presence: break
+        case .cache, .privateCache, .presenceCache, .encrypted, .encryptedCache, .serverToUser:
+            throw .unavailable(channel)
+        }
+        guard let auth, !auth.isEmpty else {
+            throw .unsigned(
+                ChannelSignature.stringToSign(
+                    socketID: socketID,
+                    channel: channel.text,
+                    channelData: channelData
+                )
+            )
+        }
+        do throws(SignatureError) {
+            try ChannelSignature.verify(
+                auth,
+                socketID: socketID,
+                channel: channel.text,
+                channelData: channelData
+            ) { $0 == app.key ? app.secret : nil }
+        } catch {
+            throw .signature(error)
+        }
+        guard channel.kind.isPresence else { return nil }
+        guard let channelData else { throw .noChannelData(channel) }
+        do throws(MemberError) {
+            return try Member(channelData: channelData, limits: app.limits)
+        } catch {
+            throw .member(error)
+        }
+    }
+}

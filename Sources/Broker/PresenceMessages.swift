@@ -1,0 +1,45 @@
+public import PusherProtocol
+
+extension ServerMessage {
+    /// The acknowledgement of a subscription, on a presence channel with everybody on it.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - members: The members, the new one included; none on a channel that has no members.
+    /// - Returns: The message.
+    public static func subscriptionSucceeded(
+        channel: ChannelName,
+        members: [Member]
+    ) -> ServerMessage {
+        guard !members.isEmpty else {
+            return .subscriptionSucceeded(channel: channel.text, data: "{}")
+        }
+        var json = JSONWriter()
+        json.beginObject()
+        json.name("presence")
+        json.beginObject()
+        json.name("ids")
+        json.beginArray()
+        for member in members { json.string(member.id.text) }
+        json.endArray()
+        json.name("hash")
+        json.beginObject()
+        for member in members {
+            json.name(member.id.text)
+            if let info = member.info { json.verbatim(info) } else { json.null() }
+        }
+        json.endObject()
+        json.name("count")
+        json.integer(members.count)
+        json.endObject()
+        json.endObject()
+        let data = String(decoding: json.bytes, as: UTF8.self)
+        return .subscriptionSucceeded(channel: channel.text, data: data)
+    }
+
+    /// Tells the others on a presence channel of a new member.
+    public static func memberAdded(_ member: Member, to channel: ChannelName) -> ServerMessage {
+        let info = member.info.map { String(decoding: $0, as: UTF8.self) }
+        return .memberAdded(channel: channel.text, userID: member.id.text, userInfo: info)
+    }
+}

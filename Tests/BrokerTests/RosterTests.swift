@@ -1,0 +1,160 @@
+import PusherProtocol
+import Testing
+
+@testable import Broker
+
+private func member(_ id: String, info: String? = nil) -> Member {
+    Member(id: UserID(id), info: info.map { Array($0.utf8) })
+}
+
+private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
+
+@Suite("Who is on a presence channel") struct RosterTests {
+    @Test func severalConnectionsOfAUserAreOneMember() {
+        var roster = Roster()
+        let arrivals = (1...3).map {
+            roster.join(connection($0), as: member("ann"), membersMax: 100)
+        }
+        #expect(arrivals == [.ofMember, .ofConnection, .ofConnection])
+        #expect(roster.members.map(\.id.text) == ["ann"])
+        let departures = [2, 1, 3].map { roster.leave(connection($0)) }
+        #expect(departures == [.ofConnection, .ofConnection, .ofMember(UserID("ann"))])
+        #expect(roster.isEmpty)
+    }
+
+    @Test func theInfoOfTheFirstConnectionStaysUntilTheUserHasLeft() {
+        var roster = Roster()
+        _ = roster.join(connection(1), as: member("ann", info: "1"), membersMax: 100)
+        _ = roster.join(connection(2), as: member("ann", info: "2"), membersMax: 100)
+        _ = roster.leave(connection(1))
+        #expect(roster.members == [member("ann", info: "1")])
+        _ = roster.leave(connection(2))
+        _ = roster.join(connection(3), as: member("ann", info: "3"), membersMax: 100)
+        #expect(roster.members == [member("ann", info: "3")])
+    }
+
+    @Test func aFullChannelTakesMoreConnectionsButNoMoreUsers() {
+        var roster = Roster()
+        for number in UInt64(1)...2 {
+            _ = roster.join(connection(number), as: member("user-\(number)"), membersMax: 2)
+        }
+        let another = roster.join(connection(3), as: member("user-3"), membersMax: 2)
+        #expect(another == .refused)
+        let known = roster.join(connection(4), as: member("user-1"), membersMax: 2)
+        #expect(known == .ofConnection)
+        let departures = [3, 2].map { roster.leave(connection($0)) }
+        #expect(departures == [.ofNobody, .ofMember(UserID("user-2"))])
+        let again = roster.join(connection(3), as: member("user-3"), membersMax: 2)
+        #expect(again == .ofMember)
+    }
+
+    /// Clients compare ids as JavaScript does, which takes these two for different.
+    @Test func idsAreComparedByteByByte() {
+        var roster = Roster()
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        #expect(composed == decomposed)
+        _ = roster.join(connection(1), as: member(composed), membersMax: 9)
+        let arrival = roster.join(connection(2), as: member(decomposed), membersMax: 9)
+        #expect(arrival == .ofMember)
+        #expect(roster.members.count == 2)
+    }
+
+    @Test("A list kept by the notices alone stays equal to the roster's", arguments: 0..<20)
+    func noticesAreExact(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var roster = Roster()
+        /// The model: which user each connection belongs to.
+        var model: [UInt64: String] = [:]
+        /// What a subscriber knows who has seen every notice and nothing else.
+        var known: [String] = []
+        let membersMax = 8
+        for _ in 0..<2_000 {
+            let number = UInt64.random(in: 0..<40, using: &random)
+            if model[number] == nil, Bool.random(using: &random) {
+                let user = "user-\(Int.random(in: 0..<12, using: &random))"
+                let isKnown = model.values.contains(user)
+                let isFull = Set(model.values).count == membersMax
+                let arrival = roster.join(connection(number), as: member(user), membersMax: 8)
+                #expect(arrival == (isKnown ? .ofConnection : isFull ? .refused : .ofMember))
+                if arrival != .refused { model[number] = user }
+                if arrival == .ofMember { known.append(user) }
+            } else {
+                let user = model.removeValue(forKey: number)
+                let departure = roster.leave(connection(number))
+                let isLast = user.map { !model.values.contains($0) } ?? false
+                let expected = user.map {
+                    isLast ? Roster.Departure.ofMember(UserID($0)) : .ofConnection
+                }
+                #expect(departure == expected ?? .ofNobody)
+                if case .ofMember(let user) = departure { known.removeAll { $0 == user.text } }
+            }
+            let members = roster.members.map(\.id.text)
+            #expect(members.sorted() == Set(model.values).sorted())
+            #expect(members.sorted() == known.sorted())
+        }
+    }
+}
+
+@Suite("The home of a presence channel") struct PresenceHomeTests {
+    @Test func countsOnlyThoseWhomItLetsIn() throws {
+        var home = ChannelHome(shardCount: 2)
+        let address = ChannelAddress(app: AppID("1"), name: try ChannelName("presence-x"))
+        func join(_ number: UInt64, as id: String, from shard: Int) -> Roster.Arrival {
+            home.subscribe(address, from: shard, connection(number), as: member(id), membersMax: 1)
+        }
+        let arrivals = [
+            join(1, as: "ann", from: 0), join(2, as: "bob", from: 1), join(3, as: "ann", from: 1),
+        ]
+        #expect(arrivals == [.ofMember, .refused, .ofConnection])
+        #expect(home.subscriptionCount(of: address) == 2)
+        #expect(home.members(of: address).map(\.id.text) == ["ann"])
+        let departures = [
+            home.unsubscribe(address, from: 1, connection(2)),
+            home.unsubscribe(address, from: 0, connection(1)),
+            home.unsubscribe(address, from: 1, connection(3)),
+        ]
+        #expect(departures == [.ofNobody, .ofConnection, .ofMember(UserID("ann"))])
+        #expect(home.subscriptionCount(of: address) == 0)
+        #expect(home.occupiedChannels(of: AppID("1"), prefix: "").isEmpty)
+        let late = home.unsubscribe(address, from: 1, connection(3))
+        #expect(late == .ofNobody)
+    }
+
+    @Test func aChannelThatMayHaveNoMembersStaysVacant() throws {
+        var home = ChannelHome(shardCount: 1)
+        let address = ChannelAddress(app: AppID("1"), name: try ChannelName("presence-x"))
+        let arrival = home.subscribe(
+            address,
+            from: 0,
+            connection(1),
+            as: member("ann"),
+            membersMax: 0
+        )
+        #expect(arrival == .refused)
+        #expect(home.subscriptionCount(of: address) == 0)
+    }
+}
+
+@Suite("What is said on a presence channel") struct PresenceMessagesTests {
+    @Test func theListHasTheIDsTheInfosAndTheCount() throws {
+        let message = ServerMessage.subscriptionSucceeded(
+            channel: try ChannelName("presence-x"),
+            members: [member("1", info: #"{"name":"Ann"}"#), member(#"a"b"#)]
+        )
+        guard case .subscriptionSucceeded("presence-x", let data) = message else {
+            Issue.record("\(message)")
+            return
+        }
+        #expect(
+            data
+                == #"{"presence":{"ids":["1","a\"b"],"hash":{"1":{"name":"Ann"},"a\"b":null},"count":2}}"#
+        )
+    }
+
+    @Test func withoutMembersThereIsNothingToSay() throws {
+        #expect(
+            ServerMessage.subscriptionSucceeded(channel: try ChannelName("chat"), members: [])
+                == .subscriptionSucceeded(channel: "chat", data: "{}")
+        )
+    }
+}
