@@ -1,60 +1,11 @@
 import Broker
 import PusherProtocol
 
-/// What can be asked of the homes of channels.
-enum Question: Sendable {
-    /// The occupied channels of an app that begin with a prefix.
-    case occupiedChannels(AppID, prefix: String)
-    /// The counts of these channels, vacant ones included.
-    case counts([ChannelAddress])
-    /// Who is on this presence channel.
-    case users(ChannelAddress)
-}
-
-/// What a home says of one channel.
-struct ChannelCount: Sendable {
-    var name: ChannelName
-    /// The connections that are subscribed to it.
-    var subscriptionCount: Int
-    /// The users on it, if it is a presence channel.
-    var userCount: Int
-    /// Who they are, if that was the question.
-    var users: [UserID] = []
-}
-
-extension ChannelHome {
-    /// What this home has to say to a question.
-    func answer(_ question: Question) -> [ChannelCount] {
-        switch question {
-        case .occupiedChannels(let app, let prefix):
-            return occupiedChannels(of: app, prefix: prefix).map { name, subscriptionCount in
-                let address = ChannelAddress(app: app, name: name)
-                return count(address, subscriptionCount: subscriptionCount)
-            }
-        case .counts(let addresses):
-            return addresses.map { count($0, subscriptionCount: subscriptionCount(of: $0)) }
-        case .users(let address):
-            var answer = count(address, subscriptionCount: subscriptionCount(of: address))
-            answer.users = members(of: address).map(\.id)
-            return [answer]
-        }
-    }
-
-    private func count(_ address: ChannelAddress, subscriptionCount: Int) -> ChannelCount {
-        let isPresence = address.name.kind.isPresence
-        return ChannelCount(
-            name: address.name,
-            subscriptionCount: subscriptionCount,
-            userCount: isPresence ? members(of: address).count : 0
-        )
-    }
-}
-
 /// Names an inquiry among those of the shard that makes it.
 typealias InquiryID = UInt64
 
 /// A question that several homes answer, each a part of it.
-struct Inquiry {
+private struct Inquiry {
     private var awaitedAnswers: Int
     private var counts: [ChannelCount] = []
     /// Gets all the answers together, once.
@@ -71,5 +22,57 @@ struct Inquiry {
         counts += answer
         awaitedAnswers -= 1
         return awaitedAnswers == 0 ? counts : nil
+    }
+}
+
+/// The inquiries that a shard has made and that are not answered.
+struct Inquiries {
+    private var open: [InquiryID: Inquiry] = [:]
+    private var last: InquiryID = 0
+
+    /// Begins an inquiry of which `count` homes are asked, at least one.
+    mutating func begin(
+        awaiting count: Int,
+        finish: @escaping ([ChannelCount]) -> Void
+    ) -> InquiryID {
+        last += 1
+        open[last] = Inquiry(awaitedAnswers: count, finish: finish)
+        return last
+    }
+
+    /// Takes in one home's answer.
+    ///
+    /// - Returns: With the last one, what finishes the inquiry: for the caller to call, since it may begin another.
+    mutating func receive(_ answer: [ChannelCount], of inquiry: InquiryID) -> (() -> Void)? {
+        guard let all = open[inquiry]?.receive(answer) else { return nil }
+        return open.removeValue(forKey: inquiry).map { inquiry in { inquiry.finish(all) } }
+    }
+}
+
+extension Switchboard {
+    /// Asks every shard for the occupied channels of an app.
+    func inquireOccupiedChannels(
+        of app: AppID,
+        prefix: String,
+        finish: @escaping ([ChannelCount]) -> Void
+    ) {
+        let question = Question.occupiedChannels(app, prefix: prefix)
+        inquire((0..<shardCount).map { ($0, question) }, finish: finish)
+    }
+
+    /// Asks the homes of `addresses` for their subscription and user counts.
+    func inquireCounts(
+        of addresses: [ChannelAddress],
+        finish: @escaping ([ChannelCount]) -> Void
+    ) {
+        let byHome = Dictionary(grouping: addresses) { $0.home(among: shardCount) }
+        inquire(byHome.map { ($0.key, .counts($0.value)) }, finish: finish)
+    }
+
+    /// Asks the home of a presence channel who is on it.
+    func inquireUsers(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
+        inquire([(address.home(among: shardCount), .users(address))]) {
+            finish($0.flatMap(\.users))
+        }
     }
 }

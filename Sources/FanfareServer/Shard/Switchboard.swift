@@ -16,8 +16,7 @@ final class Switchboard: TimerTarget {
     private var audiences: [ChannelAddress: Audience] = [:]
     private let deflaters: SharedDeflaters
     private var connections: ConnectionTable
-    private var inquiries: [InquiryID: Inquiry] = [:]
-    private var lastInquiry: InquiryID = 0
+    private var inquiries = Inquiries()
     /// Set while the broker stops: newcomers are told to try another.
     private(set) var isDraining = false
 
@@ -188,39 +187,14 @@ final class Switchboard: TimerTarget {
         finish: @escaping ([ChannelCount]) -> Void
     ) {
         guard !questions.isEmpty else { return finish([]) }
-        lastInquiry += 1
-        let inquiry = lastInquiry
-        inquiries[inquiry] = Inquiry(awaitedAnswers: questions.count, finish: finish)
+        let inquiry = inquiries.begin(awaiting: questions.count, finish: finish)
         for (asked, question) in questions {
             send(.question(question, inquiry: inquiry, asker: lines.shard), to: asked)
         }
     }
 
-    /// Asks every shard for the occupied channels of an app.
-    func inquireOccupiedChannels(
-        of app: AppID,
-        prefix: String,
-        finish: @escaping ([ChannelCount]) -> Void
-    ) {
-        let question = Question.occupiedChannels(app, prefix: prefix)
-        inquire((0..<lines.count).map { ($0, question) }, finish: finish)
-    }
-
-    /// Asks the homes of `addresses` for their subscription and user counts.
-    func inquireCounts(
-        of addresses: [ChannelAddress],
-        finish: @escaping ([ChannelCount]) -> Void
-    ) {
-        let byHome = Dictionary(grouping: addresses) { $0.home(among: lines.count) }
-        inquire(byHome.map { ($0.key, .counts($0.value)) }, finish: finish)
-    }
-
-    /// Asks the home of a presence channel who is on it.
-    func inquireUsers(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
-        inquire([(address.home(among: lines.count), .users(address))]) {
-            finish($0.flatMap(\.users))
-        }
-    }
+    /// The number of shards, among which the homes of channels are spread.
+    var shardCount: Int { lines.count }
 
     // MARK: - Lines
 
@@ -257,8 +231,7 @@ final class Switchboard: TimerTarget {
         case .question(let question, let inquiry, let asker):
             send(.answer(home.answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):
-            guard let all = inquiries[inquiry]?.receive(counts) else { return }
-            inquiries.removeValue(forKey: inquiry)?.finish(all)
+            if let finish = inquiries.receive(counts, of: inquiry) { finish() }
         }
     }
 
