@@ -99,6 +99,16 @@ public struct RequestHead: Sendable {
         return try body(section.bytes.span.extracting(range))
     }
 
+    /// Lends all fields, in order.
+    ///
+    /// - Parameter body: Receives the name as it was sent, and the value without white space around it.
+    public func forEachField(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
+        let bytes = section.bytes.span
+        for line in section.lines {
+            body(bytes.extracting(line.name), bytes.extracting(line.value))
+        }
+    }
+
     /// Whether the path, as it was sent, is `path`.
     public func hasPath(_ path: StaticString) -> Bool { withPath { $0.equals(path) } }
 

@@ -203,9 +203,7 @@ public final class HTTPConnection: StreamOwner {
             switch outcome {
             case .response(let response): append(response, exchange.framing)
             case .prepared(let prepared): append(prepared, exchange.framing)
-            case .upgrade(let head, let owner):
-                output.append(contentsOf: head)
-                return handOver(stream, to: owner)
+            case .upgrade(let entry): return handOver(stream, by: entry)
             }
         }
         guard !isLent, stream != nil else { return }
@@ -266,9 +264,11 @@ public final class HTTPConnection: StreamOwner {
     }
 
     /// Makes room for another protocol.
-    private func handOver(_ stream: Stream, to owner: any StreamOwner) {
-        writeOutput()
+    private func handOver(_ stream: Stream, by entry: HTTPExchange.Entry) {
+        var output = exchange(&output, with: [])
         leave()
+        let owner = entry(stream, &output)
+        stream.write(output)
         stream.owner = owner
         if isPaused { stream.resumeReading() }
         owner.streamOpened(stream)

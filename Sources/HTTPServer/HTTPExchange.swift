@@ -10,8 +10,12 @@ public final class HTTPExchange {
     enum Outcome {
         case response(Response)
         case prepared(PreparedResponse)
-        case upgrade(head: [UInt8], owner: any StreamOwner)
+        case upgrade(Entry)
     }
+
+    /// Appends the head of the answer, and what is to follow it at once, to the bytes that are about to leave; returns
+    /// the stream's new owner.
+    public typealias Entry = (Stream, inout [UInt8]) -> any StreamOwner
 
     let framing: AnswerFraming
     /// Nil once the answer is on its way, or the connection has ended.
@@ -53,13 +57,23 @@ public final class HTTPExchange {
     ///   - head: The complete head of the answer, empty line included.
     ///   - owner: Who speaks the other protocol.
     public func upgrade(head: [UInt8], to owner: any StreamOwner) {
+        upgrade { _, output in
+            output.append(contentsOf: head)
+            return owner
+        }
+    }
+
+    /// The same, for an owner that is made when its turn has come, and that may have something to say at once.
+    ///
+    /// - Parameter entry: Called once, before the stream gets its new owner; never if the connection ends before.
+    public func upgrade(_ entry: @escaping Entry) {
         guard connection?.canUpgrade(self) ?? true else {
             assertionFailure("an upgrade of a request that did not ask for it")
             var response = Response(status: 500)
             response.closesConnection = true
             return respond(response)
         }
-        settle(.upgrade(head: head, owner: owner))
+        settle(.upgrade(entry))
     }
 
     /// Whether its outcome is an upgrade that has not been carried out.

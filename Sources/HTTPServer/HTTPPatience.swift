@@ -20,15 +20,16 @@ extension HTTPConnection: TimerTarget {
         let next = nextWait
         guard next != wait || restarts else { return }
         wait = next
-        guard next != .nothing else { return }
-        let limit = self.limit(of: next)
-        deadline = site.reactor.now.advanced(by: limit)
-        if let timer {
-            // A timer that comes too early sets itself again; so busy connections seldom touch it.
-            if next == .idle { return }
-            site.reactor.cancel(timer)
+        switch next {
+        case .nothing: return
+        // Most connections are idle for most of the time: one timer of the site is for all of them.
+        case .idle: deadline = site.watchIdle()
+        case .head, .body, .queue:
+            let limit = self.limit(of: next)
+            deadline = site.reactor.now.advanced(by: limit)
+            if let timer { site.reactor.cancel(timer) }
+            timer = site.reactor.schedule(after: limit, self)
         }
-        timer = site.reactor.schedule(after: limit, self)
     }
 
     private var nextWait: Wait {
@@ -57,15 +58,14 @@ extension HTTPConnection: TimerTarget {
     public func timerFired(tag: Int) {
         guard tag == 0 else { return checkQueue(afterMilliseconds: tag) }
         timer = nil
-        guard let stream, !stream.isClosing, wait != .nothing else { return }
+        guard let stream, !stream.isClosing, wait != .nothing, wait != .idle else { return }
         let now = site.reactor.now
         guard now >= deadline else {
             timer = site.reactor.schedule(after: now.duration(to: deadline), self)
             return
         }
         switch wait {
-        case .nothing: break
-        case .idle: close()
+        case .nothing, .idle: break
         case .head, .body:
             let seconds = Int(limit(of: wait).components.seconds)
             refuse(Response(refusing: .timedOut(seconds: seconds)))

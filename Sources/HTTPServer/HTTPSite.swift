@@ -51,6 +51,9 @@ public final class HTTPSite {
     let unansweredMax: Int
     private var dates: HTTPDateCache
     private var connections: [HTTPConnection] = []
+    /// Runs while there may be an idle connection, to the deadline of the first.
+    private var idleTimer: TimerID?
+    private let idleNanoseconds: Int64
 
     /// Whether ``finish()`` has been called: each connection's next answer is its last.
     public private(set) var isFinishing = false
@@ -77,6 +80,7 @@ public final class HTTPSite {
         self.timeouts = timeouts
         self.unansweredMax = unansweredMax
         self.responder = responder
+        idleNanoseconds = MonotonicTime(nanoseconds: 0).advanced(by: timeouts.idle).nanoseconds
         dates = HTTPDateCache(unixTime: reactor.unixTime)
     }
 
@@ -99,6 +103,16 @@ public final class HTTPSite {
         for connection in connections { connection.closeIfIdle() }
     }
 
+    /// Looks at a connection that becomes idle now when its time is over.
+    ///
+    /// - Returns: Its deadline, past which it is closed sooner or later: see ``timerFired(tag:)``.
+    func watchIdle() -> MonotonicTime {
+        // All wait equally long, so one that runs already is for an earlier deadline.
+        if idleTimer == nil { idleTimer = reactor.schedule(after: timeouts.idle, self) }
+        let (deadline, overflow) = reactor.now.nanoseconds.addingReportingOverflow(idleNanoseconds)
+        return MonotonicTime(nanoseconds: overflow ? .max : deadline)
+    }
+
     /// The date of this turn, as ``HTTP1/HTTPDate`` writes it.
     func date() -> [UInt8] { dates.date(at: reactor.unixTime) }
 
@@ -116,5 +130,28 @@ public final class HTTPSite {
         guard last !== connection else { return }
         last.place = place
         connections[place] = last
+    }
+}
+
+extension HTTPSite: TimerTarget {
+    /// Called by the reactor: closes the connections that have been idle for too long.
+    ///
+    /// The next look is at the first deadline that is left, but not before a 32nd of the timeout: connections are
+    /// closed late by no more than that, and however many there are, few looks are taken.
+    public func timerFired(tag: Int) {
+        idleTimer = nil
+        let now = reactor.now
+        var next: MonotonicTime?
+        for connection in connections where connection.wait == .idle {
+            if connection.deadline <= now {
+                connection.close()
+            } else {
+                next = min(next ?? connection.deadline, connection.deadline)
+            }
+        }
+        if let next {
+            let delay = max(now.duration(to: next), timeouts.idle / 32)
+            idleTimer = reactor.schedule(after: delay, self)
+        }
     }
 }

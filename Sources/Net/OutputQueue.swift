@@ -147,7 +147,11 @@ final class OutputQueue {
 
     /// Drops everything and keeps a little room for the next use.
     func clear() {
-        buffers.removeAll(keepingCapacity: buffers.capacity <= Self.vectorCountMax)
+        if buffers.count == 1 {
+            buffers.removeLast()
+        } else {
+            buffers.removeAll(keepingCapacity: buffers.capacity <= Self.vectorCountMax)
+        }
         first = 0
         offset = 0
         byteCount = 0

@@ -10,8 +10,12 @@ extension Stream {
     /// What arrives meanwhile is dropped. The stream leaves its groups at once, without what waits
     /// in them: leave them before the last `write` if that is to come after it.
     ///
-    /// - Parameter limit: How long all this may take before the descriptor is closed anyway.
-    public func close(within limit: Duration) {
+    /// - Parameters:
+    ///   - limit: How long all this may take before the descriptor is closed anyway.
+    ///   - peerIsDone: Whether the peer has said, in its own protocol, that it sends nothing more. Then its FIN is not
+    ///     waited for: nothing can arrive that would make the kernel reset the connection. With TLS it is, for the
+    ///     peer's `close_notify` is still to come.
+    public func close(within limit: Duration, peerIsDone: Bool = false) {
         guard phase == .open, !flags.contains(.failed) else {
             if phase == .connecting || phase == .handshaking { end(with: nil) }
             return
@@ -21,11 +25,23 @@ extension Stream {
         obstacles.insert(.notOpen)
         unread = []
         flags.remove([.paused, .lendsAgain])
+        if session == nil {
+            if peerIsDone { flags.insert(.ended) }
+            if flags.contains(.ended), endsAtOnce() { return }
+        }
         setDeadline(after: limit)
         // Input that came while reading was paused will make no second event.
         flags.insert(.readable)
         reactor.serve(self)
         reactor.flushLater(self)
+    }
+
+    /// Closes the descriptor if the kernel takes all that is queued: there is nothing else to wait for.
+    private func endsAtOnce() -> Bool {
+        drain()
+        guard queue == nil, !flags.contains(.failed) else { return false }
+        end(with: nil)
+        return true
     }
 
     /// Closes the descriptor at once; what is queued is lost.

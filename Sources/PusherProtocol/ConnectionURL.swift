@@ -48,7 +48,7 @@ public struct ConnectionURL: Equatable, Sendable {
     ) throws(PusherCode) {
         let queryStart = target.firstIndex(of: UInt8(ascii: "?"))
         let path = target.extracting(0..<(queryStart ?? target.count))
-        guard path.starts(with: pathPrefix) else { throw .pathNotFound }
+        guard pathPrefix.isEmpty || path.starts(with: pathPrefix) else { throw .pathNotFound }
         let place = path.extracting(pathPrefix.utf8.count..<path.count)
         guard place.starts(with: "/app/" as StaticString) else { throw .pathNotFound }
         let segment = place.extracting(5..<place.count)
@@ -56,16 +56,17 @@ public struct ConnectionURL: Equatable, Sendable {
             throw .pathNotFound
         }
         let query = target.extracting((queryStart.map { $0 + 1 } ?? target.count)..<target.count)
-        let parameters = QueryParameters(parsing: query)
-        let decodedKey = PercentEncoding.decode(segment)
+        let parameters = Parameters(query)
         self.init(
-            key: String(decoding: decodedKey, as: UTF8.self),
+            key: segment.firstIndex(of: UInt8(ascii: "%")) == nil
+                ? segment.string()
+                : String(decoding: PercentEncoding.decode(segment), as: UTF8.self),
             protocolVersion: try ConnectionURL.version(
-                parameters["protocol"],
+                parameters.protocolVersion,
                 isRequired: requiresVersion
             ),
-            client: parameters["client"],
-            clientVersion: parameters["version"]
+            client: parameters.client,
+            clientVersion: parameters.clientVersion
         )
     }
 
@@ -90,5 +91,55 @@ public struct ConnectionURL: Equatable, Sendable {
             throw .unsupportedVersion
         }
         return version
+    }
+}
+
+/// What the query of a connection URL says.
+private struct Parameters {
+    var protocolVersion: String?
+    var client: String?
+    var clientVersion: String?
+
+    init(_ query: Span<UInt8>) {
+        guard Parameters.arePlain(query) else {
+            let parameters = QueryParameters(parsing: query)
+            protocolVersion = parameters["protocol"]
+            client = parameters["client"]
+            clientVersion = parameters["version"]
+            return
+        }
+        var start = 0
+        while start < query.count {
+            let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+            let pair = query.extracting(start..<end)
+            let nameEnd = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.count
+            let value = pair.extracting(min(nameEnd + 1, pair.count)..<pair.count)
+            take(pair.extracting(0..<nameEnd), value)
+            start = end + 1
+        }
+    }
+
+    /// Of several values of a name the first counts.
+    private mutating func take(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+        if protocolVersion == nil, name.equals("protocol") {
+            protocolVersion = value.string()
+        } else if client == nil, name.equals("client") {
+            client = value.string()
+        } else if clientVersion == nil, name.equals("version") {
+            clientVersion = value.string()
+        }
+    }
+
+    /// Whether names and values stand for themselves: no library sends anything that has to be decoded.
+    private static func arePlain(_ query: Span<UInt8>) -> Bool {
+        var isPlain = true
+        for index in query.indices {
+            switch query[index] {
+            case UInt8(ascii: "%"), UInt8(ascii: "["), UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                isPlain = false
+            default: break
+            }
+        }
+        return isPlain
     }
 }

@@ -31,28 +31,42 @@ public enum ServerMessage: Equatable, Sendable {
     /// An event on a channel, as a client sees it.
     case event(ReceivedEvent)
 
-    /// Appends the message as the broker sends it.
-    public func append(to bytes: inout [UInt8]) { bytes.append(contentsOf: self.bytes) }
-
     /// The message as the broker sends it.
     public var bytes: [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        write(to: &json)
-        json.endObject()
-        return json.bytes
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(128)
+        append(to: &bytes)
+        return bytes
+    }
+
+    /// Appends the message as the broker sends it.
+    public func append(to bytes: inout [UInt8]) {
+        // What every client is told when it connects and subscribes is written out.
+        switch self {
+        case .connectionEstablished(let socketID, let activityTimeout):
+            // JSON in a string of JSON: digits and the dot between them need no escapes.
+            bytes.append(#"{"event":"pusher:connection_established","data":"{\"socket_id\":\""#)
+            socketID.append(to: &bytes)
+            bytes.append(#"\",\"activity_timeout\":"#)
+            bytes.append(contentsOf: String(activityTimeout).utf8)
+            bytes.append(#"}"}"#)
+        case .subscriptionSucceeded(let channel, "{}"):
+            let channel = channel.utf8
+            bytes.append(#"{"event":"pusher_internal:subscription_succeeded","channel":"#)
+            JSONWriter.append(channel.span, to: &bytes)
+            bytes.append(#","data":"{}"}"#)
+        default:
+            var json = JSONWriter()
+            json.beginObject()
+            write(to: &json)
+            json.endObject()
+            bytes.append(contentsOf: json.bytes)
+        }
     }
 
     private func write(to json: inout JSONWriter) {
         switch self {
-        case .connectionEstablished(let socketID, let activityTimeout):
-            json.event("pusher:connection_established")
-            json.text { data in
-                data.name("socket_id")
-                data.string(socketID.description)
-                data.name("activity_timeout")
-                data.integer(activityTimeout)
-            }
+        case .connectionEstablished: preconditionFailure("written out by `append`")
         case .error(let code, let message):
             json.event("pusher:error")
             json.object { data in

@@ -16,16 +16,23 @@ struct ExtensionElement: Equatable {
     static func parse(_ lines: [String]) -> [ExtensionElement]? {
         var elements: [ExtensionElement] = []
         for line in lines {
-            var scanner = FieldScanner(line)
-            guard
-                scanner.list({ scanner in
-                    guard let element = ExtensionElement(&scanner) else { return false }
-                    elements.append(element)
-                    return true
-                })
-            else { return nil }
+            let line = line.utf8
+            guard appendElements(of: line.span, to: &elements) else { return nil }
         }
         return elements
+    }
+
+    /// Appends the elements of one line of the field; false when it breaks the grammar.
+    static func appendElements(
+        of line: Span<UInt8>,
+        to elements: inout [ExtensionElement]
+    ) -> Bool {
+        var scanner = FieldScanner()
+        return scanner.list(in: line) { scanner in
+            guard let element = ExtensionElement(&scanner, in: line) else { return false }
+            elements.append(element)
+            return true
+        }
     }
 
     init(name: String, parameters: [Parameter] = []) {
@@ -33,14 +40,14 @@ struct ExtensionElement: Equatable {
         self.parameters = parameters
     }
 
-    private init?(_ scanner: inout FieldScanner) {
-        guard let name = scanner.token() else { return nil }
+    private init?(_ scanner: inout FieldScanner, in line: Span<UInt8>) {
+        guard let name = scanner.tokenText(in: line) else { return nil }
         self.name = name
-        while scanner.take(UInt8(ascii: ";")) {
-            guard let name = scanner.token() else { return nil }
+        while scanner.take(UInt8(ascii: ";"), in: line) {
+            guard let name = scanner.tokenText(in: line) else { return nil }
             var parameter = Parameter(name: name)
-            if scanner.take(UInt8(ascii: "=")) {
-                guard let value = scanner.tokenOrQuotedToken() else { return nil }
+            if scanner.take(UInt8(ascii: "="), in: line) {
+                guard let value = scanner.tokenOrQuotedToken(in: line) else { return nil }
                 parameter.value = value
             }
             parameters.append(parameter)

@@ -1,40 +1,49 @@
 /// Reads the grammar that the handshake's fields share (RFC 9110 §5.6, RFC 6455 §9.1).
+///
+/// It is a place in a value that the caller holds, and that comes with every call.
 struct FieldScanner {
-    private let bytes: [UInt8]
     private var position = 0
     private static let quote = UInt8(ascii: "\"")
 
-    init(_ value: String) { bytes = Array(value.utf8) }
-
     /// Reads `1#element`: elements between commas, of which some may be empty but not all.
     ///
-    /// - Parameter element: Reads one element; false when it cannot.
+    /// - Parameters:
+    ///   - bytes: The field's value.
+    ///   - element: Reads one element; false when it cannot.
     /// - Returns: Whether the whole value is such a list.
-    mutating func list(_ element: (inout FieldScanner) -> Bool) -> Bool {
+    mutating func list(in bytes: Span<UInt8>, _ element: (inout FieldScanner) -> Bool) -> Bool {
         var count = 0
         repeat {
-            skipSpace()
+            skipSpace(in: bytes)
             if position == bytes.count || bytes[position] == UInt8(ascii: ",") { continue }
             guard element(&self) else { return false }
             count += 1
-        } while take(UInt8(ascii: ","))
+        } while take(UInt8(ascii: ","), in: bytes)
         return position == bytes.count && count > 0
     }
 
-    /// Reads a token and the space around it.
-    mutating func token() -> String? {
-        skipSpace()
+    /// Reads a token and the space around it, and returns its place.
+    mutating func token(in bytes: Span<UInt8>) -> Range<Int>? {
+        skipSpace(in: bytes)
         let start = position
         while position < bytes.count, Self.isTokenByte(bytes[position]) { position += 1 }
         guard position > start else { return nil }
-        defer { skipSpace() }
-        return String(decoding: bytes[start..<position], as: UTF8.self)
+        let end = position
+        skipSpace(in: bytes)
+        return start..<end
+    }
+
+    /// Reads a token and the space around it.
+    mutating func tokenText(in bytes: Span<UInt8>) -> String? {
+        token(in: bytes).map { bytes.extracting($0).text }
     }
 
     /// Reads a token, or a quoted string that is one once its escapes are undone (RFC 6455 §9.1).
-    mutating func tokenOrQuotedToken() -> String? {
-        skipSpace()
-        guard position < bytes.count, bytes[position] == Self.quote else { return token() }
+    mutating func tokenOrQuotedToken(in bytes: Span<UInt8>) -> String? {
+        skipSpace(in: bytes)
+        guard position < bytes.count, bytes[position] == Self.quote else {
+            return tokenText(in: bytes)
+        }
         position += 1
         var content: [UInt8] = []
         while position < bytes.count, bytes[position] != Self.quote {
@@ -49,15 +58,15 @@ struct FieldScanner {
     }
 
     /// Takes a separator and the space around it, if it is next.
-    mutating func take(_ separator: UInt8) -> Bool {
-        skipSpace()
+    mutating func take(_ separator: UInt8, in bytes: Span<UInt8>) -> Bool {
+        skipSpace(in: bytes)
         guard position < bytes.count, bytes[position] == separator else { return false }
         position += 1
-        skipSpace()
+        skipSpace(in: bytes)
         return true
     }
 
-    private mutating func skipSpace() {
+    private mutating func skipSpace(in bytes: Span<UInt8>) {
         while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 {
             position += 1
         }
@@ -67,9 +76,12 @@ struct FieldScanner {
     static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "!"),
+            UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"),
+            UInt8(ascii: "|"), UInt8(ascii: "~"):
             true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        default: false
         }
     }
 
@@ -77,19 +89,50 @@ struct FieldScanner {
     static func tokens(_ lines: [String]) -> [String]? {
         var tokens: [String] = []
         for line in lines {
-            var scanner = FieldScanner(line)
-            let isList = scanner.list { scanner in
-                guard let token = scanner.token() else { return false }
-                tokens.append(token)
-                return true
-            }
-            guard isList else { return nil }
+            let line = line.utf8
+            guard appendTokens(of: line.span, to: &tokens) else { return nil }
         }
         return tokens
+    }
+
+    /// Appends the tokens of one line of a field; false when it is not a list of tokens.
+    static func appendTokens(of line: Span<UInt8>, to tokens: inout [String]) -> Bool {
+        var scanner = FieldScanner()
+        return scanner.list(in: line) { scanner in
+            guard let token = scanner.tokenText(in: line) else { return false }
+            tokens.append(token)
+            return true
+        }
     }
 
     /// Whether the lines hold the token, in whatever case.
     static func tokens(_ lines: [String], contain name: String) -> Bool {
         tokens(lines)?.contains { $0.lowercased() == name } ?? false
+    }
+}
+
+extension Span<UInt8> {
+    /// The bytes as text; what is not UTF-8 becomes U+FFFD.
+    var text: String { withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
+
+    /// Whether the bytes are those of `literal`, no more and no less.
+    func equals(_ literal: StaticString) -> Bool {
+        guard count == literal.utf8CodeUnitCount else { return false }
+        return literal.withUTF8Buffer { bytes in
+            for index in indices where self[index] != bytes[index] { return false }
+            return true
+        }
+    }
+
+    /// Whether the bytes are those of `literal`, which is in lower case, in whatever case of ASCII.
+    func equalsIgnoringCase(_ literal: StaticString) -> Bool {
+        guard count == literal.utf8CodeUnitCount else { return false }
+        return literal.withUTF8Buffer { bytes in
+            for index in indices {
+                let isUpper = self[index] &- UInt8(ascii: "A") < 26
+                guard self[index] | (isUpper ? 0x20 : 0) == bytes[index] else { return false }
+            }
+            return true
+        }
     }
 }

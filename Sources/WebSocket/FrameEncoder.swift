@@ -86,6 +86,35 @@ public enum FrameEncoder {
         }
     }
 
+    /// Appends a server's frame whose payload has an unknown length.
+    ///
+    /// - Parameters:
+    ///   - opcode: What the frame carries.
+    ///   - bytes: Where to append.
+    ///   - write: Appends the payload; a control frame has room for 125 bytes.
+    /// - Returns: Where the payload lies.
+    @discardableResult
+    public static func append(
+        _ opcode: Opcode,
+        to bytes: inout [UInt8],
+        writing write: (inout [UInt8]) -> Void
+    ) -> Range<Int> {
+        let start = bytes.count
+        // The header of a short payload; a long one is moved for its own.
+        bytes.append(opcode.rawValue | 0x80)
+        bytes.append(0)
+        write(&bytes)
+        let length = bytes.count - start - 2
+        if length <= 125 {
+            bytes[start + 1] = UInt8(length)
+            return start + 2..<bytes.count
+        }
+        var header: [UInt8] = []
+        appendHeader(opcode, payloadLength: length, to: &header)
+        bytes.replaceSubrange(start..<start + 2, with: header)
+        return start + header.count..<bytes.count
+    }
+
     /// A whole frame in one allocation.
     ///
     /// - Parameters:

@@ -5,22 +5,40 @@ enum HandshakeKey {
     /// Whether the text is 16 bytes in Base64 (§4.1).
     ///
     /// The bits of the last character that carry nothing may be set: the key is never decoded.
-    static func isValid(_ key: String) -> Bool {
-        let bytes = Array(key.utf8)
-        return bytes.count == 24 && bytes[22...].elementsEqual("==".utf8)
-            && bytes[..<22].allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-                    true
-                default: false
-                }
+    static func isValid(_ key: Span<UInt8>) -> Bool {
+        guard key.count == 24, key[22] == UInt8(ascii: "="), key[23] == UInt8(ascii: "=") else {
+            return false
+        }
+        for index in 0..<22 {
+            switch key[index] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+                continue
+            default: return false
             }
+        }
+        return true
     }
 
     /// The value of `Sec-WebSocket-Accept` (§4.2.2).
     static func accept(for key: String) -> String {
-        let text = Array(key.utf8) + Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)
+        let key = key.utf8
+        return accept(for: key.span)
+    }
+
+    /// The same, for a key that is lent.
+    static func accept(for key: Span<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(60)
+        key.withUnsafeBufferPointer { text.append(contentsOf: $0) }
+        text.append("258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
         return Base64.encode(Digest.sha1(text.span))
+    }
+}
+
+extension [UInt8] {
+    /// Appends the bytes of a literal.
+    mutating func append(_ literal: StaticString) {
+        literal.withUTF8Buffer { append(contentsOf: $0) }
     }
 }

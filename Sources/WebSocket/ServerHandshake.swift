@@ -1,8 +1,8 @@
 /// The server's side of the opening handshake (RFC 6455 §4.2): judges a parsed HTTP request.
 ///
 /// ```swift
-/// let upgrade = try ServerHandshake().accept(method: head.method, minorVersion: 1) {
-///     head.fields($0)
+/// let upgrade = try ServerHandshake().accept(method: "GET", minorVersion: 1) {
+///     head.forEachField($0)
 /// }
 /// stream.write(upgrade.response)
 /// ```
@@ -40,16 +40,56 @@ public struct ServerHandshake: Sendable {
         public let subprotocol: String?
         /// How messages will be compressed.
         public let deflate: NegotiatedDeflate?
-        /// The fields of the answer with status 101, in order.
-        public let fields: [HandshakeField]
+        fileprivate let accept: String
+        fileprivate let extensions: String?
 
         /// The answer, to be sent as it is before any frame.
         public var response: [UInt8] {
-            HandshakeField.head("HTTP/1.1 101 Switching Protocols", fields)
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(256)
+            appendResponse(to: &bytes)
+            return bytes
+        }
+
+        /// Appends the answer, so that the first frame can follow in the same buffer.
+        public func appendResponse(to bytes: inout [UInt8]) {
+            bytes.append(
+                """
+                HTTP/1.1 101 Switching Protocols\r
+                Upgrade: websocket\r
+                Connection: Upgrade\r
+                Sec-WebSocket-Accept:\u{20}
+                """
+            )
+            bytes.append(contentsOf: accept.utf8)
+            if let subprotocol {
+                bytes.append("\r\nSec-WebSocket-Protocol: ")
+                bytes.append(contentsOf: subprotocol.utf8)
+            }
+            if let extensions {
+                bytes.append("\r\nSec-WebSocket-Extensions: ")
+                bytes.append(contentsOf: extensions.utf8)
+            }
+            bytes.append("\r\n\r\n")
+        }
+
+        /// The fields of the answer with status 101, in order.
+        public var fields: [HandshakeField] {
+            var fields = [
+                HandshakeField("Upgrade", "websocket"), HandshakeField("Connection", "Upgrade"),
+                HandshakeField("Sec-WebSocket-Accept", accept),
+            ]
+            if let subprotocol {
+                fields.append(HandshakeField("Sec-WebSocket-Protocol", subprotocol))
+            }
+            if let extensions {
+                fields.append(HandshakeField("Sec-WebSocket-Extensions", extensions))
+            }
+            return fields
         }
     }
 
-    /// Judges a request.
+    /// Judges a request whose fields are to be had by name.
     ///
     /// - Parameters:
     ///   - method: As in the request line.
@@ -62,64 +102,74 @@ public struct ServerHandshake: Sendable {
         minorVersion: Int,
         fields: (_ lowercasedName: String) -> [String]
     ) throws(HandshakeRefusal) -> Acceptance {
+        try accept(method: method, minorVersion: minorVersion) { take in
+            for name in HandshakeRequest.fieldNames {
+                let nameBytes = name.utf8
+                for value in fields(name) {
+                    let valueBytes = value.utf8
+                    take(nameBytes.span, valueBytes.span)
+                }
+            }
+        }
+    }
+
+    /// Judges a request whose fields are lent one after the other.
+    ///
+    /// - Parameters:
+    ///   - method: As in the request line.
+    ///   - minorVersion: Of HTTP/1.
+    ///   - lendFields: Calls what it is given with each header line, in order: the name in whatever case, and the
+    ///     value without space around it.
+    /// - Returns: What was agreed, and the answer.
+    /// - Throws: What is wrong with the request, and the answer to send instead.
+    public func accept(
+        method: String,
+        minorVersion: Int,
+        lendFields: ((_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) -> Void
+    ) throws(HandshakeRefusal) -> Acceptance {
         guard method == "GET" else { throw .method(method) }
         guard minorVersion >= 1 else { throw .httpVersion }
-        guard fields("host").count == 1 else { throw .host }
-        let key = try key(fields)
-        try checkOrigin(fields)
-
-        var answer = [
-            HandshakeField("Upgrade", "websocket"), HandshakeField("Connection", "Upgrade"),
-            HandshakeField("Sec-WebSocket-Accept", HandshakeKey.accept(for: key)),
-        ]
-        let subprotocol = try subprotocol(fields)
-        if let subprotocol { answer.append(HandshakeField("Sec-WebSocket-Protocol", subprotocol)) }
-        let response = try deflateResponse(fields)
-        if let response { answer.append(HandshakeField("Sec-WebSocket-Extensions", response.text)) }
-        let negotiated = response.flatMap { deflate?.negotiated($0, role: .server) }
-        return Acceptance(subprotocol: subprotocol, deflate: negotiated, fields: answer)
+        var request = HandshakeRequest()
+        lendFields { name, value in request.take(name, value) }
+        guard request.hostCount == 1 else { throw .host }
+        guard request.asksForWebSocket else { throw .upgrade }
+        guard request.asksForUpgrade else { throw .connection }
+        guard request.versionCount == 1 else { throw .versionMissing }
+        if let version = request.otherVersion { throw .version(version) }
+        guard let accept = request.accept else { throw .key }
+        try check(request.origins)
+        let subprotocol = try subprotocol(request.subprotocols)
+        let response = try deflateResponse(request.extensions)
+        return Acceptance(
+            subprotocol: subprotocol,
+            deflate: response.flatMap { deflate?.negotiated($0, role: .server) },
+            accept: accept,
+            extensions: response?.text
+        )
     }
 
-    /// The client's key, once it is certain that a WebSocket of version 13 is asked for (§4.2.1).
-    private func key(_ fields: (String) -> [String]) throws(HandshakeRefusal) -> String {
-        guard FieldScanner.tokens(fields("upgrade"), contain: "websocket") else { throw .upgrade }
-        guard FieldScanner.tokens(fields("connection"), contain: "upgrade") else {
-            throw .connection
-        }
-        let versions = fields("sec-websocket-version")
-        guard versions.count == 1 else { throw .versionMissing }
-        guard versions[0] == "13" else { throw .version(versions[0]) }
-        let keys = fields("sec-websocket-key")
-        guard keys.count == 1, HandshakeKey.isValid(keys[0]) else { throw .key }
-        return keys[0]
-    }
-
-    private func checkOrigin(_ fields: (String) -> [String]) throws(HandshakeRefusal) {
+    private func check(_ given: [String]) throws(HandshakeRefusal) {
         guard let origins else { return }
-        for origin in fields("origin") {
+        for origin in given {
             guard origins.contains(where: { $0.lowercased() == origin.lowercased() }) else {
                 throw .origin(origin)
             }
         }
     }
 
-    private func subprotocol(_ fields: (String) -> [String]) throws(HandshakeRefusal) -> String? {
-        let lines = fields("sec-websocket-protocol")
+    private func subprotocol(_ asked: [String]?) throws(HandshakeRefusal) -> String? {
+        if asked?.isEmpty == true { return nil }
         // §4.1: the names must all be different.
-        guard let asked = FieldScanner.tokens(lines), Set(asked).count == asked.count else {
-            throw .subprotocols
-        }
+        guard let asked, Set(asked).count == asked.count else { throw .subprotocols }
         return asked.first { subprotocols.contains($0) }
     }
 
     /// The answer to the first offer of compression that can be accepted.
     private func deflateResponse(
-        _ fields: (String) -> [String]
+        _ elements: [ExtensionElement]?
     ) throws(HandshakeRefusal) -> DeflateParameters? {
-        guard let elements = ExtensionElement.parse(fields("sec-websocket-extensions")) else {
-            throw .extensions
-        }
-        guard let deflate else { return nil }
+        guard let elements else { throw .extensions }
+        guard let deflate, !elements.isEmpty else { return nil }
         // RFC 7692 §5.1: an offer with wrong parameters is passed over, not an error.
         let offer = elements.lazy
             .filter { $0.name == DeflateParameters.extensionName }

@@ -120,6 +120,33 @@ public struct WebSocketEndpoint: ~Copyable {
         return FrameEncoder.frame(kind.opcode, payload: payload, mask: mask)
     }
 
+    /// Appends a server's frame whose message is written straight behind its header, compressed when that was agreed
+    /// and pays; nothing after a close frame.
+    ///
+    /// - Parameters:
+    ///   - kind: What the message is; a text must be UTF-8.
+    ///   - bytes: Where to append.
+    ///   - write: Appends the message.
+    public mutating func append(
+        _ kind: MessageKind,
+        to bytes: inout [UInt8],
+        writing write: (inout [UInt8]) -> Void
+    ) {
+        guard maySend(nil) else { return }
+        let start = bytes.count
+        let message = FrameEncoder.append(kind.opcode, to: &bytes, writing: write)
+        guard let compression,
+            let compressed = compression.compress(bytes.span.extracting(message))
+        else { return }
+        bytes.removeSubrange(start...)
+        FrameEncoder.append(
+            kind.opcode,
+            isCompressed: true,
+            payload: compressed.span,
+            to: &bytes
+        )
+    }
+
     /// A ping frame.
     ///
     /// - Parameters:

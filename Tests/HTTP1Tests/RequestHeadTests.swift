@@ -35,6 +35,18 @@ import Testing
         #expect(authority.authority == "h:443")
     }
 
+    @Test func lendsAllFieldsInOrder() throws {
+        let request = try head("GET / HTTP/1.1", "Host: h", "A:  b c ", "a:", "X-Y: z")
+        var lines: [String] = []
+        request.forEachField { name, value in
+            let text = { (bytes: Span<UInt8>) in
+                bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            }
+            lines.append("\(text(name))=\(text(value))")
+        }
+        #expect(lines == ["Host=h", "A=b c", "a=", "X-Y=z"])
+    }
+
     @Test func takesWhatBrowsersSendInAQuery() throws {
         let request = try head("GET /?channels[]=a|b&c={`^\\} HTTP/1.1", "Host: h")
         #expect(request.query == "channels[]=a|b&c={`^\\}")

@@ -149,6 +149,23 @@ import Testing
         }
     }
 
+    @Test func closesEachIdleConnectionInItsTime() async throws {
+        let timeouts = HTTPTimeouts(idle: .milliseconds(200))
+        try await withServer(timeouts: timeouts) { port in
+            let early = try Peer(port: port)
+            let late = try Peer(port: port)
+            try late.send(get("/a"))
+            #expect(try late.response().text == "GET /a")
+            // Each answer begins the time anew; the site's look at the early one passes the late one over.
+            while !early.isReadable(within: 0) {
+                try late.send(get("/b"))
+                #expect(try late.response().text == "GET /b")
+            }
+            #expect(try early.receiveToEnd().isEmpty)
+            #expect(try late.receiveToEnd().isEmpty)
+        }
+    }
+
     @Test("408, RFC 9110 §15.5.9", arguments: ["GET / HT", "POST / HTTP/1.1\r\nHost: h\r\n"])
     func refusesAHeadThatDrips(part: String) async throws {
         let timeouts = HTTPTimeouts(head: .milliseconds(100))

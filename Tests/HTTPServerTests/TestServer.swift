@@ -105,6 +105,11 @@ final class Script: HTTPResponder {
             site?.finish()
             exchange.respond(.text("finishing"))
         case "/upgrade": upgrade(exchange)
+        case "/upgrade-greeting":
+            exchange.upgrade { _, output in
+                output += Array("HTTP/1.1 101 Shouting\r\n\r\nWelcome, ".utf8)
+                return Shouter()
+            }
         case "/upgrade-later": kept.append { [self] in upgrade(exchange) }
         case "/no-upgrade-later": kept.append { exchange.respond(.text("no", status: 426)) }
         case "/twice":

@@ -25,6 +25,16 @@ import Testing
         }
     }
 
+    @Test func greetsBehindTheAnswersBeforeIt() async throws {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            try peer.send(get("/a") + Self.upgrade("/upgrade-greeting") + "x")
+            #expect(try peer.response().text == "GET /a")
+            let expected = "HTTP/1.1 101 Shouting\r\n\r\nWelcome, HELLO;X"
+            #expect(try peer.receive(count: expected.utf8.count) == Array(expected.utf8))
+        }
+    }
+
     @Test func handsOverAtEverySplit() async throws {
         try await withServer { port in
             let bytes = Array((get("/a") + Self.upgrade("/upgrade") + "x").utf8)

@@ -50,6 +50,44 @@ import Testing
         #expect(stream.queuedByteCount == 0)
     }
 
+    @Test func doesNotWaitForAPeerThatIsDone() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let owner = Recorder()
+        owner.onBytes = { stream, bytes in
+            stream.write(Array("farewell".utf8))
+            stream.close(within: .seconds(30), peerIsDone: true)
+            return bytes.count
+        }
+        let (stream, peer) = try reactor.lonely(owner)
+        stream.write(Array("hello, ".utf8))
+        peer.write(Array("bye".utf8))
+        // The peer keeps its side open all the time.
+        reactor.run { owner.isClosed }
+        #expect(owner.error == nil && reactor.streamCount == 0)
+        #expect(peer.read() == Array("hello, farewell".utf8))
+        #expect(peer.read() == nil)
+    }
+
+    @Test func writesAllToAPeerThatIsDoneBeforeItCloses() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let owner = Recorder()
+        let (stream, peer) = try reactor.lonely(owner)
+        let bytes = pattern(8 << 20)
+        stream.write(bytes)
+        stream.close(within: .seconds(30), peerIsDone: true)
+        #expect(!stream.isClosed)
+        var received: [UInt8] = []
+        reactor.run {
+            while let part = peer.read(), !part.isEmpty { received += part }
+            return owner.isClosed
+        }
+        while let part = peer.read(), !part.isEmpty { received += part }
+        #expect(received == bytes)
+        #expect(owner.error == nil)
+    }
+
     @Test func lendsAgainWhatWasNotConsumed() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

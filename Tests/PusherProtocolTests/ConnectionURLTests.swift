@@ -26,6 +26,14 @@ import Testing
         ("/app/KEY", ConnectionURL(key: "KEY")), ("/app/KEY?", ConnectionURL(key: "KEY")),
         ("/app/KEY?protocol=5", ConnectionURL(key: "KEY", protocolVersion: 5)),
         ("/app/KEY?protocol=6&x=y", ConnectionURL(key: "KEY", protocolVersion: 6)),
+        (
+            "/app/KEY?version=1&protocol=6&&client=&protocol=5&version",
+            ConnectionURL(key: "KEY", protocolVersion: 6, client: "", clientVersion: "1")
+        ),
+        (
+            "/app/KEY?Protocol=6&client=a%20b&version=c+d",
+            ConnectionURL(key: "KEY", protocolVersion: 6, client: "a b", clientVersion: "c+d")
+        ),
         ("/app/a%2Db?protocol=7", ConnectionURL(key: "a-b")),
         ("/app/KEY?protocol=", ConnectionURL(key: "KEY")),
     ])

@@ -34,6 +34,10 @@ import Testing
         let payload = [UInt8](repeating: 0xFE, count: length)
         let frame = FrameEncoder.frame(.binary, payload: payload.span)
         #expect(frame == bytes(header) + payload)
+        var appended = bytes("00 01")
+        let place = FrameEncoder.append(.binary, to: &appended) { $0 += payload }
+        #expect(appended == bytes("00 01") + frame)
+        #expect(place == appended.count - length..<appended.count)
         let plain = FrameEncoder.headerLength(payloadLength: length, isMasked: false)
         let masking = FrameEncoder.headerLength(payloadLength: length, isMasked: true)
         #expect(plain == bytes(header).count && masking == plain + 4)

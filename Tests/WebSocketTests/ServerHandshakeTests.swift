@@ -35,6 +35,54 @@ private func request(_ changes: [String: [String]] = [:]) -> (String) -> [String
         )
     }
 
+    @Test func takesLentFieldsInAnyOrderAndCase() throws {
+        let fields = [
+            ("SEC-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), ("Upgrade", "websocket"),
+            ("upgrade_", "h2c"), ("Sec-WebSocket-Protocol", "chat"), ("hosT", "a"),
+            ("Connection", "keep-alive"), ("CONNECTION", "Upgrade"),
+            ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Protocol", "superchat"),
+        ]
+        func judge(_ fields: [(String, String)]) throws(HandshakeRefusal) -> [UInt8] {
+            let handshake = ServerHandshake(subprotocols: ["superchat"])
+            return try handshake.accept(method: "GET", minorVersion: 1) { take in
+                for (name, value) in fields {
+                    let (name, value) = (name.utf8, value.utf8)
+                    take(name.span, value.span)
+                }
+            }.response
+        }
+        #expect(
+            String(decoding: try judge(fields), as: UTF8.self) == """
+                HTTP/1.1 101 Switching Protocols\r
+                Upgrade: websocket\r
+                Connection: Upgrade\r
+                Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r
+                Sec-WebSocket-Protocol: superchat\r
+                \r\n
+                """
+        )
+        let repeated = ["Host", "Sec-WebSocket-Version", "Sec-WebSocket-Key"]
+        let refusals: [HandshakeRefusal] = [.host, .versionMissing, .key]
+        for (name, refusal) in zip(repeated, refusals) {
+            #expect(throws: refusal) { try judge(fields + [(name, "13")]) }
+        }
+        // A line that is no list spoils the field, whatever stands in the others.
+        #expect(throws: HandshakeRefusal.upgrade) { try judge(fields + [("Upgrade", "a b")]) }
+        #expect(throws: HandshakeRefusal.connection) {
+            try judge(fields + [("Connection", "(")])
+        }
+    }
+
+    @Test func tokensAreMadeOfTheBytesOfRFC9110() {
+        for byte in UInt8.min...UInt8.max {
+            let isLetterOrDigit =
+                byte < 0x80 && Character(UnicodeScalar(byte)).isLetter
+                || (0x30...0x39).contains(byte)
+            let isMark = "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            #expect(FieldScanner.isTokenByte(byte) == (isLetterOrDigit || isMark), "\(byte)")
+        }
+    }
+
     @Test func listsAndCasesOfUpgradeAndConnection() throws {
         _ = try accept(["upgrade": ["h2c, WebSocket"], "connection": ["keep-alive, upgrade"]])
         _ = try accept(["connection": ["keep-alive", "UPGRADE"]])

@@ -33,10 +33,10 @@ final class Connection: StreamOwner {
     /// The window of events compressed for many, if the client agreed to that.
     var sharedWindowBits: Int? { endpoint.sharedWindowBits }
 
-    /// Greets the client: nothing may reach it before this.
-    func begin() {
+    /// Greets the client, behind the answer to its upgrade: nothing may reach it before this.
+    func begin(_ output: inout [UInt8]) {
         let timeout = switchboard.settings.liveness.activityTimeout
-        send(.connectionEstablished(socketID: socketID, activityTimeout: timeout))
+        append(.connectionEstablished(socketID: socketID, activityTimeout: timeout), to: &output)
     }
 
     // MARK: - What arrives
@@ -112,8 +112,14 @@ final class Connection: StreamOwner {
     // MARK: - What leaves
 
     private func send(_ message: ServerMessage) {
-        let text = message.bytes
-        write(endpoint.encode(.text, text.span))
+        var frame: [UInt8] = []
+        frame.reserveCapacity(128)
+        append(message, to: &frame)
+        write(frame)
+    }
+
+    private func append(_ message: ServerMessage, to bytes: inout [UInt8]) {
+        endpoint.append(.text, to: &bytes) { message.append(to: &$0) }
     }
 
     private func write(_ frame: [UInt8]?) {
@@ -154,7 +160,8 @@ final class Connection: StreamOwner {
 
     private func answerClose() {
         guard beginClosing() else { return }
-        finish(with: endpoint.answerClose())
+        // RFC 6455 §5.5.1: behind its close frame the client sends nothing.
+        finish(with: endpoint.answerClose(), peerIsDone: true)
     }
 
     /// Gives up the channels first: what waits in them goes before the close frame.
@@ -165,9 +172,9 @@ final class Connection: StreamOwner {
         return true
     }
 
-    private func finish(with frame: [UInt8]?) {
+    private func finish(with frame: [UInt8]?, peerIsDone: Bool = false) {
         write(frame)
-        stream.close(within: switchboard.settings.farewellTimeout)
+        stream.close(within: switchboard.settings.farewellTimeout, peerIsDone: peerIsDone)
     }
 
     func streamReachedEnd(_ stream: Stream) {

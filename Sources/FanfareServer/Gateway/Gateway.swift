@@ -27,16 +27,27 @@ final class Gateway {
             let acceptance = try handshake.accept(
                 method: head.method.description,
                 minorVersion: head.minorVersion
-            ) { head.fields($0) }
-            let entrance = Entrance(gateway: self, head: head, deflate: acceptance.deflate)
-            exchange.upgrade(head: acceptance.response, to: entrance)
+            ) { head.forEachField($0) }
+            exchange.upgrade { [self] stream, output in
+                output.reserveCapacity(output.count + Self.greetingLength)
+                acceptance.appendResponse(to: &output)
+                return enter(stream, head, acceptance.deflate, &output)
+            }
         } catch {
             exchange.respond(Response(refusal: error))
         }
     }
 
+    /// Room for the answer to an upgrade and the first message behind it, in bytes: they leave together.
+    private static var greetingLength: Int { 320 }
+
     /// Makes a connection of an upgraded stream, or says why it may not come in.
-    fileprivate func enter(_ stream: Stream, _ head: RequestHead, _ deflate: NegotiatedDeflate?) {
+    private func enter(
+        _ stream: Stream,
+        _ head: RequestHead,
+        _ deflate: NegotiatedDeflate?,
+        _ output: inout [UInt8]
+    ) -> any StreamOwner {
         do {
             let app = try admission(head)
             let endpoint = WebSocketEndpoint(
@@ -52,10 +63,14 @@ final class Gateway {
                 switchboard: switchboard
             )
             switchboard.admit(connection)
-            stream.owner = connection
-            connection.begin()
+            connection.begin(&output)
+            return connection
         } catch {
-            refuse(stream, error)
+            FrameEncoder.append(.text, to: &output) {
+                ServerMessage.error(code: error, message: error.message).append(to: &$0)
+            }
+            output += FrameEncoder.close(error.closeCode, reason: error.message)
+            return Farewell(limit: switchboard.settings.farewellTimeout)
         }
     }
 
@@ -77,33 +92,6 @@ final class Gateway {
         }
         return app
     }
-
-    private func refuse(_ stream: Stream, _ code: PusherCode) {
-        stream.owner = Farewell()
-        let error = ServerMessage.error(code: code, message: code.message).bytes
-        stream.write(FrameEncoder.frame(.text, payload: error.span))
-        stream.write(FrameEncoder.close(code.closeCode, reason: code.message))
-        stream.close(within: switchboard.settings.farewellTimeout)
-    }
-}
-
-/// What owns a stream between the answer to its upgrade and its first turn as a WebSocket.
-private final class Entrance: StreamOwner {
-    private let gateway: Gateway
-    private let head: RequestHead
-    private let deflate: NegotiatedDeflate?
-
-    init(gateway: Gateway, head: RequestHead, deflate: NegotiatedDeflate?) {
-        self.gateway = gateway
-        self.head = head
-        self.deflate = deflate
-    }
-
-    func streamOpened(_ stream: Stream) { gateway.enter(stream, head, deflate) }
-
-    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { 0 }
-
-    func streamClosed(_ stream: Stream, error: StreamError?) {}
 }
 
 extension PusherCode {

@@ -11,7 +11,7 @@ struct ConnectionTable {
     /// When each was heard, side by side: a look at all of them touches no connection.
     private var liveness: [Liveness] = []
     private var vacantSlots: [Int] = []
-    private var random = SystemRandomNumberGenerator()
+    private var random = RandomPool()
 
     init(shard: Int, shardCount: Int) {
         self.shard = shard

@@ -1,0 +1,16 @@
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Random numbers for socket IDs") struct RandomPoolTests {
+    @Test func neverRepeatAcrossRefills() {
+        var pool = RandomPool()
+        var other = RandomPool()
+        var seen: Set<UInt64> = [0]
+        // A repetition among so few 64-bit numbers is no accident.
+        for _ in 0..<1_000 {
+            #expect(seen.insert(pool.next()).inserted)
+            #expect(seen.insert(other.next()).inserted)
+        }
+    }
+}
