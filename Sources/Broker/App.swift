@@ -48,10 +48,7 @@ public final class App: Sendable {
 
     /// Whether `bytes` are the app's key.
     public func hasKey(_ bytes: Span<UInt8>) -> Bool {
-        let key = key.utf8.span
-        guard bytes.count == key.count else { return false }
-        for index in key.indices where bytes[index] != key[index] { return false }
-        return true
+        bytes.count == key.utf8.count && bytes.starts(with: key)
     }
 }
 

@@ -14,13 +14,12 @@ public struct PreparedResponse: Sendable {
     public init(_ response: Response) {
         precondition(!response.closesConnection, "such an answer is not given often")
         self.response = response
-        let date = Array("Date".utf8)
-        let whole = response.encode(for: Self.usualFraming, date: date)
-        let head = Array(
-            "HTTP/1.1 \(response.status.code) \(response.status.reason)\r\nDate: ".utf8
-        )
-        partBeforeDate = head
-        partBehindDate = Array(whole[(head.count + date.count)...])
+        let undated = response.encode(for: Self.usualFraming, date: [])
+        let dated = response.encode(for: Self.usualFraming, date: [0])
+        // No head holds a zero byte: the first difference is the date's place.
+        let place = zip(undated, dated).prefix { $0 == $1 }.count
+        partBeforeDate = Array(undated[..<place])
+        partBehindDate = Array(undated[place...])
     }
 
     /// Appends the answer.

@@ -31,13 +31,12 @@ enum Seats {
         }
     }
 
-    /// Tells the groups whether bytes can simply be sent to the stream.
-    func noteWhetherFree(_ stream: Stream) {
+    /// Calls `body` with each seat, in no order.
+    func forEach(_ body: (Seat) -> Void) {
         switch self {
         case .none: break
-        case .one(let seat): seat.group.noteWhetherFree(stream, at: seat)
-        case .many(let seats):
-            for seat in seats.values { seat.group.noteWhetherFree(stream, at: seat) }
+        case .one(let seat): body(seat)
+        case .many(let seats): for seat in seats.values { body(seat) }
         }
     }
 
@@ -94,10 +93,6 @@ extension Stream {
     func leaveAllGroups() {
         let all = exchange(&seats, with: .none)
         obstacles.remove(.shared)
-        switch all {
-        case .none: break
-        case .one(let seat): seat.group.vacate(seat)
-        case .many(let seats): for seat in seats.values { seat.group.vacate(seat) }
-        }
+        all.forEach { $0.group.vacate($0) }
     }
 }

@@ -29,7 +29,10 @@ public final class Stream {
     var descriptor: FileDescriptor?
     var phase: Phase
     var obstacles: Obstacles = [.notOpen] {
-        didSet { if oldValue.isEmpty != obstacles.isEmpty { seats.noteWhetherFree(self) } }
+        didSet {
+            guard oldValue.isEmpty != obstacles.isEmpty else { return }
+            seats.forEach { $0.group.noteWhetherFree(self, at: $0) }
+        }
     }
     var flags: Flags = []
     /// In how many batches that are being sent it is left out of a frame.

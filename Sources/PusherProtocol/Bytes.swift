@@ -26,7 +26,7 @@ extension Span<UInt8> {
     }
 
     /// Whether the first bytes are those of `text`.
-    func starts(with text: String) -> Bool {
+    package func starts(with text: String) -> Bool {
         let bytes = text.utf8.span
         guard count >= bytes.count else { return false }
         for index in bytes.indices where self[index] != bytes[index] { return false }

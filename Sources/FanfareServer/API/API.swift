@@ -59,11 +59,9 @@ struct API {
     }
 
     private func route(of path: Span<UInt8>) -> Route? {
-        let prefix = switchboard.settings.pathPrefix.utf8
-        let hasPrefix =
-            path.count >= prefix.count
-            && zip(prefix, path.indices).allSatisfy { $0 == path[$1] }
-        return Route(path: path.extracting((hasPrefix ? prefix.count : 0)..<path.count))
+        let prefix = switchboard.settings.pathPrefix
+        let start = path.starts(with: prefix) ? prefix.utf8.count : 0
+        return Route(path: path.extracting(start..<path.count))
     }
 
     /// The app that signed the request.

@@ -11,11 +11,9 @@ struct EventFrame: Sendable {
     init(_ publication: Publication, channel: ChannelName) {
         let length = publication.envelopeLength(for: channel)
         headerLength = FrameEncoder.headerLength(payloadLength: length, isMasked: false)
-        var frame: [UInt8] = []
-        frame.reserveCapacity(headerLength + length)
-        FrameEncoder.appendHeader(.text, payloadLength: length, to: &frame)
-        publication.appendEnvelope(for: channel, to: &frame)
-        bytes = frame
+        bytes = FrameEncoder.frame(.text, payloadLength: length) {
+            publication.appendEnvelope(for: channel, to: &$0)
+        }
     }
 
     /// Encodes a notice of the broker's own to all subscribers.
