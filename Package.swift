@@ -157,6 +157,8 @@ let package = Package(
             path: "Tests/TestBroker",
             swiftSettings: strict
         ),
+        // … the random numbers that a seed repeats, …
+        .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
         // … the programs in README.md and in the documentation of the SDKs, …
         .testTarget(
             name: "DocumentationTests",
@@ -165,21 +167,29 @@ let package = Package(
         ),
         // … and the rooms themselves.
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
-        .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),
-        .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: strict),
+        .testTarget(
+            name: "WebSocketTests",
+            dependencies: ["WebSocket", "TestRandom"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HTTP1Tests",
+            dependencies: ["HTTP1", "TestRandom"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "PusherProtocolTests",
-            dependencies: ["PusherProtocol", "Digests"],
+            dependencies: ["PusherProtocol", "Digests", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "BrokerTests",
-            dependencies: ["Broker", "PusherProtocol"],
+            dependencies: ["Broker", "PusherProtocol", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetTests",
-            dependencies: ["Net", "CLinux", "COpenSSL"],
+            dependencies: ["Net", "CLinux", "COpenSSL", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -191,7 +201,7 @@ let package = Package(
             name: "FanfareServerTests",
             dependencies: [
                 "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                .product(name: "Logging", package: "swift-log"),
+                "TestRandom", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -199,7 +209,7 @@ let package = Package(
             name: "FanfareClientTests",
             dependencies: [
                 "FanfareClient", "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol",
-                .product(name: "Logging", package: "swift-log"),
+                "TestRandom", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -222,7 +232,7 @@ let package = Package(
         .testTarget(
             name: "RealtimeTableTests",
             dependencies: [
-                "RealtimeTable", "HTTP1", "HTTPServer",
+                "RealtimeTable", "HTTP1", "HTTPServer", "TestRandom",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict

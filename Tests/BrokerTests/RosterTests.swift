@@ -1,5 +1,6 @@
 import PusherProtocol
 import Testing
+import TestRandom
 
 @testable import Broker
 
@@ -61,7 +62,7 @@ private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
 
     @Test("A list kept by the notices alone stays equal to the roster's", arguments: 0..<20)
     func noticesAreExact(seed: UInt64) throws {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         var roster = Roster()
         /// The model: which user each connection belongs to.
         var model: [UInt64: String] = [:]

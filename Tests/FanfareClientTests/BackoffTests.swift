@@ -1,11 +1,12 @@
 import Testing
+import TestRandom
 
 @testable import FanfareClient
 
 @Suite("Backoff") struct BackoffTests {
     @Test func staysBetweenFloorAndWindowAndCap() {
         let backoff = Backoff(floor: .seconds(1), window: .seconds(2), cap: .seconds(20))
-        var generator = SeededGenerator(seed: 7)
+        var generator = SeededRandom(seed: 7)
         for failures in [0, 1, 2, 3, 4, 5, 16, 17, 1000, .max] {
             let widest = min(
                 Duration.seconds(1) + .seconds(2) * (1 << min(failures, 16)),
@@ -24,7 +25,7 @@ import Testing
 
     @Test func mayBeNothing() {
         let backoff = Backoff(floor: .zero, window: .zero, cap: .zero)
-        var generator = SeededGenerator(seed: 7)
+        var generator = SeededRandom(seed: 7)
         #expect(backoff.delay(failures: 5, using: &generator) == .zero)
     }
 }

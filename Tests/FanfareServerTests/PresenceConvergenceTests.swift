@@ -1,4 +1,5 @@
 import Testing
+import TestRandom
 
 @testable import FanfareServer
 
@@ -36,7 +37,7 @@ private struct Device {
     )
     func converges(loops: Int, seed: UInt64) async throws {
         try await TestBroker.run(loops: loops) { broker in
-            var random = SeededGenerator(seed: seed)
+            var random = SeededRandom(seed: seed)
             let channel = "presence-\(seed)"
             var devices = (0..<15).map { Device(user: "user-\($0 / 3)") }
             for _ in 0..<300 {
@@ -68,7 +69,7 @@ private struct Device {
         on device: inout Device,
         _ channel: String,
         _ broker: TestBroker,
-        _ random: inout SeededGenerator
+        _ random: inout SeededRandom
     ) async throws {
         switch Int.random(in: 0..<10, using: &random) {
         case 0:
@@ -104,18 +105,5 @@ private struct Device {
             if text.contains(end) { return }
             try device.hear(text)
         }
-    }
-}
-
-/// Deterministic random numbers (SplitMix64): a failing seed can be tried again.
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

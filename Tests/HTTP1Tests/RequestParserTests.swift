@@ -1,5 +1,6 @@
 import HTTP1
 import Testing
+import TestRandom
 
 @Suite("Requests, RFC 9112") struct RequestParserTests {
     static let pipelined =
@@ -147,7 +148,7 @@ import Testing
             chunkExtensionBytesMax: 16
         )
         for seed in UInt64(0)..<4000 {
-            var random = Seeded(seed)
+            var random = SeededRandom(seed: seed)
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 1...14, using: &random) {
                 bytes += Array((fragments.randomElement(using: &random) ?? "").utf8)
@@ -169,7 +170,7 @@ import Testing
 
     @Test func survivesRandomBytes() {
         for seed in UInt64(0)..<2000 {
-            var random = Seeded(seed)
+            var random = SeededRandom(seed: seed)
             let bytes = (0..<200).map { _ in UInt8.random(in: 0...255, using: &random) }
             _ = requests(pieces(bytes, cutAt: [Int.random(in: 0...200, using: &random)]))
             _ = responses(pieces(bytes, cutAt: [Int.random(in: 0...200, using: &random)]))

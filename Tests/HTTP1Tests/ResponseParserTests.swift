@@ -1,5 +1,6 @@
 import HTTP1
 import Testing
+import TestRandom
 
 @Suite("Reading responses, RFC 9112 §4, §6.3") struct ResponseParserTests {
     @Test func readsASequenceAtEverySplit() {
@@ -106,7 +107,7 @@ import Testing
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "HTTP/1.1 101 S\r\n\r\n",
         ]
         for seed in UInt64(0)..<3000 {
-            var random = Seeded(seed)
+            var random = SeededRandom(seed: seed)
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 1...12, using: &random) {
                 bytes += Array((fragments.randomElement(using: &random) ?? "").utf8)

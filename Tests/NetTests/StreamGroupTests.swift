@@ -1,4 +1,5 @@
 import Testing
+import TestRandom
 
 @testable import Net
 
@@ -201,7 +202,7 @@ private final class Member {
     /// middle of walks, and into both at once.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func agreesWithASimpleModel(seed: UInt64) throws {
-        var random = SplitMix(seed: seed)
+        var random = SeededRandom(seed: seed)
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let groups = [reactor.makeGroup(), reactor.makeGroup()]

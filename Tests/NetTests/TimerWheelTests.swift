@@ -1,4 +1,5 @@
 import Testing
+import TestRandom
 
 @testable import Net
 
@@ -57,7 +58,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func agreesWithItsNaiveTwin(seed: UInt64) {
-        var random = SplitMix(seed: seed)
+        var random = SeededRandom(seed: seed)
         var (wheel, naive) = (TimerWheel<Int>(), NaiveTimers())
         var ids: [Int: TimerID] = [:]
         var now: UInt64 = 0
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test func takesTimersInTheOrderOfTheirTicks() {
-        var random = SplitMix(seed: 9)
+        var random = SeededRandom(seed: 9)
         var wheel = TimerWheel<UInt64>()
         for _ in 0..<1_000 {
             let deadline = 1 + random.next(below: 100_000)

@@ -1,5 +1,6 @@
 import PusherProtocol
 import Testing
+import TestRandom
 
 @Suite("JSON scanner, RFC 8259") struct JSONScannerTests {
     static let accepted = [
@@ -151,7 +152,7 @@ import Testing
     }
 
     @Test func neverTrapsOnRandomTexts() {
-        var generator = SeededGenerator(seed: 0x5EED_0001)
+        var generator = SeededRandom(seed: 0x5EED_0001)
         let alphabet = bytes("{}[]\",:\\/ubntr0123456789eE+-. \n\u{1}") + [0x80, 0xC2, 0xED, 0xF0]
         let words = ["true", "false", "null", "\"a\"", "\\u00e9", "\\ud83d", "{\"a\":", "[1,"]
         var acceptedCount = 0
@@ -172,7 +173,7 @@ import Testing
     }
 
     @Test func neverTrapsOnMutatedMessages() {
-        var generator = SeededGenerator(seed: 0x5EED_0002)
+        var generator = SeededRandom(seed: 0x5EED_0002)
         let original = bytes(
             #"{"name":"n\u00e9","channels":["a","b"],"data":"{\"a\":\"\ud83d\ude00\"}","x":[1,{}]}"#
         )

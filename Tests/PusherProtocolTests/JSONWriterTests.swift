@@ -1,5 +1,6 @@
 import PusherProtocol
 import Testing
+import TestRandom
 
 @Suite("JSON writer") struct JSONWriterTests {
     @Test func placesCommas() {
@@ -33,7 +34,7 @@ import Testing
     }
 
     @Test func writesWhatTheScannerReadsBack() throws {
-        var generator = SeededGenerator(seed: 0x5EED_0003)
+        var generator = SeededRandom(seed: 0x5EED_0003)
         for _ in 0..<2_000 {
             let scalars = (0..<Int.random(in: 0...20, using: &generator)).compactMap { _ in
                 Unicode.Scalar(UInt32.random(in: 0...0x1_10000, using: &generator) >> 8)

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TestRandom
 
 @testable import RealtimeTable
 
@@ -14,7 +15,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for device in 0..<4 {
                 group.addTask {
-                    var random = SplitMix64(state: seed &* 1_000 &+ UInt64(device))
+                    var random = SeededRandom(seed: seed &* 1_000 &+ UInt64(device))
                     for _ in 0..<60 { await act(on: users, device: "\(device)", &random) }
                 }
             }
@@ -26,7 +27,7 @@ import Testing
     }
 
     /// One change, decided from a list that another device may have changed meanwhile.
-    private func act(on users: UserList, device: String, _ random: inout SplitMix64) async {
+    private func act(on users: UserList, device: String, _ random: inout SeededRandom) async {
         guard let seen = try? await users.users() else { return }
         await Task.yield()
         let choice = Int.random(in: 0..<4, using: &random)
@@ -74,17 +75,4 @@ private struct EventData: Decodable {
     var dest: Int?
     var src_id: Int64?
     var dest_id: Int64?
-}
-
-/// Random numbers that a seed repeats.
-private struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
 }

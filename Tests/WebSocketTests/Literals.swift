@@ -1,3 +1,5 @@
+import TestRandom
+
 @testable import WebSocket
 
 /// Bytes from hexadecimal digits and 'text', like `"81 05 'Hello'"`.
@@ -42,20 +44,7 @@ func masked(_ frames: [UInt8], key: [UInt8] = [0x37, 0xFA, 0x21, 0x3D]) -> [UInt
     return result
 }
 
-/// Random numbers that come again with the same seed (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-
+extension SeededRandom {
     mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
     }

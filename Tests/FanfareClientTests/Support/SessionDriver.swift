@@ -1,22 +1,7 @@
 import PusherProtocol
+import TestRandom
 
 @testable import FanfareClient
-
-/// The same numbers every time.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
 
 /// A session and the little that a test needs around it: a clock that is moved by hand.
 struct SessionDriver {
@@ -40,7 +25,7 @@ struct SessionDriver {
                 reconnects: reconnects,
                 backoff: backoff
             ),
-            generator: SeededGenerator(seed: seed)
+            generator: SeededRandom(seed: seed)
         )
     }
 
