@@ -18,9 +18,10 @@ struct EventFrame: Sendable {
 
     /// Encodes a notice of the broker's own to all subscribers.
     init(_ notice: ServerMessage) {
-        let text = notice.bytes
-        headerLength = FrameEncoder.headerLength(payloadLength: text.count, isMasked: false)
-        bytes = FrameEncoder.frame(.text, payload: text.span)
+        var frame: [UInt8] = []
+        let payload = FrameEncoder.append(.text, to: &frame) { notice.append(to: &$0) }
+        headerLength = payload.lowerBound
+        bytes = frame
     }
 
     /// The same event in a compressed frame, where that pays; otherwise ``bytes``.
