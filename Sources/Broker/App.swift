@@ -47,25 +47,52 @@ public final class App: Sendable {
     }
 
     /// Whether `bytes` are the app's key.
-    public func hasKey(_ bytes: Span<UInt8>) -> Bool {
-        bytes.count == key.utf8.count && bytes.starts(with: key)
-    }
+    public func hasKey(_ bytes: Span<UInt8>) -> Bool { bytes.order(against: key.utf8.span) == 0 }
 }
 
 /// The apps that a broker serves, by identifier and by key.
 public struct Apps: Sendable {
-    private let byID: [AppID: App]
-    private let byKey: [String: App]
+    private let byID: AppIndex
+    private let byKey: AppIndex
 
     /// Makes the table of `apps`, whose identifiers and keys differ.
     public init(_ apps: [App]) {
-        byID = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
-        byKey = Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) })
+        byID = AppIndex(apps) { $0.id.text }
+        byKey = AppIndex(apps) { $0.key }
     }
 
+    /// The app whose identifier is written `id`.
+    public subscript(id id: Span<UInt8>) -> App? { byID[id] }
+
     /// The app with identifier `id`.
-    public subscript(id: AppID) -> App? { byID[id] }
+    public subscript(id: AppID) -> App? { byID[id.text.utf8.span] }
 
     /// The app with the public key `key`.
-    public subscript(key key: String) -> App? { byKey[key] }
+    public subscript(key key: Span<UInt8>) -> App? { byKey[key] }
+
+    /// The app with the public key `key`.
+    public subscript(key key: String) -> App? { byKey[key.utf8.span] }
+}
+
+/// Apps in the order of a text of theirs, found by its bytes: no string is made for a request.
+private struct AppIndex: Sendable {
+    private let entries: [(text: String, app: App)]
+
+    init(_ apps: [App], by text: (App) -> String) {
+        entries = apps.map { (text($0), $0) }
+            .sorted { $0.text.utf8.span.order(against: $1.text.utf8.span) < 0 }
+        precondition(Set(entries.map(\.text)).count == apps.count, "two apps with one text")
+    }
+
+    subscript(text: Span<UInt8>) -> App? {
+        var candidates = 0..<entries.count
+        while !candidates.isEmpty {
+            let middle = candidates.lowerBound + candidates.count / 2
+            let order = text.order(against: entries[middle].text.utf8.span)
+            if order == 0 { return entries[middle].app }
+            candidates =
+                order < 0 ? candidates.lowerBound..<middle : middle + 1..<candidates.upperBound
+        }
+        return nil
+    }
 }

@@ -1,7 +1,9 @@
 import Digests
 
 /// The secret of an app, ready to sign; the text itself is not kept.
-public struct AppSecret: Sendable {
+///
+/// One object for all who sign with it, so that it is handed on as a single reference.
+public final class AppSecret: Sendable {
     private let current: HMACSHA256
     private let previous: HMACSHA256?
 

@@ -34,8 +34,22 @@ extension Span<UInt8> {
     }
 
     /// Whether the bytes are those of `literal`, no more and no less.
-    func equals(_ literal: StaticString) -> Bool {
+    package func equals(_ literal: StaticString) -> Bool {
         count == literal.utf8CodeUnitCount && starts(with: literal)
+    }
+
+    /// Compares with other bytes: the shorter come first, and of the same length those with the lesser first difference.
+    ///
+    /// - Returns: Less than, equal to or greater than zero, as these come before, are equal to or come behind `other`.
+    package func order(against other: Span<UInt8>) -> Int {
+        guard count == other.count else { return count - other.count }
+        return withUnsafeBytes { left in
+            other.withUnsafeBytes { right in
+                guard let left = left.baseAddress, let right = right.baseAddress else { return 0 }
+                // SAFETY: both have that many bytes.
+                return Int(memcmp(left, right, count))
+            }
+        }
     }
 
     /// Returns the index of the first `byte` at or behind `start`, or `nil` when there is none.

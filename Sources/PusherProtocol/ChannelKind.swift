@@ -23,6 +23,7 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
     public init(ofName name: Span<UInt8>) {
         self =
             switch true {
+            case !ChannelKind.mayHavePrefix(name): .public
             case name.starts(with: "private-encrypted-cache-"): .encryptedCache
             case name.starts(with: "private-encrypted-"): .encrypted
             case name.starts(with: "private-cache-"): .privateCache
@@ -33,6 +34,15 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
             case name.starts(with: ChannelKind.serverToUserPrefix): .serverToUser
             default: .public
             }
+    }
+
+    /// Whether a name begins as the prefixes do, and so may have one: most names do not.
+    private static func mayHavePrefix(_ name: Span<UInt8>) -> Bool {
+        guard !name.isEmpty else { return false }
+        return switch name[0] {
+        case UInt8(ascii: "p"), UInt8(ascii: "c"), UInt8(ascii: "#"): true
+        default: false
+        }
     }
 
     /// What a user's own channel begins with; the user's id follows.

@@ -18,23 +18,7 @@ public struct ChannelName: Sendable {
         validating bytes: Span<UInt8>,
         limits: ProtocolLimits = ProtocolLimits()
     ) throws(ChannelNameError) {
-        guard !bytes.isEmpty else { throw .empty }
-        guard bytes.count <= limits.channelNameLengthMax else {
-            throw .tooLong(length: bytes.count, lengthMax: limits.channelNameLengthMax)
-        }
-        kind = ChannelKind(ofName: bytes)
-        if kind == .serverToUser {
-            let prefixLength = ChannelKind.serverToUserPrefix.utf8CodeUnitCount
-            let userID = bytes.extracting(prefixLength..<bytes.count)
-            guard userID.count <= limits.userIDLengthMax else {
-                throw .userIDTooLong(length: userID.count, lengthMax: limits.userIDLengthMax)
-            }
-            guard !userID.isEmpty, ChannelName.invalidIndex(in: userID) == nil else {
-                throw .invalidUserID
-            }
-        } else if let index = ChannelName.invalidIndex(in: bytes) {
-            throw bytes[0] == UInt8(ascii: "#") ? .reserved : .invalidCharacter(at: index)
-        }
+        kind = try ChannelName.kind(checking: bytes, limits)
         text = bytes.string()
     }
 
@@ -48,7 +32,32 @@ public struct ChannelName: Sendable {
         _ text: String,
         limits: ProtocolLimits = ProtocolLimits()
     ) throws(ChannelNameError) {
-        try self.init(validating: Array(text.utf8).span, limits: limits)
+        kind = try ChannelName.kind(checking: text.utf8.span, limits)
+        self.text = text
+    }
+
+    private static func kind(
+        checking bytes: Span<UInt8>,
+        _ limits: ProtocolLimits
+    ) throws(ChannelNameError) -> ChannelKind {
+        guard !bytes.isEmpty else { throw .empty }
+        guard bytes.count <= limits.channelNameLengthMax else {
+            throw .tooLong(length: bytes.count, lengthMax: limits.channelNameLengthMax)
+        }
+        let kind = ChannelKind(ofName: bytes)
+        if kind == .serverToUser {
+            let prefixLength = ChannelKind.serverToUserPrefix.utf8CodeUnitCount
+            let userID = bytes.extracting(prefixLength..<bytes.count)
+            guard userID.count <= limits.userIDLengthMax else {
+                throw .userIDTooLong(length: userID.count, lengthMax: limits.userIDLengthMax)
+            }
+            guard !userID.isEmpty, ChannelName.invalidIndex(in: userID) == nil else {
+                throw .invalidUserID
+            }
+        } else if let index = ChannelName.invalidIndex(in: bytes) {
+            throw bytes[0] == UInt8(ascii: "#") ? .reserved : .invalidCharacter(at: index)
+        }
+        return kind
     }
 
     /// The user whose channel this is, or `nil` when it is no user's.

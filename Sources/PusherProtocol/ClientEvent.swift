@@ -34,12 +34,7 @@ public struct ClientEvent: Equatable, Sendable {
     ///   - userID: The member who sends, on a presence channel, as a JSON string with its quotes.
     /// - Returns: The length, in bytes.
     public func envelopeLength(for channel: ChannelName, userID: [UInt8]? = nil) -> Int {
-        EventEnvelope.length(
-            name: nameToken,
-            channel: channel.text,
-            data: dataToken,
-            userID: userID
-        )
+        envelope(from: userID).length(for: channel)
     }
 
     /// Appends the message to the other subscribers.
@@ -53,12 +48,13 @@ public struct ClientEvent: Equatable, Sendable {
         userID: [UInt8]? = nil,
         to bytes: inout [UInt8]
     ) {
-        EventEnvelope.append(
-            name: nameToken,
-            channel: channel.text,
-            data: dataToken,
-            userID: userID,
-            to: &bytes
-        )
+        envelope(from: userID).append(for: channel, to: &bytes)
+    }
+
+    private func envelope(from userID: [UInt8]?) -> EventEnvelope {
+        var envelope = EventEnvelope(name: nameToken.span)
+        if let dataToken { envelope.add(#","data":"#, dataToken.span) }
+        if let userID { envelope.add(#","user_id":"#, userID.span) }
+        return envelope
     }
 }

@@ -27,33 +27,33 @@ public enum ClientMessage: Equatable, Sendable {
         limits: ProtocolLimits = ProtocolLimits()
     ) throws(MessageError) -> ClientMessage {
         let members = try MessageMembers(text, depthMax: limits.depthMax)
-        guard let event = members["event"] else { throw .missing("event") }
+        guard let event = members.event else { throw .missing("event") }
         guard event.kind == .string else { throw .notAString("event") }
         if EventName.starts(event, with: "client-", in: text) {
             return .clientEvent(try clientEvent(event, members, in: text, limits))
         }
-        let name = event.string(in: text)
-        switch name {
-        case "pusher:ping": return .ping
-        case "pusher:pong": return .pong
-        case "pusher:subscribe":
+        switch true {
+        case event.equals("pusher:ping", in: text): return .ping
+        case event.equals("pusher:pong", in: text): return .pong
+        case event.equals("pusher:subscribe", in: text):
             let data = try MessageData(members, in: text, depthMax: limits.depthMax)
             return .subscribe(
                 channel: try data.required("channel"),
                 auth: try data.optional("auth"),
                 channelData: try data.optional("channel_data")
             )
-        case "pusher:unsubscribe":
+        case event.equals("pusher:unsubscribe", in: text):
             let data = try MessageData(members, in: text, depthMax: limits.depthMax)
             return .unsubscribe(channel: try data.required("channel"))
-        case "pusher:signin":
+        case event.equals("pusher:signin", in: text):
             let data = try MessageData(members, in: text, depthMax: limits.depthMax)
             return .signin(
                 auth: try data.required("auth"),
                 userData: try data.required("user_data")
             )
         default:
-            guard name.hasPrefix("pusher") || members["channel"] == nil else {
+            let name = event.string(in: text)
+            guard name.hasPrefix("pusher") || members.channel == nil else {
                 throw .notPrefixed
             }
             return .unsupported(event: name)
@@ -124,11 +124,11 @@ public enum ClientMessage: Equatable, Sendable {
         } catch {
             throw .eventName(error)
         }
-        guard let channel = members["channel"], channel.kind != .null else {
+        guard let channel = members.channel, channel.kind != .null else {
             throw .missing("channel")
         }
         guard channel.kind == .string else { throw .notAString("channel") }
-        let data = members["data"]
+        let data = members.data
         if let data, data.decodedLength > limits.dataLengthMax {
             throw .dataTooLong(length: data.decodedLength, lengthMax: limits.dataLengthMax)
         }

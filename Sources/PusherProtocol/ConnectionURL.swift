@@ -132,14 +132,11 @@ private struct Parameters {
 
     /// Whether names and values stand for themselves: no library sends anything that has to be decoded.
     private static func arePlain(_ query: Span<UInt8>) -> Bool {
-        var isPlain = true
-        for index in query.indices {
-            switch query[index] {
-            case UInt8(ascii: "%"), UInt8(ascii: "["), UInt8(ascii: "A")...UInt8(ascii: "Z"):
-                isPlain = false
-            default: break
-            }
+        // The bracket that opens stands right behind the capital letters.
+        let first = query.firstIndex(from: 0) {
+            $0.equal(to: UInt8(ascii: "%")) | $0.less(than: UInt8(ascii: "[") + 1)
+                & ~$0.less(than: UInt8(ascii: "A"))
         }
-        return isPlain
+        return first == query.count
     }
 }

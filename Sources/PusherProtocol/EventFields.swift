@@ -37,8 +37,7 @@ struct EventFields {
         limits: ProtocolLimits
     ) throws(APIError) -> Publication {
         Publication(
-            nameToken: try nameToken(in: text, limits),
-            dataToken: try dataToken(in: text, limits),
+            try envelope(in: text, limits),
             channels: try channelNames(in: text, limits),
             except: try exceptedSocket(in: text),
             info: try attributes(in: text)
@@ -54,10 +53,25 @@ struct EventFields {
         return elements
     }
 
-    private func nameToken(
+    private func envelope(
         in text: Span<UInt8>,
         _ limits: ProtocolLimits
-    ) throws(APIError) -> [UInt8] {
+    ) throws(APIError) -> EventEnvelope {
+        let name = try checkedName(in: text, limits)
+        let data = try checkedData(limits)
+        var envelope = EventEnvelope(name: text.extracting(name.range), room: data.range.count)
+        if data.kind == .string {
+            envelope.add(#","data":"#, text.extracting(data.range))
+        } else {
+            envelope.add(#","data":"#, JSONWriter.token(text.extracting(data.range)).span)
+        }
+        return envelope
+    }
+
+    private func checkedName(
+        in text: Span<UInt8>,
+        _ limits: ProtocolLimits
+    ) throws(APIError) -> JSONValue {
         guard let name else { throw .missing("name") }
         guard name.kind == .string else { throw .badRequest("name must be a string") }
         do throws(EventNameError) {
@@ -71,13 +85,10 @@ struct EventFields {
                     + "are reserved to the server"
             )
         }
-        return name.token(in: text)
+        return name
     }
 
-    private func dataToken(
-        in text: Span<UInt8>,
-        _ limits: ProtocolLimits
-    ) throws(APIError) -> [UInt8] {
+    private func checkedData(_ limits: ProtocolLimits) throws(APIError) -> JSONValue {
         guard let data else { throw .missing("data") }
         guard data.decodedLength <= limits.dataLengthMax else {
             throw APIError(
@@ -88,8 +99,7 @@ struct EventFields {
                     + "- this event has \(data.decodedLength) bytes"
             )
         }
-        if data.kind == .string { return data.token(in: text) }
-        return JSONWriter.token(text.extracting(data.range))
+        return data
     }
 
     private func channelNames(
@@ -138,8 +148,7 @@ struct EventFields {
             guard !value.hasEscapes else {
                 return try ChannelName(validating: value.decoded(in: text).span, limits: limits)
             }
-            let content = value.range.lowerBound + 1..<value.range.upperBound - 1
-            return try ChannelName(validating: text.extracting(content), limits: limits)
+            return try ChannelName(validating: text.extracting(value.content), limits: limits)
         } catch {
             throw .badRequest(
                 "Invalid channel name: \(APIError.quote(value.string(in: text))) (\(error))"

@@ -27,8 +27,7 @@ enum EventName {
         in text: Span<UInt8>
     ) -> Bool {
         if name.hasEscapes { return name.decoded(in: text).span.starts(with: prefix) }
-        let content = name.range.lowerBound + 1..<name.range.upperBound - 1
-        return text.extracting(content).starts(with: prefix)
+        return text.extracting(name.content).starts(with: prefix)
     }
 }
 

@@ -28,6 +28,9 @@ public struct JSONValue: Equatable, Sendable {
         kind == .string && decodedLength != range.count - 2
     }
 
+    /// What stands between the quotes of a string.
+    var content: Range<Int> { range.lowerBound + 1..<range.upperBound - 1 }
+
     /// Returns the bytes of the value as they stand in the text.
     public func token(in text: Span<UInt8>) -> [UInt8] {
         text.extracting(range).copy()
@@ -36,7 +39,7 @@ public struct JSONValue: Equatable, Sendable {
     /// Returns the value of a string as UTF-8; of another value, its text.
     public func decoded(in text: Span<UInt8>) -> [UInt8] {
         guard kind == .string else { return token(in: text) }
-        let content = text.extracting(range.lowerBound + 1..<range.upperBound - 1)
+        let content = text.extracting(content)
         return hasEscapes ? JSONEscapes.resolve(content, length: decodedLength) : content.copy()
     }
 
@@ -45,13 +48,13 @@ public struct JSONValue: Equatable, Sendable {
         guard kind == .string, !hasEscapes else {
             return String(decoding: decoded(in: text), as: UTF8.self)
         }
-        return text.extracting(range.lowerBound + 1..<range.upperBound - 1).string()
+        return text.extracting(content).string()
     }
 
     /// Whether this is a string whose value is `literal`.
     public func equals(_ literal: StaticString, in text: Span<UInt8>) -> Bool {
         guard kind == .string, decodedLength == literal.utf8CodeUnitCount else { return false }
         guard !hasEscapes else { return decoded(in: text).span.starts(with: literal) }
-        return text.extracting(range.lowerBound + 1..<range.upperBound - 1).starts(with: literal)
+        return text.extracting(content).starts(with: literal)
     }
 }

@@ -82,8 +82,10 @@ public struct JSONWriter: Sendable {
     public static func append(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
         bytes.append("\"")
         var start = 0
-        for index in text.indices where mustEscape(text[index]) {
+        while true {
+            let index = text.firstIndex(from: start) { $0.escaped }
             bytes.append(text.extracting(start..<index))
+            guard index < text.count else { break }
             start = index + 1
             switch text[index] {
             case UInt8(ascii: "\""): bytes.append("\\\"")
@@ -96,12 +98,7 @@ public struct JSONWriter: Sendable {
                 bytes.append(contentsOf: String(text[index] & 0x0F, radix: 16).utf8)
             }
         }
-        bytes.append(text.extracting(start..<text.count))
         bytes.append("\"")
-    }
-
-    private static func mustEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     /// Returns UTF-8 text as a JSON string, quotes included.

@@ -1,9 +1,9 @@
 /// The members of a message that the protocol knows, as places in its text.
 struct MessageMembers {
-    private var event: JSONValue?
-    private var channel: JSONValue?
-    private var data: JSONValue?
-    private var userID: JSONValue?
+    private(set) var event: JSONValue?
+    private(set) var channel: JSONValue?
+    private(set) var data: JSONValue?
+    private(set) var userID: JSONValue?
 
     /// Checks a whole message.
     init(_ text: Span<UInt8>, depthMax: Int) throws(MessageError) {
@@ -25,27 +25,15 @@ struct MessageMembers {
             throw .json(error)
         }
     }
-
-    subscript(name: StaticString) -> JSONValue? {
-        switch name.description {
-        case "event": event
-        case "channel": channel
-        case "data": data
-        case "user_id": userID
-        default: nil
-        }
-    }
 }
 
 /// The data of a control event: an object, or a string that holds one.
 struct MessageData {
     private let text: [UInt8]
-    private let members: [String: JSONValue]
+    /// The members in the order given: there are few, and each is asked for once.
+    private var members: [(name: JSONValue, value: JSONValue)] = []
 
-    private init() {
-        text = []
-        members = [:]
-    }
+    private init() { text = [] }
 
     /// Reads the data of a message; without any it has no members.
     init(
@@ -53,7 +41,7 @@ struct MessageData {
         in text: Span<UInt8>,
         depthMax: Int
     ) throws(MessageError) {
-        guard let data = message["data"], data.kind != .null else {
+        guard let data = message.data, data.kind != .null else {
             self.init()
             return
         }
@@ -66,49 +54,46 @@ struct MessageData {
         depthMax: Int = JSONScanner.depthMaxDefault
     ) throws(MessageError) {
         self.text = text
-        members = try MessageData.members(of: text, depthMax: depthMax)
-    }
-
-    /// Returns a string that must be there.
-    func required(_ name: String) throws(MessageError) -> String {
-        guard let value = try optional(name) else { throw .missing(name) }
-        return value
-    }
-
-    /// Returns a string, or `nil` when it is absent or `null`.
-    func optional(_ name: String) throws(MessageError) -> String? {
-        guard let value = members[name], value.kind != .null else { return nil }
-        guard value.kind == .string else { throw .notAString(name) }
-        return value.string(in: text.span)
-    }
-
-    /// Returns a string, or `nil` when there is none.
-    func string(_ name: String) -> String? { (try? optional(name)) ?? nil }
-
-    /// Returns an integer, or `nil` when there is none.
-    func integer(_ name: String) -> Int? {
-        guard let value = members[name], value.kind == .number else { return nil }
-        return Int(value.string(in: text.span))
-    }
-
-    /// Returns a member as JSON text, or `nil`.
-    func json(_ name: String) -> [UInt8]? { members[name]?.token(in: text.span) }
-
-    private static func members(
-        of text: [UInt8],
-        depthMax: Int
-    ) throws(MessageError) -> [String: JSONValue] {
-        var members: [String: JSONValue] = [:]
+        members.reserveCapacity(4)
         do throws(JSONError) {
             var scanner = JSONScanner(depthMax: depthMax)
             try scanner.beginObject(in: text.span)
             while let name = try scanner.nextName(in: text.span) {
-                members[name.string(in: text.span)] = try scanner.value(in: text.span)
+                members.append((name, try scanner.value(in: text.span)))
             }
             try scanner.finish(in: text.span)
         } catch {
             throw .notAnObject
         }
-        return members
     }
+
+    /// The last of the members called `name`.
+    private subscript(name: StaticString) -> JSONValue? {
+        members.last { $0.name.equals(name, in: text.span) }?.value
+    }
+
+    /// Returns a string that must be there.
+    func required(_ name: StaticString) throws(MessageError) -> String {
+        guard let value = try optional(name) else { throw .missing(name.description) }
+        return value
+    }
+
+    /// Returns a string, or `nil` when it is absent or `null`.
+    func optional(_ name: StaticString) throws(MessageError) -> String? {
+        guard let value = self[name], value.kind != .null else { return nil }
+        guard value.kind == .string else { throw .notAString(name.description) }
+        return value.string(in: text.span)
+    }
+
+    /// Returns a string, or `nil` when there is none.
+    func string(_ name: StaticString) -> String? { (try? optional(name)) ?? nil }
+
+    /// Returns an integer, or `nil` when there is none.
+    func integer(_ name: StaticString) -> Int? {
+        guard let value = self[name], value.kind == .number else { return nil }
+        return Int(value.string(in: text.span))
+    }
+
+    /// Returns a member as JSON text, or `nil`.
+    func json(_ name: StaticString) -> [UInt8]? { self[name]?.token(in: text.span) }
 }

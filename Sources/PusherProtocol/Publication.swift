@@ -2,38 +2,31 @@
 ///
 /// Name and data stay the JSON strings that the publisher wrote: nothing is decoded and encoded again.
 public struct Publication: Equatable, Sendable {
-    /// The event's name as a JSON string, quotes included.
-    public var nameToken: [UInt8]
-    /// The data as a JSON string, quotes included; what was no string has been made one.
-    public var dataToken: [UInt8]
+    private let envelope: EventEnvelope
     /// Where it goes, each channel once, in the order given.
-    public var channels: [ChannelName]
+    public let channels: [ChannelName]
     /// The connection to leave out.
-    public var except: SocketID?
+    public let except: SocketID?
     /// What the publisher wants to know in return.
-    public var info: InfoAttributes
+    public let info: InfoAttributes
 
-    /// Takes the parts of a publication as they are, unchecked.
-    ///
-    /// - Parameters:
-    ///   - nameToken: The event's name as a JSON string, quotes included.
-    ///   - dataToken: The data as a JSON string, quotes included.
-    ///   - channels: Where it goes.
-    ///   - except: The connection to leave out.
-    ///   - info: What the publisher wants to know.
-    public init(
-        nameToken: [UInt8],
-        dataToken: [UInt8],
+    init(
+        _ envelope: EventEnvelope,
         channels: [ChannelName],
-        except: SocketID? = nil,
-        info: InfoAttributes = []
+        except: SocketID?,
+        info: InfoAttributes
     ) {
-        self.nameToken = nameToken
-        self.dataToken = dataToken
+        self.envelope = envelope
         self.channels = channels
         self.except = except
         self.info = info
     }
+
+    /// The event's name as a JSON string, quotes included; for logs and consoles.
+    public var nameToken: [UInt8] { envelope.token(of: \.event) }
+
+    /// The data as a JSON string, quotes included; what was no string has been made one. For logs and consoles.
+    public var dataToken: [UInt8] { envelope.token(of: \.data) }
 
     /// The event's name, decoded; for logs and consoles.
     public var name: String { EventEnvelope.decode(nameToken) }
@@ -42,23 +35,10 @@ public struct Publication: Equatable, Sendable {
     public var data: String { EventEnvelope.decode(dataToken) }
 
     /// The length of the message to the subscribers of `channel`, in bytes.
-    public func envelopeLength(for channel: ChannelName) -> Int {
-        EventEnvelope.length(
-            name: nameToken,
-            channel: channel.text,
-            data: dataToken,
-            userID: nil
-        )
-    }
+    public func envelopeLength(for channel: ChannelName) -> Int { envelope.length(for: channel) }
 
     /// Appends the message to the subscribers of `channel`.
     public func appendEnvelope(for channel: ChannelName, to bytes: inout [UInt8]) {
-        EventEnvelope.append(
-            name: nameToken,
-            channel: channel.text,
-            data: dataToken,
-            userID: nil,
-            to: &bytes
-        )
+        envelope.append(for: channel, to: &bytes)
     }
 }

@@ -15,8 +15,10 @@ public struct QueryParameters: Sendable {
 
     /// The query with its escapes resolved and its names in lower case.
     private(set) var text: [UInt8] = []
-    /// Sorted by name; those of one name in the order given.
+    /// What is signed, sorted by name; those of one name in the order given.
     private(set) var entries: [Entry] = []
+    /// The value of `auth_signature`, the first if there are several: what is not signed is no entry.
+    private(set) var signature: Range<Int>?
     /// Where in `text` a raw `+` stands, which a form-encoding client means as a space.
     private var plusIndices: [Int] = []
 
@@ -27,12 +29,13 @@ public struct QueryParameters: Sendable {
     ///
     /// - Parameter query: What follows the `?`, as received. A `%` without two digits behind it stands for itself.
     public init(parsing query: Span<UInt8>) {
-        entries.reserveCapacity(8)
+        entries.reserveCapacity(4)
         // Signed requests seldom hold anything that has to be decoded.
         let isPlain =
             query.firstIndex(of: UInt8(ascii: "%")) == nil
             && query.firstIndex(of: UInt8(ascii: "+")) == nil
         if isPlain { text = query.copy() } else { text.reserveCapacity(query.count) }
+        var isSorted = true
         var start = 0
         while start < query.count {
             let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
@@ -44,11 +47,17 @@ public struct QueryParameters: Sendable {
                     ? Entry(name: start..<nameEnd, value: min(nameEnd + 1, end)..<end)
                     : decode(query, start..<nameEnd, min(nameEnd + 1, end)..<end)
                 lowercase(pair.name)
-                entries.append(pair)
+                if text.span.extracting(pair.name).equals("auth_signature") {
+                    signature = signature ?? pair.value
+                } else {
+                    // Libraries send what they sign in order.
+                    if let last = entries.last { isSorted = isSorted && !precedes(pair, last) }
+                    entries.append(pair)
+                }
             }
             start = end + 1
         }
-        sort()
+        if !isSorted { sort() }
     }
 
     /// Takes a query string apart.
@@ -57,12 +66,14 @@ public struct QueryParameters: Sendable {
     }
 
     /// The value of the first parameter called `name`, in lower case, or `nil` when there is none.
+    ///
+    /// The signature is not found in this way.
     public subscript(name: String) -> String? {
         let matches = entries.lazy.filter { isCalled($0, name) }
         return matches.min { $0.value.lowerBound < $1.value.lowerBound }.map(value)
     }
 
-    /// The names, in order; those that were given several times come several times.
+    /// The names, in order and without that of the signature; those that were given several times come several times.
     public var names: [String] {
         entries.map { String(decoding: text[$0.name], as: UTF8.self) }
     }
@@ -134,30 +145,18 @@ public struct QueryParameters: Sendable {
     }
 
     private mutating func lowercase(_ name: Range<Int>) {
-        for index in name where text[index] &- UInt8(ascii: "A") < 26 { text[index] |= 0x20 }
+        var bytes = text.mutableSpan
+        for index in name where bytes[index] &- UInt8(ascii: "A") < 26 { bytes[index] |= 0x20 }
     }
 
-    private mutating func sort() {
-        let text = text
-        let bytes = text.span
-        // Libraries send their parameters in order, all but the signature at the end.
-        guard let last = entries.popLast() else { return }
-        var place = entries.count
-        for index in entries.indices.dropFirst()
-        where QueryParameters.precedes(bytes, entries[index], entries[index - 1]) {
-            entries.append(last)
-            return entries.sort { QueryParameters.precedes(text.span, $0, $1) }
-        }
-        while place > 0, QueryParameters.precedes(bytes, last, entries[place - 1]) { place -= 1 }
-        entries.append(last)
-        for index in (place..<entries.count - 1).reversed() { entries.swapAt(index, index + 1) }
-    }
+    private mutating func sort() { entries = entries.sorted(by: precedes) }
 
     /// Whether `left` sorts before `right`: by name, and in the order given where the names are equal.
-    private static func precedes(_ text: Span<UInt8>, _ left: Entry, _ right: Entry) -> Bool {
+    private func precedes(_ left: Entry, _ right: Entry) -> Bool {
+        let bytes = text.span
         for offset in 0..<min(left.name.count, right.name.count) {
-            let leftByte = text[left.name.lowerBound + offset]
-            let rightByte = text[right.name.lowerBound + offset]
+            let leftByte = bytes[left.name.lowerBound + offset]
+            let rightByte = bytes[right.name.lowerBound + offset]
             if leftByte != rightByte { return leftByte < rightByte }
         }
         if left.name.count != right.name.count { return left.name.count < right.name.count }

@@ -46,7 +46,7 @@ public enum RequestSignature {
         try checkVersion(parameters)
         try checkTimestamp(parameters, now: now)
         try checkBody(body, parameters)
-        guard let signature = parameters.value(of: "auth_signature") else {
+        guard let signature = parameters.signature else {
             throw .unauthorized("Missing parameter: auth_signature")
         }
         let start = start(of: path, behind: pathPrefix)

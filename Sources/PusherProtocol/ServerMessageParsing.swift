@@ -10,16 +10,16 @@ extension ServerMessage {
         _ text: Span<UInt8>
     ) throws(MessageError) -> ServerMessage {
         let members = try MessageMembers(text, depthMax: JSONScanner.depthMaxDefault)
-        guard let name = members["event"] else { throw .missing("event") }
+        guard let name = members.event else { throw .missing("event") }
         guard name.kind == .string else { throw .notAString("event") }
         func string(_ value: JSONValue?) -> String? {
             value.flatMap { $0.kind == .null ? nil : $0.string(in: text) }
         }
         let event = ReceivedEvent(
             name: name.string(in: text),
-            channel: string(members["channel"]),
-            data: string(members["data"]),
-            userID: string(members["user_id"])
+            channel: string(members.channel),
+            data: string(members.data),
+            userID: string(members.userID)
         )
         guard event.name.hasPrefix("pusher") else { return .event(event) }
         let data = try? MessageData(members, in: text, depthMax: JSONScanner.depthMaxDefault)
@@ -100,7 +100,7 @@ extension ServerMessage {
 
 extension MessageData {
     /// Returns a user id, which some servers write as a number; its digits are not changed.
-    fileprivate func identifier(_ name: String) -> String? {
+    fileprivate func identifier(_ name: StaticString) -> String? {
         guard let token = json(name) else { return nil }
         guard let value = try? JSONScanner.scan(token.span) else { return nil }
         return value.kind == .string || value.kind == .number ? value.string(in: token.span) : nil

@@ -19,10 +19,10 @@ enum StringToSign {
     ) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(method.utf8.count + path.count + parameters.text.count + 24)
-        text.append(contentsOf: method.utf8)
-        text.append("\n")
+        text.append(method.utf8.span)
+        text.append(UInt8(ascii: "\n"))
         text.append(path)
-        text.append("\n")
+        text.append(UInt8(ascii: "\n"))
         switch arrays {
         case .repeated: appendRepeated(parameters, to: &text)
         case .joined: appendJoined(parameters, suffix: "", to: &text)
@@ -42,7 +42,6 @@ enum StringToSign {
         // What stands side by side in the query is copied in one piece: libraries sort as we do.
         var run = 0..<0
         for entry in parameters.entries {
-            if source.extracting(entry.name).equals("auth_signature") { continue }
             if let pair = entry.pair, !run.isEmpty, pair.lowerBound == run.upperBound + 1 {
                 run = run.lowerBound..<pair.upperBound
                 continue
@@ -67,8 +66,7 @@ enum StringToSign {
         var names: [[UInt8]] = []
         var values: [[UInt8]: [UInt8]] = [:]
         let given = parameters.entries.sorted { $0.name.lowerBound < $1.name.lowerBound }
-        for entry in given
-        where !parameters.text.span.extracting(entry.name).equals("auth_signature") {
+        for entry in given {
             let arrayName = arrayName(of: entry, in: parameters)
             let name = arrayName.map { $0 + suffix.utf8 } ?? Array(parameters.text[entry.name])
             let value = parameters.text[entry.value]

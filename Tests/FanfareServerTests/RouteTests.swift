@@ -1,20 +1,25 @@
-import Broker
 import Testing
 
 @testable import FanfareServer
 
 @Suite("The paths of the HTTP API") struct RouteTests {
     @Test(arguments: [
-        ("/apps/3/events", Route.events(AppID("3"))),
-        ("/apps/3/batch_events", .batchEvents(AppID("3"))),
-        ("/apps/3/channels", .channels(AppID("3"))),
-        ("/apps/a-b/channels/presence-x", .channel(AppID("a-b"), name: "presence-x")),
-        ("/apps/3/channels/%23x", .channel(AppID("3"), name: "%23x")),
-        ("/apps/3/channels/presence-x/users", .users(AppID("3"), channel: "presence-x")),
+        ("/apps/3/events", Route.events(app: 6..<7)),
+        ("/apps/3/batch_events", .batchEvents(app: 6..<7)),
+        ("/apps/3/channels", .channels(app: 6..<7)),
+        ("/apps/a-b/channels/presence-x", .channel(app: 6..<9, name: 19..<29)),
+        ("/apps/3/channels/%23x", .channel(app: 6..<7, name: 17..<21)),
+        ("/apps/3/channels/presence-x/users", .users(app: 6..<7, channel: 17..<27)),
         ("/health", .health),
     ])
     func finds(path: String, route: Route) {
         #expect(self.route(of: path) == route)
+    }
+
+    @Test("Places are counted in the whole path, the configured prefix included")
+    func findsBehindAPrefix() {
+        let path = Array("/push/apps/3/events".utf8)
+        #expect(Route(path: path.span, from: 5) == .events(app: 11..<12))
     }
 
     @Test(arguments: [

@@ -51,31 +51,33 @@ struct API {
         case .channels:
             try ChannelsAPI(app, switchboard).list(parameters, exchange)
         case .channel(_, let name):
-            try ChannelsAPI(app, switchboard).describe(name, parameters, exchange)
+            try ChannelsAPI(app, switchboard).describe(head.pathText(name), parameters, exchange)
         case .users(_, let channel):
-            try ChannelsAPI(app, switchboard).listUsers(channel, parameters, exchange)
+            try ChannelsAPI(app, switchboard)
+                .listUsers(head.pathText(channel), parameters, exchange)
         case .health: break
         }
     }
 
     private func route(of path: Span<UInt8>) -> Route? {
         let prefix = switchboard.settings.pathPrefix
-        let start = path.starts(with: prefix) ? prefix.utf8.count : 0
-        return Route(path: path.extracting(start..<path.count))
+        return Route(path: path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
     }
 
     /// The app that signed the request.
+    ///
+    /// - Parameter id: Where the path names it.
     private func authenticate(
         _ head: RequestHead,
         _ parameters: QueryParameters,
         _ body: Span<UInt8>,
-        id: AppID
+        id: Range<Int>
     ) throws(APIError) -> App {
         let apps = switchboard.settings.apps
-        guard let app = apps[id] else {
-            throw APIError(status: 404, message: "No app has the ID \(id)")
-        }
-        try head.withPath { (path) throws(APIError) in
+        let app = try head.withPath { (path) throws(APIError) in
+            guard let app = apps[id: path.extracting(id)] else {
+                throw APIError(status: 404, message: "No app has the ID \(head.pathText(id))")
+            }
             try RequestSignature.verify(
                 method: head.method.description,
                 path: path,
@@ -85,11 +87,22 @@ struct API {
                 now: switchboard.reactor.unixTime
             ) { key in
                 if app.hasKey(key) { return .app(app.secret) }
-                let key = key.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
                 return apps[key: key] == nil ? .nobody : .otherApp
             }
+            return app
         }
-        guard app.isEnabled else { throw APIError(status: 403, message: "App \(id) is disabled") }
+        guard app.isEnabled else {
+            throw APIError(status: 403, message: "App \(app.id) is disabled")
+        }
         return app
+    }
+}
+
+extension RequestHead {
+    /// A part of the path as text.
+    fileprivate func pathText(_ range: Range<Int>) -> String {
+        withPath { path in
+            path.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        }
     }
 }

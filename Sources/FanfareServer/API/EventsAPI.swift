@@ -29,7 +29,9 @@ struct EventsAPI {
             parameters: parameters,
             limits: app.limits.texts
         )
-        try publish([publication])
+        try check(publication)
+        try checkRoom()
+        publish(publication)
         guard !publication.info.isEmpty else { return exchange.respond(EventsAPI.accepted) }
         count([publication]) { counts in
             let channels = publication.channels.map {
@@ -42,7 +44,9 @@ struct EventsAPI {
     /// Publishes up to ten events, each on its own channel, in order.
     func triggerBatch(_ body: Span<UInt8>, _ exchange: HTTPExchange) throws(APIError) {
         let publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
-        try publish(publications)
+        for publication in publications { try check(publication) }
+        try checkRoom()
+        for publication in publications { publish(publication) }
         count(publications) { counts in
             let events = publications.map { publication in
                 publication.info.isEmpty
@@ -52,20 +56,23 @@ struct EventsAPI {
         }
     }
 
-    private func publish(_ publications: [Publication]) throws(APIError) {
-        for publication in publications {
-            try publication.info.checkForTrigger(countsSubscriptions: app.countsSubscriptions)
-        }
+    private func check(_ publication: Publication) throws(APIError) {
+        try publication.info.checkForTrigger(countsSubscriptions: app.countsSubscriptions)
+    }
+
+    /// Checks that the shards keep up with what they are sent.
+    private func checkRoom() throws(APIError) {
         guard switchboard.canPublish else {
             throw APIError(
                 status: 503,
                 message: "The broker has more events than it can relay: try again in a second"
             )
         }
-        for publication in publications {
-            for channel in publication.channels {
-                switchboard.publish(publication, on: ChannelAddress(app: app.id, name: channel))
-            }
+    }
+
+    private func publish(_ publication: Publication) {
+        for channel in publication.channels {
+            switchboard.publish(publication, on: ChannelAddress(app: app.id, name: channel))
         }
     }
 

@@ -1,58 +1,63 @@
-import Broker
 import HTTP1
+import PusherProtocol
 
-/// A resource of the broker's HTTP API, by the path of the request.
+/// A resource of the broker's HTTP API, by the path of the request; its names are places in that path.
 enum Route: Equatable {
     /// `/apps/{id}/events`
-    case events(AppID)
+    case events(app: Range<Int>)
     /// `/apps/{id}/batch_events`
-    case batchEvents(AppID)
+    case batchEvents(app: Range<Int>)
     /// `/apps/{id}/channels`
-    case channels(AppID)
-    /// `/apps/{id}/channels/{name}`, the name still percent-encoded.
-    case channel(AppID, name: String)
-    /// `/apps/{id}/channels/{name}/users`, the name still percent-encoded.
-    case users(AppID, channel: String)
+    case channels(app: Range<Int>)
+    /// `/apps/{id}/channels/{name}`, the name percent-encoded.
+    case channel(app: Range<Int>, name: Range<Int>)
+    /// `/apps/{id}/channels/{name}/users`, the name percent-encoded.
+    case users(app: Range<Int>, channel: Range<Int>)
     /// `/health`, for load balancers and container engines.
     case health
 
-    /// The route of `path`, without its query and the configured prefix; `nil` when nothing is there.
-    init?(path: Span<UInt8>) {
-        var position = 0
-        switch Route.segment(of: path, at: &position) {
-        case "health" where position == path.count: self = .health
-        case "apps":
-            guard let id = Route.segment(of: path, at: &position), !id.isEmpty,
-                let resource = Route.segment(of: path, at: &position)
-            else { return nil }
-            let name = Route.segment(of: path, at: &position)
-            let part = Route.segment(of: path, at: &position)
-            guard position == path.count, name?.isEmpty != true else { return nil }
-            let app = AppID(id)
-            switch (resource, name, part) {
-            case ("events", nil, nil): self = .events(app)
-            case ("batch_events", nil, nil): self = .batchEvents(app)
-            case ("channels", nil, nil): self = .channels(app)
-            case ("channels", let name?, nil): self = .channel(app, name: name)
-            case ("channels", let name?, "users"): self = .users(app, channel: name)
-            default: return nil
-            }
+    /// The route of `path`, without its query and from the end of the configured prefix on; `nil` when nothing is
+    /// there.
+    init?(path: Span<UInt8>, from start: Int = 0) {
+        func segment(_ range: Range<Int>?, is text: StaticString) -> Bool {
+            range.map { path.extracting($0).equals(text) } ?? false
+        }
+        var position = start
+        let first = Route.segment(of: path, at: &position)
+        if segment(first, is: "health"), position == path.count {
+            self = .health
+            return
+        }
+        guard segment(first, is: "apps"),
+            let app = Route.segment(of: path, at: &position), !app.isEmpty
+        else { return nil }
+        let resource = Route.segment(of: path, at: &position)
+        let name = Route.segment(of: path, at: &position)
+        let part = Route.segment(of: path, at: &position)
+        guard position == path.count, name?.isEmpty != true else { return nil }
+        switch (name, part) {
+        case (nil, nil) where segment(resource, is: "events"): self = .events(app: app)
+        case (nil, nil) where segment(resource, is: "batch_events"): self = .batchEvents(app: app)
+        case (nil, nil) where segment(resource, is: "channels"): self = .channels(app: app)
+        case (let name?, nil) where segment(resource, is: "channels"):
+            self = .channel(app: app, name: name)
+        case (let name?, _) where segment(resource, is: "channels") && segment(part, is: "users"):
+            self = .users(app: app, channel: name)
         default: return nil
         }
     }
 
     /// Takes a slash and what follows it up to the next, or returns `nil` at the end.
-    private static func segment(of path: Span<UInt8>, at position: inout Int) -> String? {
+    private static func segment(of path: Span<UInt8>, at position: inout Int) -> Range<Int>? {
         guard position < path.count, path[position] == UInt8(ascii: "/") else { return nil }
         let start = position + 1
         position = start
         while position < path.count, path[position] != UInt8(ascii: "/") { position += 1 }
-        return path.extracting(start..<position)
-            .withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        return start..<position
     }
 
-    /// The app that the request is for.
-    var app: AppID? {
+    /// Where the path names the app that the request is for.
+    var app: Range<Int>? {
         switch self {
         case .events(let app), .batchEvents(let app), .channels(let app), .channel(let app, _),
             .users(let app, _):
