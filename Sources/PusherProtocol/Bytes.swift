@@ -71,6 +71,28 @@ extension [UInt8] {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
 
+    /// Appends a number in decimal digits, with its sign below zero.
+    mutating func append(decimal number: Int) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        append(decimal: UInt64(number.magnitude))
+    }
+
+    /// Appends a number in decimal digits.
+    mutating func append(decimal number: UInt64) {
+        var front = count
+        var rest = number
+        repeat {
+            append(0x30 + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        var back = count - 1
+        while front < back {
+            swapAt(front, back)
+            front += 1
+            back -= 1
+        }
+    }
+
     /// Appends the bytes of a literal.
     mutating func append(_ literal: StaticString) {
         literal.withUTF8Buffer { append(contentsOf: $0) }

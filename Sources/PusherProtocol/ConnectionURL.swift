@@ -132,10 +132,8 @@ private struct Parameters {
 
     /// Whether names and values stand for themselves: no library sends anything that has to be decoded.
     private static func arePlain(_ query: Span<UInt8>) -> Bool {
-        // The bracket that opens stands right behind the capital letters.
         let first = query.firstIndex(from: 0) {
-            $0.equal(to: UInt8(ascii: "%")) | $0.less(than: UInt8(ascii: "[") + 1)
-                & ~$0.less(than: UInt8(ascii: "A"))
+            $0.equal(to: UInt8(ascii: "%")) | $0.equal(to: UInt8(ascii: "[")) | $0.capital
         }
         return first == query.count
     }

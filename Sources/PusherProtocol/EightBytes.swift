@@ -27,6 +27,9 @@ struct EightBytes {
     /// Marks the bytes that are not ASCII.
     var notASCII: Marks { word & Self.highBits }
 
+    /// Marks the capital letters of ASCII.
+    var capital: Marks { less(than: UInt8(ascii: "Z") + 1) & ~less(than: UInt8(ascii: "A")) }
+
     /// Marks what a JSON string may not hold as it is (RFC 8259 §7).
     var escaped: Marks {
         less(than: 0x20) | equal(to: UInt8(ascii: "\"")) | equal(to: UInt8(ascii: "\\"))
@@ -34,26 +37,34 @@ struct EightBytes {
 }
 
 extension Span<UInt8> {
-    /// Returns the index of the first byte at or behind `start` that is marked, or the count when none is.
+    /// Searches eight bytes at a time.
     ///
     /// - Parameters:
     ///   - start: Where to start.
-    ///   - marks: Marks what is looked for, eight bytes at a time.
+    ///   - marks: Marks what is looked for.
+    /// - Returns: The index of the first byte at or behind `start` that is marked, or the count when none is.
     @inline(__always)
     func firstIndex(from start: Int, marked marks: (EightBytes) -> EightBytes.Marks) -> Int {
         var index = start
         while index + 8 <= count {
-            // SAFETY: eight bytes from `index` on lie inside the span, as the condition says.
-            let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let found = marks(EightBytes(UInt64(littleEndian: word)))
+            let found = marks(EightBytes(word(at: index)))
             if found != 0 { return index + found.trailingZeroBitCount / 8 }
             index += 8
         }
-        var word: UInt64 = 0
-        for place in (index..<Swift.max(index, count)).reversed() {
-            word = word << 8 | UInt64(self[place])
+        // The last ones, with zeros behind them: a mark there, or none at all, is one at the end.
+        var last: UInt64 = 0
+        if count >= 8 {
+            last = word(at: count - 8) >> (8 * (index + 8 - count))
+        } else {
+            for place in (index..<count).reversed() { last = last << 8 | UInt64(self[place]) }
         }
-        // A mark behind the end, or none at all, is one at the end.
-        return Swift.min(index + marks(EightBytes(word)).trailingZeroBitCount / 8, count)
+        return Swift.min(index + marks(EightBytes(last)).trailingZeroBitCount / 8, count)
+    }
+
+    private func word(at index: Int) -> UInt64 {
+        precondition(index >= 0 && index <= count - 8)
+        // SAFETY: eight bytes from `index` on lie inside the span, as was just checked.
+        let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+        return UInt64(littleEndian: word)
     }
 }

@@ -41,7 +41,7 @@ public struct JSONWriter: Sendable {
     /// Writes an integer.
     public mutating func integer(_ number: Int) {
         separate()
-        bytes.append(contentsOf: String(number).utf8)
+        bytes.append(decimal: number)
     }
 
     /// Writes a literal.

@@ -25,7 +25,7 @@ public struct Publication: Equatable, Sendable {
     /// The event's name as a JSON string, quotes included; for logs and consoles.
     public var nameToken: [UInt8] { envelope.token(of: \.event) }
 
-    /// The data as a JSON string, quotes included; what was no string has been made one. For logs and consoles.
+    /// The data as a JSON string, quotes included, also where it was no string; for logs and consoles.
     public var dataToken: [UInt8] { envelope.token(of: \.data) }
 
     /// The event's name, decoded; for logs and consoles.

@@ -145,6 +145,8 @@ public struct QueryParameters: Sendable {
     }
 
     private mutating func lowercase(_ name: Range<Int>) {
+        let capital = text.span.extracting(name).firstIndex(from: 0) { $0.capital }
+        guard capital < name.count else { return }
         var bytes = text.mutableSpan
         for index in name where bytes[index] &- UInt8(ascii: "A") < 26 { bytes[index] |= 0x20 }
     }

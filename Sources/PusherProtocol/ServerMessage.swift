@@ -48,7 +48,7 @@ public enum ServerMessage: Equatable, Sendable {
             bytes.append(#"{"event":"pusher:connection_established","data":"{\"socket_id\":\""#)
             socketID.append(to: &bytes)
             bytes.append(#"\",\"activity_timeout\":"#)
-            bytes.append(contentsOf: String(activityTimeout).utf8)
+            bytes.append(decimal: activityTimeout)
             bytes.append(#"}"}"#)
         case .subscriptionSucceeded(let channel, "{}"):
             let channel = channel.utf8

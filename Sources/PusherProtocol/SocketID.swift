@@ -64,23 +64,8 @@ extension SocketID: CustomStringConvertible {
 
     /// Appends the id as it goes over the wire.
     func append(to bytes: inout [UInt8]) {
-        SocketID.append(first, to: &bytes)
+        bytes.append(decimal: first)
         bytes.append(UInt8(ascii: "."))
-        SocketID.append(second, to: &bytes)
-    }
-
-    private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        var front = bytes.count
-        var rest = number
-        repeat {
-            bytes.append(0x30 + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        var back = bytes.count - 1
-        while front < back {
-            bytes.swapAt(front, back)
-            front += 1
-            back -= 1
-        }
+        bytes.append(decimal: second)
     }
 }

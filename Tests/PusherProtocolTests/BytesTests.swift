@@ -18,6 +18,59 @@ import Testing
         }
     }
 
+    @Test func theSearchByEightFindsWhatALoopFinds() {
+        for length in 0...26 {
+            for byte in UInt8.min...UInt8.max {
+                for place in 0..<max(length, 1) {
+                    var text = [UInt8](repeating: UInt8(ascii: "~"), count: length)
+                    if place < length { text[place] = byte }
+                    let start = place / 2
+                    #expect(
+                        text.span.firstIndex(from: start) { $0.escaped | $0.notASCII }
+                            == text[start...].firstIndex(where: isSpecial) ?? length
+                    )
+                    #expect(
+                        text.span.firstIndex(from: start) { $0.capital }
+                            == text[start...].firstIndex(where: isCapital) ?? length
+                    )
+                }
+            }
+        }
+    }
+
+    @Test func theFirstOfSeveralIsFound() {
+        let text = Array("abcdefgh\"\\ABC\u{1}".utf8)
+        #expect(text.span.firstIndex(from: 0) { $0.escaped } == 8)
+        #expect(text.span.firstIndex(from: 9) { $0.escaped } == 9)
+        #expect(text.span.firstIndex(from: 10) { $0.escaped } == 13)
+        #expect(text.span.firstIndex(from: 0) { $0.capital } == 10)
+    }
+
+    @Test(arguments: [
+        ("", "a"), ("a", "b"), ("b", "aa"), ("ab", "ac"), ("az", "ba"), ("a\u{7F}", "é"),
+    ])
+    func theShorterComesFirst(lesser: String, greater: String) {
+        let (lesser, greater) = (bytes(lesser), bytes(greater))
+        #expect(lesser.span.order(against: greater.span) < 0)
+        #expect(greater.span.order(against: lesser.span) > 0)
+        #expect(lesser.span.order(against: lesser.span) == 0)
+    }
+
+    @Test(arguments: [0, 7, 10, 12_345, -1, .min, .max])
+    func numbersAreWrittenInDigits(number: Int) {
+        var text: [UInt8] = []
+        text.append(decimal: number)
+        #expect(text == bytes("\(number)"))
+    }
+
+    private func isSpecial(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte >= 0x80 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private func isCapital(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+    }
+
     private func index(of byte: UInt8, in text: [UInt8], from start: Int) -> Int? {
         text.span.firstIndex(of: byte, from: start)
     }

@@ -1,5 +1,6 @@
-import PusherProtocol
 import Testing
+
+@testable import PusherProtocol
 
 @Suite("Query parameters") struct QueryParametersTests {
     @Test func sortsByLowerCaseName() {
@@ -23,6 +24,22 @@ import Testing
     ])
     func decodes(query: String, value: String) {
         #expect(QueryParameters(query)["a"] == value)
+    }
+
+    @Test("The signature is no part of what is signed, and the first of several counts")
+    func setsTheSignatureApart() {
+        #expect(QueryParameters("b=1&auth_signature=x&a=2").names == ["a", "b"])
+        let twice = QueryParameters("Auth_Signature=x&auth_signature=y")
+        #expect(twice.names.isEmpty)
+        #expect(twice.signature.map { text(Array(twice.text[$0])) } == "x")
+        #expect(QueryParameters("auth_signature[]=x").signature == nil)
+    }
+
+    @Test func lowersTheNamesOnly() {
+        let parameters = QueryParameters("Filter_By_PREFIX=Aa&INFO=Bb&%41b=Cc")
+        #expect(parameters.names == ["ab", "filter_by_prefix", "info"])
+        #expect(parameters["filter_by_prefix"] == "Aa")
+        #expect(parameters["ab"] == "Cc")
     }
 
     @Test func keepsTheOrderOfArrays() {

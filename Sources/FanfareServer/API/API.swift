@@ -64,9 +64,7 @@ struct API {
         return Route(path: path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
     }
 
-    /// The app that signed the request.
-    ///
-    /// - Parameter id: Where the path names it.
+    /// The app that signed the request; `id` is where the path names it.
     private func authenticate(
         _ head: RequestHead,
         _ parameters: QueryParameters,
