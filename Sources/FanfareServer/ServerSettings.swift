@@ -5,21 +5,21 @@ import PusherProtocol
 import WebSocket
 
 /// What every shard needs to know, computed once from the configuration and never changed.
-struct ServerSettings: Sendable {
-    var apps: Apps
-    var quotas: [AppID: ConnectionQuota]
+final class ServerSettings: Sendable {
+    let apps: Apps
+    let quotas: [AppID: ConnectionQuota]
     /// Connections of the whole process.
-    var quota: ConnectionQuota
-    var pathPrefix: String
-    var liveness: Liveness.Settings
-    var httpLimits: HTTPLimits
-    var webSocketLimits: WebSocketLimits
-    var streamLimits: StreamLimits
-    var deflate: DeflateOptions?
+    let quota: ConnectionQuota
+    let pathPrefix: String
+    let liveness: Liveness.Settings
+    let httpLimits: HTTPLimits
+    let webSocketLimits: WebSocketLimits
+    let streamLimits: StreamLimits
+    let deflate: DeflateOptions?
     /// Messages waiting on a line between two shards before triggers are refused with 503.
-    var lineLengthMax = 100_000
+    let lineLengthMax = 100_000
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
-    var farewellTimeout: Duration = .seconds(5)
+    let farewellTimeout: Duration = .seconds(5)
 
     init(_ configuration: Configuration) {
         apps = Apps(configuration.apps.map(App.init))
@@ -37,14 +37,14 @@ struct ServerSettings: Sendable {
         httpLimits = HTTPLimits(bodyLengthMax: configuration.requestBodyLengthMax)
         webSocketLimits = WebSocketLimits(messageLengthMax: configuration.messageLengthMax)
         streamLimits = StreamLimits(queuedBytesMax: configuration.queuedBytesMax)
-        if configuration.compression.isEnabled {
-            // Tens of thousands of connections would each keep a window of their own.
-            deflate = DeflateOptions(
+        // Tens of thousands of connections would each keep a window of their own.
+        deflate =
+            configuration.compression.isEnabled
+            ? DeflateOptions(
                 serverNoContextTakeover: true,
                 clientNoContextTakeover: true,
                 compressionThreshold: configuration.compression.threshold
-            )
-        }
+            ) : nil
     }
 }
 
