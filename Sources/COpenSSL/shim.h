@@ -4,7 +4,9 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/md5.h>
 #include <openssl/pem.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -57,6 +59,56 @@ static inline EVP_PKEY *shim_EVP_EC_gen(const char *curve) {
 
 static inline long shim_BIO_get_mem_data(BIO *bio, char **data) {
     return BIO_get_mem_data(bio, data);
+}
+
+/* Digests of OpenSSL's low level: contexts that are plain values, deprecated and in every OpenSSL 3.
+   EVP duplicates contexts on the heap, which costs more than the digest of a short message. */
+
+static inline void shim_MD5(const void *bytes, size_t count, unsigned char *digest) {
+    MD5_CTX context;
+    MD5_Init(&context);
+    MD5_Update(&context, bytes, count);
+    MD5_Final(digest, &context);
+}
+
+static inline void shim_SHA1(const void *bytes, size_t count, unsigned char *digest) {
+    SHA_CTX context;
+    SHA1_Init(&context);
+    SHA1_Update(&context, bytes, count);
+    SHA1_Final(digest, &context);
+}
+
+static inline void shim_SHA256(const void *bytes, size_t count, unsigned char *digest) {
+    SHA256_CTX context;
+    SHA256_Init(&context);
+    SHA256_Update(&context, bytes, count);
+    SHA256_Final(digest, &context);
+}
+
+/* A key of HMAC-SHA256 whose two padded blocks have been absorbed. */
+typedef struct {
+    SHA256_CTX inner, outer;
+} shim_HMAC_SHA256_key;
+
+static inline void shim_HMAC_SHA256_prepare(
+    shim_HMAC_SHA256_key *key, const unsigned char *inner_block, const unsigned char *outer_block
+) {
+    SHA256_Init(&key->inner);
+    SHA256_Update(&key->inner, inner_block, SHA256_CBLOCK);
+    SHA256_Init(&key->outer);
+    SHA256_Update(&key->outer, outer_block, SHA256_CBLOCK);
+}
+
+/* What is left on the stack is the code alone: SHA256_Final wipes its block. */
+static inline void shim_HMAC_SHA256(
+    const shim_HMAC_SHA256_key *key, const void *bytes, size_t count, unsigned char *code
+) {
+    SHA256_CTX context = key->inner;
+    SHA256_Update(&context, bytes, count);
+    SHA256_Final(code, &context);
+    context = key->outer;
+    SHA256_Update(&context, code, SHA256_DIGEST_LENGTH);
+    SHA256_Final(code, &context);
 }
 
 #endif

@@ -1,26 +1,37 @@
 /// The standard base64 alphabet with padding (RFC 4648 §4).
 public enum Base64 {
-    private static let alphabet = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
-    )
     private static let padding = UInt8(ascii: "=")
 
     /// Returns the text of `bytes`, padded to a multiple of four characters.
     public static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let count = min(3, bytes.count - start)
-            var bits: UInt32 = 0
-            for offset in 0..<count {
-                bits |= UInt32(bytes[start + offset]) << UInt32(16 - 8 * offset)
+        let length = (bytes.count + 2) / 3 * 4
+        // SAFETY: four characters a turn, `length` in all, are written.
+        return String(unsafeUninitializedCapacity: length) { text in
+            var position = 0
+            for start in stride(from: 0, to: bytes.count, by: 3) {
+                let count = min(3, bytes.count - start)
+                var bits: UInt32 = 0
+                for offset in 0..<count {
+                    bits |= UInt32(bytes[start + offset]) << UInt32(16 - 8 * offset)
+                }
+                for group in 0..<4 {
+                    let value = UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * group)) & 0x3F
+                    text[position] = group <= count ? character(of: value) : padding
+                    position += 1
+                }
             }
-            for position in 0..<4 {
-                let index = Int(bits >> UInt32(18 - 6 * position)) & 0x3F
-                text.append(position <= count ? alphabet[index] : padding)
-            }
+            return length
         }
-        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func character(of value: UInt8) -> UInt8 {
+        switch value {
+        case 0..<26: UInt8(ascii: "A") + value
+        case 26..<52: UInt8(ascii: "a") + value - 26
+        case 52..<62: UInt8(ascii: "0") + value - 52
+        case 62: UInt8(ascii: "+")
+        default: UInt8(ascii: "/")
+        }
     }
 
     /// Returns the bytes that `text` spells.

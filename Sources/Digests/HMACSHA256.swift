@@ -2,39 +2,33 @@
 ///
 /// The two padded halves of the key are absorbed at the start, so that a code costs the message and one more block.
 public struct HMACSHA256: Sendable {
-    private static let blockLength = 64
-    private let inner: DigestState
-    private let outer: DigestState
+    private let key: PreparedKey
 
     /// Prepares codes under `key`, of any length; one longer than 64 bytes is digested first (RFC 2104 §2).
     public init(key: Span<UInt8>) {
-        var block = [UInt8](repeating: 0, count: HMACSHA256.blockLength)
+        var block = [UInt8](repeating: 0, count: PreparedKey.blockLength)
         if key.count > block.count {
             let digest = Digest.sha256(key)
             block.replaceSubrange(0..<digest.count, with: digest)
         } else {
             for index in key.indices { block[index] = key[index] }
         }
-        let start = DigestState(.sha256)
-        let innerPad = block.map { $0 ^ 0x36 }
-        let outerPad = block.map { $0 ^ 0x5C }
-        inner = start.absorbing(innerPad.span)
-        outer = start.absorbing(outerPad.span)
+        self.key = PreparedKey(inner: block.map { $0 ^ 0x36 }, outer: block.map { $0 ^ 0x5C })
     }
 
     /// Returns the code of `message`, 32 bytes.
     public func code(for message: Span<UInt8>) -> [UInt8] {
         var array: [UInt8] = []
-        inner.withDigest(of: message) { array = outer.digest(ofAll: $0) }
+        key.withCode(of: message) { code in
+            code.withUnsafeBufferPointer { array.append(contentsOf: $0) }
+        }
         return array
     }
 
     /// Whether `text` is the code of `message` in lower-case hexadecimal digits; compared in constant time.
     public func isCode(_ text: Span<UInt8>, of message: Span<UInt8>) -> Bool {
         var isEqual = false
-        inner.withDigest(of: message) { digest in
-            outer.withDigest(of: digest) { isEqual = Hex.matches(text, $0) }
-        }
+        key.withCode(of: message) { isEqual = Hex.matches(text, $0) }
         return isEqual
     }
 }

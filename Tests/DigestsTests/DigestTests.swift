@@ -9,6 +9,16 @@ private func sha256(_ bytes: [UInt8]) -> String { Hex.encode(Digest.sha256(bytes
 private func code(_ mac: HMACSHA256, _ message: [UInt8]) -> String {
     Hex.encode(mac.code(for: message.span))
 }
+private func isMD5(_ text: [UInt8], _ message: [UInt8]) -> Bool {
+    Digest.isMD5(text.span, of: message.span)
+}
+private func isCode(_ mac: HMACSHA256, _ text: [UInt8], _ message: [UInt8]) -> Bool {
+    mac.isCode(text.span, of: message.span)
+}
+/// Bytes that differ from length to length.
+private func pattern(_ length: Int) -> [UInt8] {
+    (0..<length).map { UInt8(truncatingIfNeeded: 7 * $0 + length) }
+}
 private func base64Decoded(_ text: String) -> [UInt8]? {
     let ascii = bytes(text)
     return Base64.decode(ascii.span)
@@ -52,6 +62,36 @@ private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
                 == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
         )
     }
+
+    @Test("Every length around the blocks, against the digests of Python's hashlib")
+    func everyLength() {
+        func digestOfAll(_ digest: (Span<UInt8>) -> [UInt8]) -> String {
+            sha256((0...300).flatMap { digest(pattern($0).span) })
+        }
+        #expect(
+            digestOfAll(Digest.md5)
+                == "01f484cef341ddb5881905712187a8264e23e0a8882da88890874d86f771b102"
+        )
+        #expect(
+            digestOfAll(Digest.sha1)
+                == "47239c52c701c5e05398e4709678f658b2d2108f40c2da3b6615c0121d3c0d5d"
+        )
+        #expect(
+            digestOfAll(Digest.sha256)
+                == "60d63ff40b5558727a9b786ac0be9300f7ca58fd9ddd3b2f3681b369018a87dc"
+        )
+    }
+
+    @Test func isMD5ComparesWithTheDigits() {
+        for length in 0...130 {
+            let message = pattern(length)
+            let text = bytes(md5(message))
+            var wrong = text
+            wrong[length % 32] ^= 1
+            #expect(isMD5(text, message) && !isMD5(wrong, message))
+            #expect(!isMD5(Array(text.dropLast()), message))
+        }
+    }
 }
 
 @Suite("HMAC-SHA256, RFC 4231") struct HMACSHA256Tests {
@@ -84,6 +124,28 @@ private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
             code(mac, message) == expected,
             "a prepared key serves many messages"
         )
+    }
+
+    @Test("Every length of key and message around the blocks, against Python's hmac")
+    func everyLength() {
+        let codes = (0...300).flatMap { length in
+            HMACSHA256(key: pattern(length % 131).span).code(for: pattern(length).span)
+        }
+        #expect(
+            sha256(codes) == "329ca1d1cf7ccc9731a8bae7741b593afe24ef1dfa957c81566e904d4eb4f83a"
+        )
+    }
+
+    @Test func isCodeComparesWithTheDigits() {
+        let mac = HMACSHA256(key: bytes("secret").span)
+        for length in 0...130 {
+            let message = pattern(length)
+            let text = bytes(code(mac, message))
+            var wrong = text
+            wrong[length % 64] ^= 1
+            #expect(isCode(mac, text, message) && !isCode(mac, wrong, message))
+            #expect(!isCode(mac, Array(text.dropLast()), message))
+        }
     }
 }
 
