@@ -68,21 +68,42 @@ public enum FrameEncoder {
         mask: UInt32? = nil,
         to bytes: inout [UInt8]
     ) {
-        let header = headerLength(payloadLength: payload.count, isMasked: mask != nil)
-        if bytes.isEmpty { bytes.reserveCapacity(header + payload.count) }
-        appendHeader(
+        append(
             opcode,
             isFinal: isFinal,
             isCompressed: isCompressed,
             payloadLength: payload.count,
             mask: mask,
             to: &bytes
+        ) { bytes in
+            payload.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+        }
+    }
+
+    private static func append(
+        _ opcode: Opcode,
+        isFinal: Bool = true,
+        isCompressed: Bool = false,
+        payloadLength: Int,
+        mask: UInt32?,
+        to bytes: inout [UInt8],
+        writing write: (inout [UInt8]) -> Void
+    ) {
+        let header = headerLength(payloadLength: payloadLength, isMasked: mask != nil)
+        if bytes.isEmpty { bytes.reserveCapacity(header + payloadLength) }
+        appendHeader(
+            opcode,
+            isFinal: isFinal,
+            isCompressed: isCompressed,
+            payloadLength: payloadLength,
+            mask: mask,
+            to: &bytes
         )
         let start = bytes.count
-        payload.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+        write(&bytes)
         if let mask {
             var written = bytes.mutableSpan
-            Mask.apply(mask, to: &written, in: start..<start + payload.count)
+            Mask.apply(mask, to: &written, in: start..<start + payloadLength)
         }
     }
 
@@ -168,16 +189,27 @@ public enum FrameEncoder {
         reason: String = "",
         mask: UInt32? = nil
     ) -> [UInt8] {
-        var payload: [UInt8] = []
-        if let code {
-            precondition(code.isValidOnWire, "close code \(code.rawValue) must not be sent")
-            append(code.rawValue, to: &payload)
-            for scalar in reason.unicodeScalars {
-                guard payload.count + UTF8.width(scalar) <= 125 else { break }
-                payload.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-            }
+        var bytes: [UInt8] = []
+        guard let code else {
+            append(.close, payloadLength: 0, mask: mask, to: &bytes) { _ in }
+            return bytes
         }
-        return frame(.close, payload: payload.span, mask: mask)
+        precondition(code.isValidOnWire, "close code \(code.rawValue) must not be sent")
+        let text = cut(reason)
+        append(.close, payloadLength: 2 + text.count, mask: mask, to: &bytes) { bytes in
+            append(code.rawValue, to: &bytes)
+            bytes.append(contentsOf: text)
+        }
+        return bytes
+    }
+
+    /// What a close frame has room for, without a part of a scalar.
+    private static func cut(_ reason: String) -> Substring.UTF8View {
+        let text = reason.utf8
+        var end =
+            text.index(text.startIndex, offsetBy: 123, limitedBy: text.endIndex) ?? text.endIndex
+        while end < text.endIndex, text[end] & 0xC0 == 0x80 { end = text.index(before: end) }
+        return text[..<end]
     }
 
     private static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
