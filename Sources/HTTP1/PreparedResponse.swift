@@ -1,4 +1,4 @@
-/// An answer that is given often: encoded once, but for its date.
+/// An answer that is given often: encoded once, but for its date, and handed on as one object.
 public final class PreparedResponse: Sendable {
     /// The answer.
     public let response: Response

@@ -143,6 +143,7 @@ public final class RequestHead: Sendable {
     ///   - fieldsStart: Where the second line begins.
     ///   - framing: What its fields came to.
     ///   - limits: What the peer may announce.
+    /// - Throws: The first rule that the head as a whole breaks.
     init(
         _ head: Span<UInt8>,
         line: RequestLine,

@@ -43,6 +43,7 @@ public struct ResponseHead: Sendable {
     ///   - line: Its first line.
     ///   - fieldsStart: Where the second line begins.
     ///   - framing: What its fields came to.
+    /// - Throws: The first rule that the head as a whole breaks.
     init(
         _ head: Span<UInt8>,
         line: StatusLine,

@@ -59,7 +59,7 @@ public final class HTTPSite {
     private let idleNanoseconds: Int64
 
     /// Whether ``finish()`` has been called: each connection's next answer is its last.
-    public private(set) var isFinishing = false
+    private(set) var isFinishing = false
 
     /// Makes a site without connections.
     ///
