@@ -77,6 +77,9 @@ extension Span<UInt8> {
     }
 
     /// Whether the bytes are those of `text`, which is in lower case, in either case of letters.
+    ///
+    /// Inlined because every line of a head is compared with literals, whose length is known there.
+    @inline(__always)
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
         text.withUTF8Buffer { text in
             guard text.count == count else { return false }
