@@ -63,13 +63,7 @@ struct ChunkedContent: Sendable {
                 if line.isEmpty {
                     phase = .done
                 } else {
-                    try trailers.append(
-                        bytes,
-                        line,
-                        base: line.lowerBound,
-                        limits: limits,
-                        keeps: false
-                    )
+                    _ = try trailers.read(bytes, line, limits: limits)
                 }
             case .done: return true
             }

@@ -1,72 +1,98 @@
 /// Where a field's name and value lie in the bytes of their head.
 struct FieldLine: Sendable, Equatable {
-    private let nameStart, nameEnd, valueStart, valueEnd: UInt32
+    let name: Range<Int>
+    let value: Range<Int>
 
-    init(name: Range<Int>, value: Range<Int>) {
-        nameStart = UInt32(truncatingIfNeeded: name.lowerBound)
-        nameEnd = UInt32(truncatingIfNeeded: name.upperBound)
-        valueStart = UInt32(truncatingIfNeeded: value.lowerBound)
-        valueEnd = UInt32(truncatingIfNeeded: value.upperBound)
-    }
-
-    var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
-    var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
-
-    /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5).
-    ///
-    /// The line comes without its ending; places are counted from `base`.
-    init(_ bytes: Span<UInt8>, _ line: Range<Int>, base: Int) throws(HTTPError) {
-        var index = line.lowerBound
-        if index < line.upperBound, Octet.isBlank(bytes[index]) { throw .obsoleteFolding }
-        while index < line.upperBound, OctetSet.token.contains(bytes[index]) { index += 1 }
-        let name = line.lowerBound..<index
-        guard index < line.upperBound, !name.isEmpty else { throw .fieldNameMalformed }
+    /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5), a line without its ending.
+    init(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(HTTPError) {
+        if let first = line.first, Octet.isBlank(bytes[first]) { throw .obsoleteFolding }
+        let index = bytes.end(of: .token, in: line)
+        guard index > line.lowerBound, index < line.upperBound else { throw .fieldNameMalformed }
+        self.init(bytes, line, colon: index)
         guard bytes[index] == UInt8(ascii: ":") else {
             if Octet.isBlank(bytes[index]) { throw .spaceBeforeColon(field: bytes.text(name)) }
             throw .fieldNameMalformed
         }
-        index += 1
-        while index < line.upperBound, Octet.isBlank(bytes[index]) { index += 1 }
-        var end = line.upperBound
-        while end > index, Octet.isBlank(bytes[end - 1]) { end -= 1 }
-        guard bytes.extracting(index..<end).holdsOnly(allBut: Octet.notFieldValue) else {
+        guard bytes.extracting(value).isFieldValue else {
             throw .fieldValueMalformed(field: bytes.text(name))
         }
-        self.init(
-            name: name.lowerBound - base..<name.upperBound - base,
-            value: index - base..<end - base
-        )
+    }
+
+    /// Parts a line at its colon.
+    init(_ bytes: Span<UInt8>, _ line: Range<Int>, colon: Int) {
+        var start = colon + 1
+        var end = line.upperBound
+        while start < end, Octet.isBlank(bytes[start]) { start += 1 }
+        while end > start, Octet.isBlank(bytes[end - 1]) { end -= 1 }
+        name = line.lowerBound..<colon
+        value = start..<end
     }
 }
 
-/// A head in one copy, and the places of its fields: no strings are made until they are asked for.
-struct FieldSection: Sendable, Equatable {
+/// A head in one copy, whose fields are looked for when they are asked for.
+///
+/// What matters to nearly every request was noted when its lines arrived and were checked; the
+/// places of the others are not worth keeping.
+struct FieldSection: Sendable {
     let bytes: [UInt8]
-    let lines: [FieldLine]
+    /// Where the first field line begins.
+    private let start: Int
 
-    /// The first value of a field whose name is given in lower case.
-    func first(_ name: Span<UInt8>) -> Range<Int>? {
+    /// Keeps a head whose lines are well-formed.
+    init(_ bytes: [UInt8], from start: Int) {
+        self.bytes = bytes
+        self.start = start
+    }
+
+    /// Lends a part of the bytes.
+    func lend<R, E: Error>(
+        _ range: Range<Int>,
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        try body(bytes.span.extracting(range))
+    }
+
+    /// The first line that `fits`; places are those of the bytes that are lent with it.
+    func first(where fits: (Span<UInt8>, FieldLine) -> Bool) -> FieldLine? {
         let bytes = bytes.span
-        for line in lines where line.name.count == name.count {
-            if bytes.extracting(line.name).equalsIgnoringCase(name) { return line.value }
+        var start = start
+        // An empty line is the last one.
+        while let end = bytes.firstIndex(of: Octet.lineFeed, from: start), end > start + 1,
+            let colon = bytes.firstIndex(of: UInt8(ascii: ":"), from: start)
+        {
+            let line = FieldLine(bytes, start..<end - 1, colon: colon)
+            if fits(bytes, line) { return line }
+            start = end + 1
         }
         return nil
     }
 
+    /// Calls `body` with each line, in order.
+    func forEach(_ body: (Span<UInt8>, FieldLine) -> Void) {
+        _ = first { bytes, line in
+            body(bytes, line)
+            return false
+        }
+    }
+
+    /// The first value of a field whose name is given in lower case.
+    func first(_ name: StaticString) -> Range<Int>? {
+        first { $0.extracting($1.name).equalsIgnoringCase(name) }?.value
+    }
+
     /// The first value of a field as text, its name in either case of letters.
     func text(_ name: String) -> String? {
-        lines.first { isNamed($0, name) }.map { text($0.value) }
+        first { isNamed($0.extracting($1.name), name) }.map { text($0.value) }
     }
 
     /// All values of a field as text, in order, its name in either case of letters.
     func texts(_ name: String) -> [String] {
         var texts: [String] = []
-        for line in lines where isNamed(line, name) { texts.append(text(line.value)) }
+        forEach { if isNamed($0.extracting($1.name), name) { texts.append($0.text($1.value)) } }
         return texts
     }
 
-    private func isNamed(_ line: FieldLine, _ name: String) -> Bool {
-        let given = bytes.span.extracting(line.name)
+    private func isNamed(_ given: Span<UInt8>, _ name: String) -> Bool {
         let name = name.utf8.span
         guard given.count == name.count else { return false }
         for index in name.indices
@@ -75,38 +101,35 @@ struct FieldSection: Sendable, Equatable {
     }
 
     /// All fields, names as they were sent.
-    var all: [Field] { lines.map { Field(text($0.name), text($0.value)) } }
+    var all: [Field] {
+        var fields: [Field] = []
+        forEach { fields.append(Field($0.text($1.name), $0.text($1.value))) }
+        return fields
+    }
 
     func text(_ range: Range<Int>) -> String { bytes.span.text(range) }
 }
 
-/// The field lines of a head or trailer section as they arrive, counted against the limits.
+/// Counts the field lines of a head or trailer section against the limits, as they arrive.
 struct FieldLines: Sendable {
-    private(set) var lines: [FieldLine] = []
     private var count = 0
     private var byteCount = 0
 
     /// Bytes that the next line may have without crossing a limit.
     func remaining(_ limits: HTTPLimits) -> Int { max(0, limits.fieldBytesMax - byteCount - 2) }
 
-    /// Counts and checks a line, and keeps its places if `keeps`.
-    mutating func append(
+    /// Counts, checks and reads a line.
+    mutating func read(
         _ bytes: Span<UInt8>,
         _ line: Range<Int>,
-        base: Int,
-        limits: HTTPLimits,
-        keeps: Bool = true
-    ) throws(HTTPError) {
+        limits: HTTPLimits
+    ) throws(HTTPError) -> FieldLine {
         guard count < limits.fieldCountMax else {
             throw .fieldsTooMany(limit: limits.fieldCountMax)
         }
         count += 1
         byteCount += line.count + 2
-        let field = try FieldLine(bytes, line, base: base)
-        guard keeps else { return }
-        // A request has about eight: one allocation instead of four.
-        if lines.isEmpty { lines.reserveCapacity(12) }
-        lines.append(field)
+        return try FieldLine(bytes, line)
     }
 }
 

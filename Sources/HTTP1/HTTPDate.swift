@@ -1,5 +1,8 @@
 /// Dates as HTTP writes them: `Sun, 06 Nov 1994 08:49:37 GMT` (IMF-fixdate, RFC 9110 §5.6.7).
 public enum HTTPDate {
+    /// Bytes of a date.
+    static var length: Int { 29 }
+
     /// Writes a point in time.
     ///
     /// - Parameter unixTime: Seconds since 1970, from 0 up to the end of the year 9999; others are
@@ -10,7 +13,7 @@ public enum HTTPDate {
         let (days, second) = time.quotientAndRemainder(dividingBy: 86400)
         let (year, month, day) = civilDate(daysSince1970: days)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(29)
+        bytes.reserveCapacity(length)
         // 1 January 1970 was a Thursday.
         append(weekdays, days % 7, to: &bytes)
         bytes += [UInt8(ascii: ","), Octet.space]
@@ -56,31 +59,5 @@ public enum HTTPDate {
             month: month < 10 ? month + 3 : month - 9,
             day: dayOfYear - (153 * month + 2) / 5 + 1
         )
-    }
-}
-
-/// The date of the current second, written once and shared by every response of that second.
-public struct HTTPDateCache: Sendable {
-    private var unixTime: Int64
-    private var bytes: [UInt8]
-
-    /// Begins with a point in time.
-    ///
-    /// - Parameter unixTime: Seconds since 1970.
-    public init(unixTime: Int64 = 0) {
-        self.unixTime = unixTime
-        bytes = HTTPDate.encode(unixTime: unixTime)
-    }
-
-    /// The date at a point in time, written anew only when the second has changed.
-    ///
-    /// - Parameter unixTime: Seconds since 1970.
-    /// - Returns: 29 ASCII bytes, as ``HTTPDate`` writes them.
-    public mutating func date(at unixTime: Int64) -> [UInt8] {
-        if unixTime != self.unixTime {
-            self.unixTime = unixTime
-            bytes = HTTPDate.encode(unixTime: unixTime)
-        }
-        return bytes
     }
 }

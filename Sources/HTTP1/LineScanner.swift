@@ -20,16 +20,16 @@ struct LineScanner: Sendable {
         in bytes: Span<UInt8>,
         from start: Int,
         lengthMax: Int,
-        tooLong: HTTPError
+        tooLong: @autoclosure () -> HTTPError
     ) throws(HTTPError) -> Range<Int>? {
         guard let end = bytes.firstIndex(of: Octet.lineFeed, from: start + searched) else {
             searched = bytes.count - start
             // The last byte may be the CR of the ending.
-            if searched - 1 > lengthMax { throw tooLong }
+            if searched - 1 > lengthMax { throw tooLong() }
             return nil
         }
         searched = 0
-        if end - 1 - start > lengthMax { throw tooLong }
+        if end - 1 - start > lengthMax { throw tooLong() }
         guard end > start, bytes[end - 1] == Octet.carriageReturn else { throw .bareLineFeed }
         return start..<end - 1
     }

@@ -1,52 +1,58 @@
 /// What the fields of a head say about its connection and about the length of its content.
 struct MessageFraming: Sendable {
-    var contentLength: Int?
-    var isChunked = false
-    var closes = false
-    var keepsAlive = false
-    var hasUpgradeOption = false
-    var hasUpgrade = false
-    var host: Range<Int>?
-    var expectation: Range<Int>?
+    private(set) var contentLength: Int?
+    private(set) var closes = false
+    private(set) var keepsAlive = false
+    private(set) var hasUpgradeOption = false
+    private(set) var hasUpgrade = false
+    private(set) var host: Range<Int>?
+    private(set) var expectation: Range<Int>?
     private var transferEncoding: Range<Int>?
 
-    /// Judges the fields of RFC 9112 §6 and §9 together, since that is where readers disagree.
-    init(_ bytes: Span<UInt8>, _ lines: [FieldLine], minorVersion: Int) throws(HTTPError) {
-        for line in lines {
-            let name = bytes.extracting(line.name)
-            switch name.count {
-            case 4 where name.equalsIgnoringCase("host"):
-                guard host == nil else { throw .hostRepeated }
-                host = line.value
-            case 6 where name.equalsIgnoringCase("expect"):
-                if let expectation { throw .expectationUnknown(bytes.text(expectation)) }
-                expectation = line.value
-            case 7 where name.equalsIgnoringCase("upgrade"):
-                hasUpgrade = true
-            case 10 where name.equalsIgnoringCase("connection"):
-                readOptions(bytes, line.value)
-            case 14 where name.equalsIgnoringCase("content-length"):
-                guard contentLength == nil else { throw .contentLengthRepeated }
-                contentLength = try Self.length(bytes, line.value)
-            case 17 where name.equalsIgnoringCase("transfer-encoding"):
-                if let transferEncoding {
-                    throw .transferEncodingMalformed(
-                        bytes.text(transferEncoding) + ", " + bytes.text(line.value)
-                    )
-                }
-                transferEncoding = line.value
-            default: break
+    /// Whether the content comes in chunks.
+    var isChunked: Bool { transferEncoding != nil }
+
+    /// Whether content follows the head of a request.
+    var hasContent: Bool { isChunked || (contentLength ?? 0) > 0 }
+
+    /// Notes a field if it is one of RFC 9112 §6 and §9, Host, Expect or Upgrade.
+    mutating func note(_ line: FieldLine, of bytes: Span<UInt8>) throws(HTTPError) {
+        let name = bytes.extracting(line.name)
+        switch name.count {
+        case 4 where name.equalsIgnoringCase("host"):
+            guard host == nil else { throw .hostRepeated }
+            host = line.value
+        case 6 where name.equalsIgnoringCase("expect"):
+            if let expectation { throw .expectationUnknown(bytes.text(expectation)) }
+            expectation = line.value
+        case 7 where name.equalsIgnoringCase("upgrade"):
+            hasUpgrade = true
+        case 10 where name.equalsIgnoringCase("connection"):
+            noteOptions(bytes, line.value)
+        case 14 where name.equalsIgnoringCase("content-length"):
+            guard contentLength == nil else { throw .contentLengthRepeated }
+            contentLength = try Self.length(bytes, line.value)
+        case 17 where name.equalsIgnoringCase("transfer-encoding"):
+            if let transferEncoding {
+                throw .transferEncodingMalformed(
+                    bytes.text(transferEncoding) + ", " + bytes.text(line.value)
+                )
             }
+            transferEncoding = line.value
+        default: break
         }
+    }
+
+    /// Judges the fields of a whole head together, since that is where readers disagree.
+    func check(_ bytes: Span<UInt8>, minorVersion: Int) throws(HTTPError) {
         guard let transferEncoding else { return }
         guard minorVersion > 0 else { throw .transferEncodingInHTTP10 }
         guard contentLength == nil else { throw .contentLengthWithTransferEncoding }
         try checkCodings(bytes, transferEncoding)
-        isChunked = true
     }
 
-    /// Reads the options of a Connection field (RFC 9110 §7.6.1).
-    private mutating func readOptions(_ bytes: Span<UInt8>, _ value: Range<Int>) {
+    /// Notes the options of a Connection field (RFC 9110 §7.6.1).
+    private mutating func noteOptions(_ bytes: Span<UInt8>, _ value: Range<Int>) {
         bytes.forEachListElement(in: value) { option in
             let option = bytes.extracting(option)
             switch option.count {

@@ -77,16 +77,16 @@ extension Span<UInt8> {
     }
 
     /// Whether the bytes are those of `text`, which is in lower case, in either case of letters.
+    ///
+    /// Inlined because every line of a head is compared with literals, whose length is known there.
+    @inline(__always)
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
-        text.withUTF8Buffer { equalsIgnoringCase($0.span) }
-    }
-
-    /// Whether the bytes are those of `text`, which is in lower case, in either case of letters.
-    func equalsIgnoringCase(_ text: Span<UInt8>) -> Bool {
-        guard text.count == count else { return false }
-        for index in text.indices where Octet.lowercased(self[index]) != text[index] {
-            return false
+        text.withUTF8Buffer { text in
+            guard text.count == count else { return false }
+            for index in text.indices where Octet.lowercased(self[index]) != text[index] {
+                return false
+            }
+            return true
         }
-        return true
     }
 }

@@ -10,8 +10,7 @@ struct OctetSet {
     }
 
     func contains(_ byte: UInt8) -> Bool {
-        guard byte < 128 else { return false }
-        return (byte < 64 ? low >> UInt64(byte) : high >> UInt64(byte & 63)) & 1 != 0
+        byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte) & 1 != 0
     }
 
     /// `tchar`, the characters of a token (RFC 9110 §5.6.2).
@@ -34,22 +33,6 @@ enum Octet {
     /// `field-vchar`, SP or HTAB: what a field value may hold (RFC 9110 §5.5).
     static func isFieldValue(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == tab
-    }
-
-    /// Marks what is none.
-    static func notFieldValue(_ octets: EightOctets) -> EightOctets.Marks {
-        octets.less(than: 0x20) & ~octets.equal(to: tab) | octets.equal(to: 0x7F)
-    }
-
-    /// Marks what is not taken in a request target (RFC 9112 §3.2): visible ASCII without `#`, `"`, `<` and `>`.
-    ///
-    /// RFC 3986 also excludes `[ ] \ ^ { | }` and the back-tick, but browsers send these as they are
-    /// in a query (WHATWG URL), and none can be mistaken for the end of the target.
-    static func notTarget(_ octets: EightOctets) -> EightOctets.Marks {
-        let invisible = octets.less(than: 0x21) | octets.equal(to: 0x7F) | octets.notASCII
-        // `"` and `#` differ in one bit, `<` and `>` in another.
-        return invisible | octets.clearing(0x01).equal(to: UInt8(ascii: "\""))
-            | octets.clearing(0x02).equal(to: UInt8(ascii: "<"))
     }
 
     /// SP or HTAB, the characters of `OWS` (RFC 9110 §5.6.3).

@@ -1,9 +1,10 @@
-/// An answer that is given often: encoded once, but for its date.
-public struct PreparedResponse: Sendable {
+/// An answer that is given often: encoded once, but for its date, and handed on as one object.
+public final class PreparedResponse: Sendable {
     /// The answer.
     public let response: Response
-    private let partBeforeDate: [UInt8]
-    private let partBehindDate: [UInt8]
+    /// The answer with room for the date at `datePlace`.
+    private let encoded: [UInt8]
+    private let datePlace: Int
 
     /// The request whose answer is prepared, as nearly all are; any other's is encoded when it is sent.
     private static let usualFraming = AnswerFraming(keepAlive: true)
@@ -14,12 +15,10 @@ public struct PreparedResponse: Sendable {
     public init(_ response: Response) {
         precondition(!response.closesConnection, "such an answer is not given often")
         self.response = response
-        let undated = response.encode(for: Self.usualFraming, date: [])
-        let dated = response.encode(for: Self.usualFraming, date: [0])
-        // No head holds a zero byte: the first difference is the date's place.
-        let place = zip(undated, dated).prefix { $0 == $1 }.count
-        partBeforeDate = Array(undated[..<place])
-        partBehindDate = Array(undated[place...])
+        let date = [UInt8](repeating: 0, count: HTTPDate.length)
+        encoded = response.encode(for: Self.usualFraming, date: date)
+        // No other byte of a head is zero.
+        datePlace = encoded.firstIndex(of: 0) ?? 0
     }
 
     /// Appends the answer.
@@ -32,10 +31,11 @@ public struct PreparedResponse: Sendable {
         guard framing == Self.usualFraming else {
             return response.append(to: &bytes, for: framing, date: date)
         }
-        let length = partBeforeDate.count + date.count + partBehindDate.count
-        if bytes.isEmpty { bytes.reserveCapacity(length) }
-        bytes.append(contentsOf: partBeforeDate)
-        bytes.append(contentsOf: date)
-        bytes.append(contentsOf: partBehindDate)
+        precondition(date.count == HTTPDate.length, "a date has a fixed length")
+        let place = bytes.count + datePlace
+        bytes.append(contentsOf: encoded)
+        bytes.withUnsafeMutableBufferPointer { bytes in
+            _ = bytes[place...].update(fromContentsOf: date)
+        }
     }
 }

@@ -2,8 +2,9 @@
 ///
 /// Strings are made when they are asked for. What every request needs is read once, on arrival:
 /// method, version, length of the content, and what becomes of the connection. On a hot path use
-/// the methods that lend spans or compare with a `StaticString`; they do not allocate.
-public struct RequestHead: Sendable {
+/// the methods that lend spans or compare with a `StaticString`; they do not allocate. A head never
+/// changes; it is an object so that handing it on costs little.
+public final class RequestHead: Sendable {
     /// What is to be done.
     public let method: Method
 
@@ -55,7 +56,11 @@ public struct RequestHead: Sendable {
     public var fields: [Field] { section.all }
 
     /// The number of field lines.
-    public var fieldCount: Int { section.lines.count }
+    public var fieldCount: Int {
+        var count = 0
+        section.forEach { _, _ in count += 1 }
+        return count
+    }
 
     /// The first value of a field.
     ///
@@ -71,17 +76,17 @@ public struct RequestHead: Sendable {
 
     /// Lends the target as it was sent.
     public func withTarget<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try body(section.bytes.span.extracting(targetRange))
+        try section.lend(targetRange, body)
     }
 
     /// Lends the path as it was sent, without the query.
     public func withPath<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try body(section.bytes.span.extracting(pathRange))
+        try section.lend(pathRange, body)
     }
 
     /// Lends the query as it was sent; an empty span when there is none.
     public func withQuery<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try body(section.bytes.span.extracting(queryRange ?? 0..<0))
+        try section.lend(queryRange ?? 0..<0, body)
     }
 
     /// Lends the first value of a field.
@@ -95,18 +100,15 @@ public struct RequestHead: Sendable {
         _ name: StaticString,
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R? {
-        guard let range = name.withUTF8Buffer({ section.first($0.span) }) else { return nil }
-        return try body(section.bytes.span.extracting(range))
+        guard let range = section.first(name) else { return nil }
+        return try section.lend(range, body)
     }
 
     /// Lends all fields, in order.
     ///
     /// - Parameter body: Receives the name as it was sent, and the value without white space around it.
     public func forEachField(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
-        let bytes = section.bytes.span
-        for line in section.lines {
-            body(bytes.extracting(line.name), bytes.extracting(line.value))
-        }
+        section.forEach { body($0.extracting($1.name), $0.extracting($1.value)) }
     }
 
     /// Whether the path, as it was sent, is `path`.
@@ -123,9 +125,9 @@ public struct RequestHead: Sendable {
     ///
     /// Both are given in lower case, and compared in either case of letters.
     public func field(_ name: StaticString, contains element: StaticString) -> Bool {
-        let bytes = section.bytes.span
         var isFound = false
-        for line in section.lines where bytes.extracting(line.name).equalsIgnoringCase(name) {
+        section.forEach { bytes, line in
+            guard bytes.extracting(line.name).equalsIgnoringCase(name) else { return }
             bytes.forEachListElement(in: line.value) {
                 if bytes.extracting($0).equalsIgnoringCase(element) { isFound = true }
             }
@@ -133,18 +135,23 @@ public struct RequestHead: Sendable {
         return isFound
     }
 
-    /// Judges a head whose lines are well-formed, and copies it out of `bytes`.
+    /// Judges a head whose lines are well-formed, and copies it.
     ///
-    /// The places in `line` and `lines` are counted from the head's beginning.
+    /// - Parameters:
+    ///   - head: All of it, with the empty line at its end.
+    ///   - line: Its first line.
+    ///   - fieldsStart: Where the second line begins.
+    ///   - framing: What its fields came to.
+    ///   - limits: What the peer may announce.
+    /// - Throws: The first rule that the head as a whole breaks.
     init(
-        _ bytes: Span<UInt8>,
-        _ range: Range<Int>,
+        _ head: Span<UInt8>,
         line: RequestLine,
-        lines: [FieldLine],
+        fieldsStart: Int,
+        framing: MessageFraming,
         limits: HTTPLimits
     ) throws(HTTPError) {
-        let head = bytes.extracting(range)
-        let framing = try MessageFraming(head, lines, minorVersion: line.minorVersion)
+        try framing.check(head, minorVersion: line.minorVersion)
         if line.minorVersion > 0, framing.host == nil { throw .hostMissing }
         if let host = framing.host, !RequestTarget.isAuthority(head, host) {
             throw .hostMalformed(head.text(host))
@@ -156,7 +163,7 @@ public struct RequestHead: Sendable {
             guard head.extracting(expectation).equalsIgnoringCase("100-continue") else {
                 throw .expectationUnknown(head.text(expectation))
             }
-            expectsContinue = framing.isChunked || (framing.contentLength ?? 0) > 0
+            expectsContinue = framing.hasContent
             // Content is coming, and nothing says where it ends.
             if !framing.isChunked, framing.contentLength == nil { throw .lengthRequired }
         } else {
@@ -179,18 +186,18 @@ public struct RequestHead: Sendable {
         targetRange = line.targetRange
         queryRange = line.target.query
         authorityRange = line.target.authority ?? framing.host
-        var copy = bytes.copy(range)
-        if targetForm == .absolute, line.target.path.isEmpty {
+        var copy = head.copy(head.indices)
+        if line.target.form == .absolute, line.target.path.isEmpty {
             pathRange = copy.count..<copy.count + 1
             copy.append(UInt8(ascii: "/"))
         } else {
             pathRange = line.target.path
         }
-        section = FieldSection(bytes: copy, lines: lines)
+        section = FieldSection(copy, from: fieldsStart)
     }
 }
 
-/// The first line of a request (RFC 9112 §3); places counted from the head's beginning.
+/// The first line of a request (RFC 9112 §3); places counted from its beginning.
 struct RequestLine: Sendable {
     let method: Method
     let targetRange: Range<Int>
@@ -199,10 +206,8 @@ struct RequestLine: Sendable {
 
     /// Reads `method SP request-target SP HTTP-version`, a line alone without its ending.
     init(_ line: Span<UInt8>) throws(HTTPError) {
-        var index = 0
-        while index < line.count, OctetSet.token.contains(line[index]) { index += 1 }
-        let methodEnd = index
-        guard methodEnd > 0, index < line.count, line[index] == Octet.space else {
+        let methodEnd = line.end(of: .token, in: line.indices)
+        guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == Octet.space else {
             throw .requestLineMalformed
         }
         guard let end = line.firstIndex(of: Octet.space, from: methodEnd + 1), end > methodEnd + 1

@@ -37,7 +37,9 @@ public struct RequestParser: Sendable {
     private var hasSkippedEmptyLine = false
     private var lineStart = 0
     private var requestLine: RequestLine?
+    private var fieldsStart = 0
     private var fields = FieldLines()
+    private var framing = MessageFraming()
 
     // The content so far.
     private var fixed = FixedContent()
@@ -85,40 +87,44 @@ public struct RequestParser: Sendable {
         _ index: inout Int
     ) throws(HTTPError) -> Progress {
         guard try skipEmptyLine(bytes, &index) else { return .needsMore }
-        while true {
-            let isFirst = requestLine == nil
+        let bytes = bytes.extracting(index..<bytes.count)
+        if requestLine == nil {
             let line = try scanner.line(
                 in: bytes,
-                from: index + lineStart,
-                lengthMax: isFirst ? limits.requestLineLengthMax : fields.remaining(limits),
-                tooLong: isFirst
-                    ? .requestLineTooLong(limit: limits.requestLineLengthMax)
-                    : .fieldsTooLong(limit: limits.fieldBytesMax)
+                from: 0,
+                lengthMax: limits.requestLineLengthMax,
+                tooLong: .requestLineTooLong(limit: limits.requestLineLengthMax)
             )
             guard let line else { return .needsMore }
-            lineStart = line.upperBound + 2 - index
-            if isFirst {
-                requestLine = try RequestLine(bytes.extracting(line))
-            } else if line.isEmpty {
-                break
-            } else {
-                try fields.append(bytes, line, base: index, limits: limits)
-            }
+            requestLine = try RequestLine(bytes.extracting(line))
+            fieldsStart = line.upperBound + 2
+            lineStart = fieldsStart
         }
-        guard let requestLine else { return .needsMore }
-        let range = index..<index + lineStart
+        while true {
+            let line = try scanner.line(
+                in: bytes,
+                from: lineStart,
+                lengthMax: fields.remaining(limits),
+                tooLong: .fieldsTooLong(limit: limits.fieldBytesMax)
+            )
+            guard let line else { return .needsMore }
+            lineStart = line.upperBound + 2
+            if line.isEmpty { break }
+            try framing.note(fields.read(bytes, line, limits: limits), of: bytes)
+        }
+        guard let line = requestLine.take() else { return .needsMore }
         let head = try RequestHead(
-            bytes,
-            range,
-            line: requestLine,
-            lines: fields.lines,
+            bytes.extracting(0..<lineStart),
+            line: line,
+            fieldsStart: fieldsStart,
+            framing: framing,
             limits: limits
         )
-        index = range.upperBound
+        index += lineStart
         hasSkippedEmptyLine = false
         lineStart = 0
-        self.requestLine = nil
         fields = FieldLines()
+        framing = MessageFraming()
         fixed = FixedContent(length: head.contentLength ?? 0)
         phase = head.isChunked ? .chunked : .fixed
         return .head(head)

@@ -23,9 +23,7 @@ struct RequestTarget: Sendable {
     /// - Throws: `.targetMalformed`.
     init(_ bytes: Span<UInt8>, _ range: Range<Int>, method: Method) throws(HTTPError) {
         guard let first = range.first else { throw .targetMalformed }
-        guard bytes.extracting(range).holdsOnly(allBut: Octet.notTarget) else {
-            throw .targetMalformed
-        }
+        guard bytes.extracting(range).isTarget else { throw .targetMalformed }
         if method == .connect {
             guard Self.isAuthority(bytes, range, needsPort: true) else { throw .targetMalformed }
             form = .authority
@@ -100,9 +98,7 @@ struct RequestTarget: Sendable {
             else { return false }
             index += 1
         } else {
-            while index < range.upperBound, OctetSet.registeredName.contains(bytes[index]) {
-                index += 1
-            }
+            index = bytes.end(of: .registeredName, in: range)
         }
         if index == range.upperBound { return !needsPort }
         guard bytes[index] == UInt8(ascii: ":") else { return false }

@@ -36,25 +36,28 @@ public struct ResponseHead: Sendable {
     /// - Returns: One value for each line, in order; empty when there is none.
     public func fields(_ name: String) -> [String] { section.texts(name) }
 
-    /// Judges a head whose lines are well-formed; places are counted from its beginning.
+    /// Judges a head whose lines are well-formed, and copies it.
+    ///
+    /// - Parameters:
+    ///   - head: All of it, with the empty line at its end.
+    ///   - line: Its first line.
+    ///   - fieldsStart: Where the second line begins.
+    ///   - framing: What its fields came to.
+    /// - Throws: The first rule that the head as a whole breaks.
     init(
-        _ bytes: Span<UInt8>,
-        _ range: Range<Int>,
+        _ head: Span<UInt8>,
         line: StatusLine,
-        lines: [FieldLine]
+        fieldsStart: Int,
+        framing: MessageFraming
     ) throws(HTTPError) {
-        let framing = try MessageFraming(
-            bytes.extracting(range),
-            lines,
-            minorVersion: line.minorVersion
-        )
+        try framing.check(head, minorVersion: line.minorVersion)
         status = line.status
         minorVersion = line.minorVersion
         reasonRange = line.reason
         contentLength = framing.contentLength
         isChunked = framing.isChunked
         keepAlive = !framing.closes && (line.minorVersion > 0 || framing.keepsAlive)
-        section = FieldSection(bytes: bytes.copy(range), lines: lines)
+        section = FieldSection(head.copy(head.indices), from: fieldsStart)
     }
 }
 

@@ -28,7 +28,9 @@ public struct ResponseParser: Sendable {
     private var scanner = LineScanner()
     private var lineStart = 0
     private var statusLine: StatusLine?
+    private var fieldsStart = 0
     private var fields = FieldLines()
+    private var framing = MessageFraming()
 
     // The content so far.
     private var fixed = FixedContent()
@@ -99,33 +101,42 @@ public struct ResponseParser: Sendable {
         _ bytes: Span<UInt8>,
         _ index: inout Int
     ) throws(HTTPError) -> Progress {
-        while true {
-            let isFirst = statusLine == nil
+        let bytes = bytes.extracting(index..<bytes.count)
+        if statusLine == nil {
             let line = try scanner.line(
                 in: bytes,
-                from: index + lineStart,
-                lengthMax: isFirst ? limits.requestLineLengthMax : fields.remaining(limits),
-                tooLong: isFirst
-                    ? .statusLineTooLong(limit: limits.requestLineLengthMax)
-                    : .fieldsTooLong(limit: limits.fieldBytesMax)
+                from: 0,
+                lengthMax: limits.requestLineLengthMax,
+                tooLong: .statusLineTooLong(limit: limits.requestLineLengthMax)
             )
             guard let line else { return .needsMore }
-            lineStart = line.upperBound + 2 - index
-            if isFirst {
-                statusLine = try StatusLine(bytes.extracting(line))
-            } else if line.isEmpty {
-                break
-            } else {
-                try fields.append(bytes, line, base: index, limits: limits)
-            }
+            statusLine = try StatusLine(bytes.extracting(line))
+            fieldsStart = line.upperBound + 2
+            lineStart = fieldsStart
         }
-        guard let statusLine else { return .needsMore }
-        let range = index..<index + lineStart
-        let head = try ResponseHead(bytes, range, line: statusLine, lines: fields.lines)
-        index = range.upperBound
+        while true {
+            let line = try scanner.line(
+                in: bytes,
+                from: lineStart,
+                lengthMax: fields.remaining(limits),
+                tooLong: .fieldsTooLong(limit: limits.fieldBytesMax)
+            )
+            guard let line else { return .needsMore }
+            lineStart = line.upperBound + 2
+            if line.isEmpty { break }
+            try framing.note(fields.read(bytes, line, limits: limits), of: bytes)
+        }
+        guard let line = statusLine.take() else { return .needsMore }
+        let head = try ResponseHead(
+            bytes.extracting(0..<lineStart),
+            line: line,
+            fieldsStart: fieldsStart,
+            framing: framing
+        )
+        index += lineStart
         lineStart = 0
-        self.statusLine = nil
         fields = FieldLines()
+        framing = MessageFraming()
         if head.status.isInformational, head.status != 101 { return .interim(head) }
         try begin(head)
         return .head(head)

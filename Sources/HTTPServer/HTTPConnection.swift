@@ -54,8 +54,8 @@ public final class HTTPConnection: StreamOwner {
     private var isPaused = false
     /// Whether the stream's queue has to go before another request is read.
     var awaitsQueue = false
-    /// The request behind which nothing may be read as HTTP before its outcome is known.
-    private var upgradeCandidate: HTTPExchange?
+    /// Whether nothing behind the last request may be read as HTTP before its outcome is known.
+    private var lastMayUpgrade = false
 
     /// Makes the owner of a stream that is not open yet.
     ///
@@ -67,7 +67,7 @@ public final class HTTPConnection: StreamOwner {
 
     /// Whether requests have to wait: for answers, for an upgrade, or for the client to read.
     var isHeldUp: Bool {
-        unansweredCount >= site.unansweredMax || upgradeCandidate != nil || awaitsQueue
+        unansweredCount >= site.unansweredMax || lastMayUpgrade || awaitsQueue
     }
 
     // MARK: The stream
@@ -166,10 +166,11 @@ public final class HTTPConnection: StreamOwner {
 
     private func dispatch(_ head: RequestHead, _ body: Span<UInt8>) {
         if !head.keepAlive { takesRequests = false }
-        let exchange = enqueue(head.answerFraming)
-        upgradeCandidate = exchange
+        var exchange = enqueue(head.answerFraming)
+        lastMayUpgrade = true
         site.responder.respond(to: head, body: body, on: exchange)
-        if !head.isUpgrade, !exchange.isUpgrading { upgradeCandidate = nil }
+        if !head.isUpgrade, !exchange.isUpgrading { lastMayUpgrade = false }
+        if isKnownUniquelyReferenced(&exchange) { site.spareExchange = exchange }
     }
 
     /// Answers for the last time, when there is no request to give to the responder.
@@ -180,7 +181,8 @@ public final class HTTPConnection: StreamOwner {
     }
 
     private func enqueue(_ framing: AnswerFraming) -> HTTPExchange {
-        let exchange = HTTPExchange(framing, on: self)
+        let exchange = site.spareExchange.take() ?? HTTPExchange()
+        exchange.begin(framing, on: self)
         if let last { last.next = exchange } else { first = exchange }
         last = exchange
         unansweredCount += 1
@@ -190,12 +192,12 @@ public final class HTTPConnection: StreamOwner {
     // MARK: Answers
 
     /// Whether nothing has been read behind this exchange's request.
-    func canUpgrade(_ exchange: HTTPExchange) -> Bool { exchange === upgradeCandidate }
+    func canUpgrade(_ exchange: HTTPExchange) -> Bool { lastMayUpgrade && exchange === last }
 
     /// An exchange has its outcome: sends all whose turn it is.
     func settled(_ exchange: HTTPExchange) {
-        if exchange === upgradeCandidate, !exchange.isUpgrading { upgradeCandidate = nil }
-        while let exchange = first, let outcome = exchange.outcome.take(), let stream {
+        if exchange === last, !exchange.isUpgrading { lastMayUpgrade = false }
+        while let exchange = first, let outcome = exchange.outcome.take() {
             first = exchange.next
             if first == nil { last = nil }
             unansweredCount -= 1
@@ -203,7 +205,7 @@ public final class HTTPConnection: StreamOwner {
             switch outcome {
             case .response(let response): append(response, exchange.framing)
             case .prepared(let prepared): append(prepared, exchange.framing)
-            case .upgrade(let entry): return handOver(stream, by: entry)
+            case .upgrade(let entry): return handOver(by: entry)
             }
         }
         guard !isLent, stream != nil else { return }
@@ -216,13 +218,13 @@ public final class HTTPConnection: StreamOwner {
     private func append(_ response: Response, _ framing: AnswerFraming) {
         var framing = framing
         if isLast || response.closesConnection { framing.keepAlive = false }
-        response.append(to: &output, for: framing, date: site.date())
+        response.append(to: &output, for: framing, date: site.currentDate())
         if !framing.keepAlive { close() }
     }
 
     private func append(_ prepared: PreparedResponse, _ framing: AnswerFraming) {
         guard !isLast, framing.keepAlive else { return append(prepared.response, framing) }
-        prepared.append(to: &output, for: framing, date: site.date())
+        prepared.append(to: &output, for: framing, date: site.currentDate())
     }
 
     /// Whether the answer that is being sent is the last one of the connection.
@@ -264,7 +266,8 @@ public final class HTTPConnection: StreamOwner {
     }
 
     /// Makes room for another protocol.
-    private func handOver(_ stream: Stream, by entry: HTTPExchange.Entry) {
+    private func handOver(by entry: HTTPExchange.Entry) {
+        guard let stream else { return }
         var output = exchange(&output, with: [])
         leave()
         let owner = entry(stream, &output)
@@ -292,7 +295,7 @@ public final class HTTPConnection: StreamOwner {
         }
         first = nil
         last = nil
-        upgradeCandidate = nil
+        lastMayUpgrade = false
         unansweredCount = 0
     }
 }

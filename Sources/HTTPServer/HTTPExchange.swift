@@ -17,14 +17,17 @@ public final class HTTPExchange {
     /// the stream's new owner.
     public typealias Entry = (Stream, inout [UInt8]) -> any StreamOwner
 
-    let framing: AnswerFraming
+    private(set) var framing = AnswerFraming()
     /// Nil once the answer is on its way, or the connection has ended.
     var connection: HTTPConnection?
     var outcome: Outcome?
     /// The exchange of the request behind this one.
     var next: HTTPExchange?
 
-    init(_ framing: AnswerFraming, on connection: HTTPConnection) {
+    init() {}
+
+    /// Takes the place of a request.
+    func begin(_ framing: AnswerFraming, on connection: HTTPConnection) {
         self.framing = framing
         self.connection = connection
     }
@@ -88,7 +91,7 @@ public final class HTTPExchange {
         next = nil
     }
 
-    private func settle(_ outcome: Outcome) {
+    private func settle(_ outcome: consuming Outcome) {
         guard let connection, self.outcome == nil else { return }
         self.outcome = outcome
         connection.settled(self)

@@ -49,14 +49,17 @@ public final class HTTPSite {
     let limits: HTTPLimits
     let timeouts: HTTPTimeouts
     let unansweredMax: Int
-    private var dates: HTTPDateCache
+    /// The date of the current second, written once for all answers of that second.
+    private var date: (unixTime: Int64, bytes: [UInt8])
+    /// An exchange that is answered and that nobody has any more, for the next request.
+    var spareExchange: HTTPExchange?
     private var connections: [HTTPConnection] = []
     /// Runs while there may be an idle connection, to the deadline of the first.
     private var idleTimer: TimerID?
     private let idleNanoseconds: Int64
 
     /// Whether ``finish()`` has been called: each connection's next answer is its last.
-    public private(set) var isFinishing = false
+    private(set) var isFinishing = false
 
     /// Makes a site without connections.
     ///
@@ -81,7 +84,7 @@ public final class HTTPSite {
         self.unansweredMax = unansweredMax
         self.responder = responder
         idleNanoseconds = MonotonicTime(nanoseconds: 0).advanced(by: timeouts.idle).nanoseconds
-        dates = HTTPDateCache(unixTime: reactor.unixTime)
+        date = (reactor.unixTime, HTTPDate.encode(unixTime: reactor.unixTime))
     }
 
     /// How many connections speak HTTP; those upgraded are no longer among them.
@@ -114,7 +117,11 @@ public final class HTTPSite {
     }
 
     /// The date of this turn, as ``HTTP1/HTTPDate`` writes it.
-    func date() -> [UInt8] { dates.date(at: reactor.unixTime) }
+    func currentDate() -> [UInt8] {
+        let unixTime = reactor.unixTime
+        if date.unixTime != unixTime { date = (unixTime, HTTPDate.encode(unixTime: unixTime)) }
+        return date.bytes
+    }
 
     /// Enters a connection.
     func add(_ connection: HTTPConnection) {

@@ -29,25 +29,32 @@ import Testing
     @Test func fieldValuesHoldAllButControls() {
         for byte in UInt8.min...UInt8.max {
             let text = [byte]
-            let isAllowed = text.span.holdsOnly(allBut: Octet.notFieldValue)
-            #expect(isAllowed == Octet.isFieldValue(byte))
+            #expect(text.span.isFieldValue == Octet.isFieldValue(byte))
         }
     }
 
-    /// A wrong byte is found in each lane, at each length, and nothing behind the last byte counts.
+    /// A wrong byte is found at each place and length, and nothing behind the last byte counts.
     @Test func oneWrongByteIsEnough() {
-        for length in 1...50 {
+        for length in 0...50 {
             #expect(isTarget([UInt8](repeating: 0x61, count: length)))
+            #expect(isFieldValue([UInt8](repeating: 0x61, count: length)))
             for place in 0..<length {
+                for wrong in "\u{0}\u{1F}\u{7F}".utf8 {
+                    var text = [UInt8](repeating: 0x61, count: length)
+                    text[place] = wrong
+                    #expect(!isTarget(text))
+                    #expect(!isFieldValue(text))
+                }
                 var text = [UInt8](repeating: 0x61, count: length)
-                text[place] = 0x20
+                text[place] = Octet.tab
                 #expect(!isTarget(text))
+                #expect(isFieldValue(text))
             }
         }
-        #expect(isTarget([]))
     }
 
-    private func isTarget(_ text: [UInt8]) -> Bool { text.span.holdsOnly(allBut: Octet.notTarget) }
+    private func isTarget(_ text: [UInt8]) -> Bool { text.span.isTarget }
+    private func isFieldValue(_ text: [UInt8]) -> Bool { text.span.isFieldValue }
 
     private func index(of byte: UInt8, in text: [UInt8], from start: Int) -> Int? {
         text.span.firstIndex(of: byte, from: start)

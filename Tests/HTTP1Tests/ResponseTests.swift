@@ -114,13 +114,4 @@ import Testing
     func writes(time: Int64, text: String) {
         #expect(String(decoding: HTTPDate.encode(unixTime: time), as: UTF8.self) == text)
     }
-
-    @Test func writesOnceASecond() {
-        var cache = HTTPDateCache(unixTime: 10)
-        let first = cache.date(at: 10)
-        let same = cache.date(at: 10)
-        #expect(first == HTTPDate.encode(unixTime: 10))
-        #expect(first.withUnsafeBytes(\.baseAddress) == same.withUnsafeBytes(\.baseAddress))
-        #expect(cache.date(at: 11) == HTTPDate.encode(unixTime: 11))
-    }
 }

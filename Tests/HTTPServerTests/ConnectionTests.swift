@@ -60,6 +60,20 @@ import Testing
         #expect(texts == ["once", "GET /x"])
     }
 
+    @Test("An exchange that is kept is not used again") func dropsASecondAnswerMuchLater()
+        async throws
+    {
+        let texts = try await withServer { port in
+            let peer = try Peer(port: port)
+            let other = try Peer(port: port)
+            try peer.send(get("/once") + get("/later?x"))
+            try waitUntil("1", other, "/waiting")
+            try other.send(get("/again") + get("/release"))
+            return try other.texts(2) + peer.texts(2)
+        }
+        #expect(texts == ["dropped", "released 1", "once", "later x"])
+    }
+
     @Test func stopsReadingAtTooManyUnansweredRequests() async throws {
         let counts = try await withServer(unansweredMax: 4) { port in
             let peer = try Peer(port: port)

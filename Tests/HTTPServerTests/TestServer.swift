@@ -74,6 +74,8 @@ final class Script: HTTPResponder {
     weak var site: HTTPSite?
     /// What waits for `/release`.
     private var kept: [() -> Void] = []
+    /// An exchange that is answered already.
+    private var answered: HTTPExchange?
 
     func refusal(of head: RequestHead) -> Response? {
         head.hasPath("/forbidden") ? .text("no entry", status: 403) : nil
@@ -115,6 +117,12 @@ final class Script: HTTPResponder {
         case "/twice":
             exchange.respond(.text("once"))
             exchange.respond(.text("twice"))
+        case "/once":
+            exchange.respond(.text("once"))
+            answered = exchange
+        case "/again":
+            answered?.respond(.text("twice"))
+            exchange.respond(.text("dropped"))
         default:
             exchange.respond(.text("\(head.method) \(head.target)"))
         }
