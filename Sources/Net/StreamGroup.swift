@@ -45,8 +45,10 @@ public final class StreamGroup {
         // At the end, past the cursor: it is no part of a walk under way.
         let (index, start) = (Int32(streams.count), Int32(waiting.bytes.count))
         let seat = Seat(group: self, index: index, start: start)
-        streams.append(stream)
-        descriptors.append(-1)
+        change { streams, descriptors in
+            streams.append(stream)
+            descriptors.append(-1)
+        }
         stream.put(seat)
         noteWhetherFree(stream, at: seat)
     }
@@ -56,6 +58,7 @@ public final class StreamGroup {
     /// One that is no member, or no longer, as after its end, is no fault.
     public func leave(_ stream: Stream) {
         guard let seat = stream.takeSeat(in: self) else { return }
+        let (walking, waiting) = (walking, waiting)
         let rest = seat.index < cursor ? walking.part(for: stream, from: 0) : []
         let start = seat.index < whole ? 0 : Int(seat.start)
         let news = waiting.isEmpty ? [] : waiting.part(for: stream, from: start)
@@ -73,19 +76,22 @@ public final class StreamGroup {
     public func send(_ frame: [UInt8], except: Stream? = nil) {
         let count = descriptors.count
         guard !frame.isEmpty, count > 0 else { return }
-        if waiting.isEmpty { whole = Int32(count) }
-        waiting.append(frame, except: except.flatMap { $0.seats.count > 0 ? $0 : nil })
+        var batch = exchange(&waiting, with: FrameBatch())
+        if batch.isEmpty { whole = Int32(count) }
+        batch.append(frame, except: except.flatMap { $0.seats.count > 0 ? $0 : nil })
+        waiting = batch
         if !isDirty {
             isDirty = true
             reactor.dirtyGroups.append(self)
-        } else if pause != nil && pace.isWorthWhile(waiting.frameCount) {
+        } else if pause != nil && pace.isWorthWhile(batch.frameCount) {
             resume()
         }
     }
 
     /// Notes whether bytes can simply be sent to a member.
     func noteWhetherFree(_ stream: Stream, at seat: Seat) {
-        descriptors[Int(seat.index)] = stream.obstacles.isEmpty ? stream.fd : -1
+        let descriptor = stream.obstacles.isEmpty ? stream.fd : -1
+        change { _, descriptors in descriptors[Int(seat.index)] = descriptor }
     }
 
     /// Fills the place of a member that has left, without disturbing a walk.
@@ -102,22 +108,35 @@ public final class StreamGroup {
             whole -= 1
             hole = move(Int(whole), to: hole)
         }
-        _ = move(streams.count - 1, to: hole)
-        streams.removeLast()
-        descriptors.removeLast()
-        if streams.isEmpty { exchange(&waiting, with: FrameBatch()).end() }
+        _ = move(descriptors.count - 1, to: hole)
+        change { streams, descriptors in
+            streams.removeLast()
+            descriptors.removeLast()
+        }
+        if descriptors.isEmpty { exchange(&waiting, with: FrameBatch()).end() }
     }
 
     private func move(_ source: Int, to hole: Int) -> Int {
         guard source != hole else { return hole }
         let stream = streams[source]
-        streams[hole] = stream
-        descriptors[hole] = descriptors[source]
+        change { streams, descriptors in
+            streams[hole] = stream
+            descriptors[hole] = descriptors[source]
+        }
         if var seat = stream.seats[self] {
             seat.index = Int32(hole)
             stream.seats.put(seat)
         }
         return source
+    }
+
+    /// Lends the members for a change, moved out of the group: no access to its properties spans a call, so that the
+    /// optimizer can prove each of them exclusive and a publish is not checked for it.
+    private func change(_ body: (inout [Stream], inout [Int32]) -> Void) {
+        var (streams, descriptors) = (exchange(&streams, with: []), exchange(&descriptors, with: []))
+        body(&streams, &descriptors)
+        self.streams = streams
+        self.descriptors = descriptors
     }
 
     // MARK: The walk
