@@ -6,10 +6,10 @@ public import PusherProtocol
 /// The home alone counts, and decides which shards an event goes to, so that each event has one place in the channel's
 /// order. It holds no connections: those are each shard's own.
 public struct Attendance: Sendable {
-    private let home: Int
-    private var countAtHome = 0
     /// Subscribed connections by shard, without the home's own and the shards that have none.
     private var countsElsewhere: [Int: Int] = [:]
+    private var countAtHome = 0
+    private let home: Int
     /// Who is on a presence channel; empty on any other.
     private var roster = Roster()
 

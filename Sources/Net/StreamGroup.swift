@@ -125,7 +125,7 @@ public final class StreamGroup {
         }
         if var seat = stream.seats[self] {
             seat.index = Int32(hole)
-            stream.seats.put(seat)
+            stream.put(seat)
         }
         return source
     }
@@ -133,7 +133,9 @@ public final class StreamGroup {
     /// Lends the members for a change, moved out of the group: no access to its properties spans a call, so that the
     /// optimizer can prove each of them exclusive and a publish is not checked for it.
     private func change(_ body: (inout [Stream], inout [Int32]) -> Void) {
-        var (streams, descriptors) = (exchange(&streams, with: []), exchange(&descriptors, with: []))
+        var (streams, descriptors) = (
+            exchange(&streams, with: []), exchange(&descriptors, with: [])
+        )
         body(&streams, &descriptors)
         self.streams = streams
         self.descriptors = descriptors
@@ -184,7 +186,9 @@ public final class StreamGroup {
         return batch
     }
 
-    /// Sends a batch to some members. Nobody joins or leaves meanwhile, because no owner is called.
+    /// Sends a batch to some members.
+    ///
+    /// Nobody joins or leaves meanwhile, because no owner is called.
     private func send(_ batch: FrameBatch, to members: Range<Int>) {
         let frames = batch.bytes
         frames.withUnsafeBytes { bytes in

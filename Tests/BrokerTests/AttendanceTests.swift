@@ -7,53 +7,31 @@ private func address(_ name: String, app: String = "1") throws -> ChannelAddress
     ChannelAddress(app: AppID(app), name: try ChannelName(name))
 }
 
-@Suite("The home of a channel") struct ChannelHomeTests {
-    @Test func countsSubscriptionsByShard() throws {
-        var home = ChannelHome(shardCount: 3)
-        let channel = try address("userslist")
-        let wasVacant = [2, 2, 0].map { home.subscribe(channel, from: $0) }
-        #expect(wasVacant == [true, false, false])
-        #expect(home.subscriptionCount(of: channel) == 3)
-        #expect(shards(of: channel, in: home) == [0, 2])
+@Suite("The attendance of a channel") struct AttendanceTests {
+    @Test func countsSubscriptionsByShard() {
+        var attendance = Attendance(home: 1)
+        #expect(attendance.isVacant && attendance.count == 0)
+        for shard in [2, 2, 1, 0] { attendance.join(from: shard) }
+        #expect(attendance.count == 4 && !attendance.isVacant)
+        #expect(attendance.shardsElsewhere.sorted() == [0, 2])
     }
 
-    @Test func aShardWithoutSubscribersGetsNothing() throws {
-        var home = ChannelHome(shardCount: 2)
-        let channel = try address("userslist")
-        home.subscribe(channel, from: 0)
-        home.subscribe(channel, from: 1)
-        let isVacantAfterTheFirst = home.unsubscribe(channel, from: 0)
-        #expect(!isVacantAfterTheFirst)
-        #expect(shards(of: channel, in: home) == [1])
-        let isVacantAfterTheSecond = home.unsubscribe(channel, from: 1)
-        #expect(isVacantAfterTheSecond)
-        #expect(shards(of: channel, in: home) == [])
+    @Test func aShardWithoutSubscribersGetsNothing() {
+        var attendance = Attendance(home: 0)
+        for shard in [0, 1, 1] { attendance.join(from: shard) }
+        attendance.leave(from: 0)
+        attendance.leave(from: 1)
+        #expect(attendance.shardsElsewhere == [1] && !attendance.isVacant)
+        attendance.leave(from: 1)
+        #expect(attendance.shardsElsewhere == [] && attendance.isVacant)
     }
 
-    @Test func appsShareNothing() throws {
-        var home = ChannelHome(shardCount: 1)
-        home.subscribe(try address("chat", app: "1"), from: 0)
-        #expect(home.subscriptionCount(of: try address("chat", app: "2")) == 0)
-        #expect(home.occupiedChannels(of: AppID("2"), prefix: "").isEmpty)
-    }
-
-    @Test func occupiedChannelsByPrefix() throws {
-        var home = ChannelHome(shardCount: 1)
-        for name in ["chat-1", "chat-2", "collabo"] { home.subscribe(try address(name), from: 0) }
-        home.unsubscribe(try address("chat-2"), from: 0)
-        #expect(
-            home.occupiedChannels(of: AppID("1"), prefix: "chat-").map(\.name.text) == ["chat-1"]
-        )
-        #expect(
-            home.occupiedChannels(of: AppID("1"), prefix: "").map(\.name.text).sorted()
-                == ["chat-1", "collabo"]
-        )
-    }
-
-    private func shards(of channel: ChannelAddress, in home: ChannelHome) -> [Int] {
-        var shards: [Int] = []
-        home.forEachShard(subscribedTo: channel) { shards.append($0) }
-        return shards
+    @Test func noMoreLeaveThanHaveJoined() async {
+        await #expect(processExitsWith: .failure) {
+            var attendance = Attendance(home: 0)
+            attendance.join(from: 1)
+            attendance.leave(from: 0)
+        }
     }
 }
 

@@ -9,12 +9,13 @@ import WebSocket
 /// with whom compression was agreed form a group for each size of window, so that an event is compressed once for all
 /// of them.
 final class Channel {
-    /// The name, of which all subscribers share this copy.
-    let name: ChannelName
+    // What an event touches comes first, since most channels are in no cache: it all lies within 64 bytes.
     private var plain: StreamGroup?
     private var compressed: [(windowBits: Int, group: StreamGroup)] = []
     /// Who is subscribed on which shard; at a shard that is not the channel's home it stays empty.
     var attendance: Attendance
+    /// The name, of which all subscribers share this copy.
+    let name: ChannelName
 
     /// Makes a vacant channel of shard number `shard`.
     init(_ name: ChannelName, shard: Int) {
@@ -33,7 +34,9 @@ final class Channel {
     /// - Parameters:
     ///   - stream: The subscriber's stream.
     ///   - windowBits: The window of shared compressed messages, or `nil` for none (`WebSocketEndpoint`).
-    func join(_ stream: Stream, windowBits: Int?) { group(of: windowBits, for: stream).join(stream) }
+    func join(_ stream: Stream, windowBits: Int?) {
+        group(of: windowBits, for: stream).join(stream)
+    }
 
     private func group(of windowBits: Int?, for stream: Stream) -> StreamGroup {
         guard let windowBits else {
@@ -41,9 +44,11 @@ final class Channel {
             plain = group
             return group
         }
-        if let entry = compressed.first(where: { $0.windowBits == windowBits }) { return entry.group }
+        if let entry = compressed.first(where: { $0.windowBits == windowBits }) {
+            return entry.group
+        }
         let group = stream.makeGroup()
-        compressed.append((windowBits, group))
+        compressed = compressed + [(windowBits, group)]
         return group
     }
 

@@ -10,8 +10,8 @@ import WebSocket
 final class Switchboard: TimerTarget {
     let reactor: Reactor
     let settings: ServerSettings
-    private var lines: Lines
-    private var channels: ChannelTable
+    var lines: Lines
+    var channels: ChannelTable
     private let deflaters: SharedDeflaters
     private var connections: ConnectionTable
     private var inquiries = Inquiries()
@@ -91,7 +91,7 @@ final class Switchboard: TimerTarget {
     }
 
     /// Tells a connection that it counts as a subscriber, and seats it among this shard's own.
-    private func seat(
+    func seat(
         _ caller: Caller,
         in channel: Channel,
         among members: [Member]
@@ -103,77 +103,8 @@ final class Switchboard: TimerTarget {
         channel.join(connection.stream, windowBits: connection.sharedWindowBits)
     }
 
-    private func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
+    func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
         if channel.isVacant { channels.close(address) }
-    }
-
-    // MARK: - Subscriptions at the home
-
-    /// Counts a connection in, on a presence channel as a member, if there is room.
-    private func admit(_ caller: Caller, to address: ChannelAddress, as member: Member?) {
-        let channel = channels.open(address)
-        if let member {
-            guard enter(caller, in: channel, at: address, as: member) else { return }
-        } else {
-            channel.attendance.join(from: caller.shard)
-        }
-        let members = channel.attendance.members
-        if caller.shard == lines.shard {
-            seat(caller, in: channel, among: members)
-        } else {
-            lines.say(.granted(address, caller, members: members), to: caller.shard)
-        }
-    }
-
-    /// Lets a connection in as a member, if there is room, and tells the others of one who is new.
-    private func enter(
-        _ caller: Caller,
-        in channel: Channel,
-        at address: ChannelAddress,
-        as member: Member
-    ) -> Bool {
-        let membersMax = settings.apps[address.app]?.limits.membersMax ?? 0
-        let arrival = channel.attendance.join(
-            caller.socketID,
-            from: caller.shard,
-            as: member,
-            membersMax: membersMax
-        )
-        switch arrival {
-        case .refused:
-            closeIfVacant(channel, at: address)
-            send(.refused(address, caller, membersMax: membersMax), to: caller.shard)
-        case .ofConnection: break
-        case .ofMember:
-            // Ahead of the grant on every line: who joins is seated behind this notice, and finds themself in the list
-            // that comes with the grant.
-            announce(.memberAdded(member, to: channel.name), on: channel, at: address)
-        }
-        return arrival != .refused
-    }
-
-    /// Strikes a connection off, and tells the others when a member is gone with it.
-    private func dismiss(
-        _ connection: SocketID,
-        of shard: Int,
-        from channel: Channel,
-        at address: ChannelAddress
-    ) {
-        guard channel.name.kind.isPresence else { return channel.attendance.leave(from: shard) }
-        if case .ofMember(let user) = channel.attendance.leave(connection, from: shard) {
-            let notice = ServerMessage.memberRemoved(channel: channel.name.text, userID: user.text)
-            announce(notice, on: channel, at: address)
-        }
-    }
-
-    /// Puts a notice of the broker's own in order among the channel's events.
-    private func announce(
-        _ notice: ServerMessage,
-        on channel: Channel,
-        at address: ChannelAddress
-    ) {
-        guard !channel.attendance.isVacant else { return }
-        relay(EventFrame(notice), on: channel, at: address, except: nil)
     }
 
     // MARK: - Events
@@ -189,27 +120,7 @@ final class Switchboard: TimerTarget {
     /// Whether every home that an event may have to go to still keeps up with what it is sent.
     var canPublish: Bool { !lines.areBehind(limit: settings.lineLengthMax) }
 
-    /// At the home: encodes an event once and sends it where the channel has subscribers.
-    private func relay(_ publication: Publication, on address: ChannelAddress) {
-        guard let channel = channels[address] else { return }
-        let frame = EventFrame(publication, channel: channel.name)
-        relay(frame, on: channel, at: address, except: publication.except)
-    }
-
-    /// At the home: sends a frame where the channel has subscribers.
-    private func relay(
-        _ frame: EventFrame,
-        on channel: Channel,
-        at address: ChannelAddress,
-        except: SocketID?
-    ) {
-        for shard in channel.attendance.shardsElsewhere {
-            lines.say(.deliver(address, frame, except: except), to: shard)
-        }
-        deliver(frame, on: channel, except: except)
-    }
-
-    private func deliver(_ frame: EventFrame, on channel: Channel, except: SocketID?) {
+    func deliver(_ frame: EventFrame, on channel: Channel, except: SocketID?) {
         let except = except.flatMap { connections[$0]?.stream }
         channel.send(frame, except: except, compressing: deflaters)
     }
@@ -245,7 +156,7 @@ final class Switchboard: TimerTarget {
     /// Hands over what this shard has to say to the others.
     func dispatchLines() { lines.dispatch() }
 
-    private func send(_ message: LineMessage, to shard: Int) {
+    func send(_ message: LineMessage, to shard: Int) {
         if shard == lines.shard { receive(message) } else { lines.say(message, to: shard) }
     }
 
