@@ -91,11 +91,7 @@ final class Switchboard: TimerTarget {
     }
 
     /// Tells a connection that it counts as a subscriber, and seats it among this shard's own.
-    func seat(
-        _ caller: Caller,
-        in channel: Channel,
-        among members: [Member]
-    ) {
+    func seat(_ caller: Caller, in channel: Channel, among members: [Member]) {
         // A connection that has closed meanwhile has told the home so already.
         guard let connection = connections[caller.socketID],
             connection.granted(channel.name, among: members, request: caller.request)
@@ -103,6 +99,7 @@ final class Switchboard: TimerTarget {
         channel.join(connection.stream, windowBits: connection.sharedWindowBits)
     }
 
+    /// Forgets a channel that somebody has left, if it was the last.
     func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
         if channel.isVacant { channels.close(address) }
     }
@@ -120,6 +117,7 @@ final class Switchboard: TimerTarget {
     /// Whether every home that an event may have to go to still keeps up with what it is sent.
     var canPublish: Bool { !lines.areBehind(limit: settings.lineLengthMax) }
 
+    /// Sends a frame to this shard's own subscribers of a channel, except one.
     func deliver(_ frame: EventFrame, on channel: Channel, except: SocketID?) {
         let except = except.flatMap { connections[$0]?.stream }
         channel.send(frame, except: except, compressing: deflaters)
