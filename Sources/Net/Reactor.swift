@@ -22,11 +22,16 @@ public final class Reactor {
     /// The loop whose thread it is confined to.
     public let loop: EventLoop
     /// The time at which this turn's events were taken; read once a turn.
-    public private(set) var now: MonotonicTime
+    public var now: MonotonicTime { monotonicTime }
     /// Seconds since 1970, read once a turn; it may jump.
-    public private(set) var unixTime: Int64
+    public var unixTime: Int64 { calendarTime }
     /// How many streams there are, closing ones included.
-    public internal(set) var streamCount = 0
+    public var streamCount: Int { liveStreamCount }
+
+    // Stored apart from what others see of them: a public stored property is checked for exclusive access each time.
+    private var monotonicTime: MonotonicTime
+    private var calendarTime: Int64
+    var liveStreamCount = 0
 
     let epoll: FileDescriptor
     private let events: UnsafeMutablePointer<epoll_event>
@@ -94,9 +99,9 @@ public final class Reactor {
             "epoll_ctl"
         )
         self.loop = loop
-        now = .current
-        start = now
-        unixTime = currentUnixTime()
+        start = .current
+        monotonicTime = start
+        calendarTime = currentUnixTime()
         events = .allocate(capacity: Self.eventCountMax)
         received = .allocate(capacity: Self.receivedLength)
         received.initialize(repeating: 0)
@@ -132,8 +137,8 @@ public final class Reactor {
         )
         // After the wait and before the resident drains its mailboxes.
         _ = loop.isWakePending.exchange(false, ordering: .acquiringAndReleasing)
-        now = .current
-        unixTime = currentUnixTime()
+        monotonicTime = .current
+        calendarTime = currentUnixTime()
         // First all events are noted, then they are served: no owner runs while descriptors that
         // an event may still name could be closed and used again.
         for index in 0..<max(Int(count), 0) { note(events[index]) }
@@ -325,7 +330,7 @@ public final class Reactor {
     /// The stream has ended: no event reaches it any more, and its owner will be told.
     func forget(_ stream: Stream, _ error: StreamError?) {
         sources[Int(stream.fd)] = nil
-        streamCount -= 1
+        liveStreamCount -= 1
         closed.append((stream, error))
     }
 

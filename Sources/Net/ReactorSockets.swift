@@ -125,7 +125,7 @@ extension Reactor {
             phase: phase
         )
         try register(stream.fd, generation: stream.generation, .stream(stream))
-        streamCount += 1
+        liveStreamCount += 1
         return stream
     }
 }

@@ -78,13 +78,19 @@ extension Stream {
     /// How many groups the stream is a member of.
     public var groupCount: Int { seats.count }
 
+    // Both change the seats outside of the stream, as `StreamGroup.change` does with the members.
+
     func put(_ seat: Seat) {
+        var seats = exchange(&seats, with: .none)
         seats.put(seat)
+        self.seats = seats
         if seats.count > 1 { obstacles.insert(.shared) }
     }
 
     func takeSeat(in group: StreamGroup) -> Seat? {
+        var seats = exchange(&seats, with: .none)
         let seat = seats.take(group)
+        self.seats = seats
         if seats.count <= 1 { obstacles.remove(.shared) }
         return seat
     }

@@ -11,6 +11,11 @@ enum Socket {
         shim_send(fd, base, count, sendFlags)
     }
 
+    /// The same, of all bytes of a buffer.
+    static func send(_ fd: Int32, _ bytes: [UInt8]) -> Int {
+        bytes.withUnsafeBytes { $0.baseAddress.map { send(fd, $0, bytes.count) } ?? 0 }
+    }
+
     /// Makes a non-blocking stream socket.
     static func make(_ family: Int32) throws(SystemError) -> FileDescriptor {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)

@@ -14,8 +14,8 @@ public final class Stream {
     // Internal, so that the optimizer sees every access and drops the dynamic exclusivity checks; and
     // in an order without gaps, since a broker holds many of these.
     var currentOwner: any StreamOwner
-    /// Bytes that wait for the kernel; nil while there are none.
-    var queue: OutputQueue?
+    /// Bytes that wait for the kernel.
+    var unsent = Unsent.nothing
     /// Bytes that the owner has not consumed.
     var unread: [UInt8] = []
     /// The encryption; nil for a plain stream, and for any that is not connected.
@@ -137,7 +137,7 @@ public final class Stream {
     public var isOpen: Bool { phase == .open && !flags.contains(.failed) }
 
     /// How many bytes wait for the kernel.
-    public var queuedByteCount: Int { queue?.byteCount ?? 0 }
+    public var queuedByteCount: Int { unsent.byteCount }
 
     /// The peer's address; nil if it has gone.
     public func remoteAddress() -> SocketAddress? {

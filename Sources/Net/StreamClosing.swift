@@ -39,7 +39,7 @@ extension Stream {
     /// Closes the descriptor if the kernel takes all that is queued: there is nothing else to wait for.
     private func endsAtOnce() -> Bool {
         drain()
-        guard queue == nil, !flags.contains(.failed) else { return false }
+        guard unsent.isEmpty, !flags.contains(.failed) else { return false }
         end(with: nil)
         return true
     }
@@ -63,10 +63,7 @@ extension Stream {
         leaveAllGroups()
         clearDeadline()
         unread = []
-        if let queue = queue.take() {
-            queue.clear()
-            reactor.giveBack(queue)
-        }
+        clearUnsent()
         session = nil
         reactor.forget(self, error)
         // Closing the descriptor takes it out of the epoll set.
@@ -115,7 +112,7 @@ extension Stream {
         clearDeadline()
         phase = .open
         obstacles.remove(.notOpen)
-        if queue != nil { reactor.flushLater(self) }
+        if !unsent.isEmpty { reactor.flushLater(self) }
         currentOwner.streamOpened(self)
         // They may have come with the same event.
         if flags.contains(.readable) && phase == .open { reactor.serve(self) }

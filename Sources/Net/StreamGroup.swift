@@ -9,22 +9,24 @@ import Glibc
 /// Each member gets, in order and once each, exactly the frames sent between its `join` and its
 /// `leave`. The streams must belong to the group's reactor; a stream that ends leaves by itself.
 public final class StreamGroup {
+    // What every walk touches comes first: of a thousand groups nothing is in the processor's cache,
+    // and each line of it that is fetched takes as long as a hundred instructions.
     private let reactor: Reactor
-    private var streams: [Stream] = []
     /// The members' descriptors, or -1 for one to which bytes cannot simply be sent: so a walk need
-    /// not touch the streams, of which ten thousand do not fit into a processor's cache.
+    /// not touch the streams.
     private var descriptors: [Int32] = []
-
-    /// The batch being walked; empty between walks.
-    private var walking = FrameBatch()
-    /// Members before it have yet to get the batch being walked: the walk goes down to zero.
-    private var cursor = 0
     /// Frames that wait for the next walk.
     private var waiting = FrameBatch()
     /// Members before it get the waiting batch whole; later ones joined in the middle of it.
-    private var whole = 0
+    private var whole: Int32 = 0
+    /// Members before it have yet to get the batch being walked: the walk goes down to zero.
+    private var cursor: Int32 = 0
     /// Whether it is in the reactor's list, or pauses.
     private var isDirty = false
+
+    private var streams: [Stream] = []
+    /// The batch of a walk that takes several turns; empty between walks.
+    private var walking = FrameBatch()
     private var pace = WalkPace()
     /// The end of the pause between two long walks.
     private var pause: TimerID?
@@ -32,7 +34,7 @@ public final class StreamGroup {
     init(reactor: Reactor) { self.reactor = reactor }
 
     /// How many members there are.
-    public var count: Int { streams.count }
+    public var count: Int { descriptors.count }
 
     /// Makes a stream a member; it gets what is sent from now on.
     ///
@@ -43,8 +45,10 @@ public final class StreamGroup {
         // At the end, past the cursor: it is no part of a walk under way.
         let (index, start) = (Int32(streams.count), Int32(waiting.bytes.count))
         let seat = Seat(group: self, index: index, start: start)
-        streams.append(stream)
-        descriptors.append(-1)
+        change { streams, descriptors in
+            streams.append(stream)
+            descriptors.append(-1)
+        }
         stream.put(seat)
         noteWhetherFree(stream, at: seat)
     }
@@ -54,9 +58,10 @@ public final class StreamGroup {
     /// One that is no member, or no longer, as after its end, is no fault.
     public func leave(_ stream: Stream) {
         guard let seat = stream.takeSeat(in: self) else { return }
+        let (walking, waiting) = (walking, waiting)
         let rest = seat.index < cursor ? walking.part(for: stream, from: 0) : []
         let start = seat.index < whole ? 0 : Int(seat.start)
-        let news = waiting.bytes.isEmpty ? [] : waiting.part(for: stream, from: start)
+        let news = waiting.isEmpty ? [] : waiting.part(for: stream, from: start)
         vacate(seat)
         // Now, so that whatever the caller writes next comes after it.
         stream.write(rest)
@@ -69,29 +74,24 @@ public final class StreamGroup {
     ///   - frame: The bytes, complete in themselves: a member may get any whole number of frames.
     ///   - except: A member that does not get it.
     public func send(_ frame: [UInt8], except: Stream? = nil) {
-        guard !frame.isEmpty, !streams.isEmpty else { return }
-        let start = waiting.bytes.count
-        if start == 0 {
-            waiting.bytes = frame
-            whole = streams.count
-        } else {
-            waiting.bytes.append(contentsOf: frame)
-        }
-        if let except, except.seats.count > 0 {
-            waiting.leaveOut(except, start..<start + frame.count)
-        }
-        waiting.frameCount += 1
+        let count = descriptors.count
+        guard !frame.isEmpty, count > 0 else { return }
+        var batch = exchange(&waiting, with: FrameBatch())
+        if batch.isEmpty { whole = Int32(count) }
+        batch.append(frame, except: except.flatMap { $0.seats.count > 0 ? $0 : nil })
+        waiting = batch
         if !isDirty {
             isDirty = true
             reactor.dirtyGroups.append(self)
-        } else if pause != nil && pace.isWorthWhile(waiting.frameCount) {
+        } else if pause != nil && pace.isWorthWhile(batch.frameCount) {
             resume()
         }
     }
 
     /// Notes whether bytes can simply be sent to a member.
     func noteWhetherFree(_ stream: Stream, at seat: Seat) {
-        descriptors[Int(seat.index)] = stream.obstacles.isEmpty ? stream.fd : -1
+        let descriptor = stream.obstacles.isEmpty ? stream.fd : -1
+        change { _, descriptors in descriptors[Int(seat.index)] = descriptor }
     }
 
     /// Fills the place of a member that has left, without disturbing a walk.
@@ -101,28 +101,44 @@ public final class StreamGroup {
         // crosses a boundary, so nobody is served twice or left out.
         if hole < cursor {
             cursor -= 1
-            hole = move(cursor, to: hole)
+            hole = move(Int(cursor), to: hole)
+            if cursor == 0 { exchange(&walking, with: FrameBatch()).end() }
         }
-        if !waiting.bytes.isEmpty && hole < whole {
+        if !waiting.isEmpty && hole < whole {
             whole -= 1
-            hole = move(whole, to: hole)
+            hole = move(Int(whole), to: hole)
         }
-        _ = move(streams.count - 1, to: hole)
-        streams.removeLast()
-        descriptors.removeLast()
-        if streams.isEmpty { waiting.end() }
+        _ = move(descriptors.count - 1, to: hole)
+        change { streams, descriptors in
+            streams.removeLast()
+            descriptors.removeLast()
+        }
+        if descriptors.isEmpty { exchange(&waiting, with: FrameBatch()).end() }
     }
 
     private func move(_ source: Int, to hole: Int) -> Int {
         guard source != hole else { return hole }
         let stream = streams[source]
-        streams[hole] = stream
-        descriptors[hole] = descriptors[source]
+        change { streams, descriptors in
+            streams[hole] = stream
+            descriptors[hole] = descriptors[source]
+        }
         if var seat = stream.seats[self] {
             seat.index = Int32(hole)
-            stream.seats.put(seat)
+            stream.put(seat)
         }
         return source
+    }
+
+    /// Lends the members for a change, moved out of the group: no access to its properties spans a call, so that the
+    /// optimizer can prove each of them exclusive and a publish is not checked for it.
+    private func change(_ body: (inout [Stream], inout [Int32]) -> Void) {
+        var (streams, descriptors) = (
+            exchange(&streams, with: []), exchange(&descriptors, with: [])
+        )
+        body(&streams, &descriptors)
+        self.streams = streams
+        self.descriptors = descriptors
     }
 
     // MARK: The walk
@@ -135,69 +151,74 @@ public final class StreamGroup {
     /// - Parameter limit: How many members at most.
     /// - Returns: How many members were served, and whether the group has nothing more to do now.
     func walk(atMost limit: Int) -> (served: Int, isDone: Bool) {
-        var served = 0
-        if walking.bytes.isEmpty { served += begin() }
-        let batch = walking.bytes
-        let share = max(16, min(limit, Self.shareLengthMax / max(batch.count, 1)))
-        let lower = max(0, cursor - share)
-        served += cursor - lower
-        // Locals, so that their spans can be taken; nobody joins or leaves inside the walk, because
-        // no owner is called from it, and a member's own send alone changes whether it is free.
-        let (members, targets) = (streams, descriptors)
-        let fds = targets.span
-        batch.withUnsafeBytes { bytes in
+        let begins = cursor == 0
+        let first = begins ? descriptors.count : Int(cursor)
+        let batch = begins ? begin() : exchange(&walking, with: FrameBatch())
+        let share = max(16, min(limit, Self.shareLengthMax / max(batch.bytes.count, 1)))
+        let lower = max(0, Int(cursor) - share)
+        send(batch, to: lower..<Int(cursor))
+        cursor = Int32(lower)
+        let served = first - lower
+        guard lower == 0 else {
+            if begins { pace.begin(frameCount: batch.frameCount, at: reactor.now) }
+            walking = batch
+            return (served, false)
+        }
+        batch.end()
+        isDirty = !waiting.isEmpty
+        guard isDirty else { return (served, true) }
+        if let rest = pace.pause(before: waiting.frameCount, at: reactor.now) {
+            pause = reactor.schedule(after: rest, .resume(self))
+        }
+        return (served, pause != nil)
+    }
+
+    /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.
+    private func begin() -> FrameBatch {
+        let batch = exchange(&waiting, with: FrameBatch())
+        guard !batch.isEmpty else { return batch }
+        cursor = min(whole, Int32(descriptors.count))
+        for index in Int(cursor)..<descriptors.count {
+            let stream = streams[index]
+            let start = stream.seats[self].map { Int($0.start) } ?? 0
+            stream.deliver(batch.part(for: stream, from: start))
+        }
+        return batch
+    }
+
+    /// Sends a batch to some members.
+    ///
+    /// Nobody joins or leaves meanwhile, because no owner is called.
+    private func send(_ batch: FrameBatch, to members: Range<Int>) {
+        let frames = batch.bytes
+        frames.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return }
-            var index = cursor
-            while index > lower {
+            var index = members.upperBound
+            while index > members.lowerBound {
                 index -= 1
-                let fd = fds[index]
+                let fd = descriptors[index]
                 guard fd >= 0 else {
-                    deliver(to: members[index])
+                    deliver(batch, to: streams[index])
                     continue
                 }
                 let sent = Socket.send(fd, base, bytes.count)
                 if sent != bytes.count {
-                    members[index].refused(batch, sent: sent, code: errno)
+                    streams[index].refused(frames, sent: sent, code: errno)
                 }
             }
         }
-        cursor = lower
-        if cursor == 0 { walking.end() }
-        isDirty = cursor > 0 || !waiting.bytes.isEmpty
-        guard isDirty else { return (served, true) }
-        if cursor == 0, let rest = pace.pause(before: waiting.frameCount, at: reactor.now) {
-            pause = reactor.schedule(after: rest, .resume(self))
-        }
-        return (served, pause != nil)
+    }
+
+    @inline(never)
+    private func deliver(_ batch: FrameBatch, to stream: Stream) {
+        let isWhole = !stream.obstacles.contains(.excluded)
+        stream.deliver(isWhole ? batch.bytes : batch.part(for: stream, from: 0))
     }
 
     /// Ends the pause.
     func resume() {
         if let pause = pause.take() { reactor.cancel(pause) }
         reactor.dirtyGroups.append(self)
-    }
-
-    /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.
-    private func begin() -> Int {
-        walking = exchange(&waiting, with: FrameBatch())
-        guard !walking.bytes.isEmpty else { return 0 }
-        pace.begin(frameCount: walking.frameCount, at: reactor.now)
-        cursor = min(whole, streams.count)
-        for index in cursor..<streams.count {
-            let stream = streams[index]
-            let start = stream.seats[self].map { Int($0.start) } ?? 0
-            stream.deliver(walking.part(for: stream, from: start))
-        }
-        return streams.count - cursor
-    }
-
-    @inline(never)
-    private func deliver(to stream: Stream) {
-        if stream.obstacles.contains(.excluded) {
-            stream.deliver(walking.part(for: stream, from: 0))
-        } else {
-            stream.deliver(walking.bytes)
-        }
     }
 }
 

@@ -75,7 +75,8 @@ extension Stream {
     }
 
     /// Sends the queue, in records as full as can be.
-    func drainSecure(_ queue: OutputQueue, _ session: TLSSession) {
+    func drainSecure(_ session: TLSSession) {
+        let queue = makeQueue()
         while !queue.isEmpty {
             let accepted = queue.withFirst(TLSSession.recordLengthMax, reactor.record) {
                 write($0, $1, session)

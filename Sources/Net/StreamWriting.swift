@@ -16,18 +16,21 @@ extension Stream {
     ///
     /// A buffer of which the kernel has some bytes stays: the peer must get it whole.
     public func discardQueue() {
-        guard let queue else { return }
+        guard !unsent.isEmpty else { return }
+        let queue = makeQueue()
         queue.discard(promised: session?.promised ?? 0)
         if queue.isEmpty { releaseQueue() }
     }
 
     /// Adds to the queue, from the byte `start` on.
     func enqueue(_ bytes: [UInt8], from start: Int) {
-        let queue = self.queue ?? reactor.takeQueue()
-        self.queue = queue
+        if start == 0, unsent.isEmpty {
+            unsent = .buffer(bytes)
+        } else {
+            makeQueue().append(bytes, from: start)
+        }
         obstacles.insert(.queued)
-        queue.append(bytes, from: start)
-        if queue.byteCount > queuedBytesMax {
+        if queuedByteCount > queuedBytesMax {
             // The kernel may take what this turn has gathered.
             if phase == .open && !flags.contains(.blocked) { drain() }
             if queuedByteCount > queuedBytesMax && !flags.contains(.overflowed) {
@@ -46,9 +49,7 @@ extension Stream {
         } else if let session {
             sendSecure(bytes, session)
         } else {
-            let sent = bytes.withUnsafeBytes {
-                $0.baseAddress.map { Socket.send(fd, $0, bytes.count) } ?? 0
-            }
+            let sent = Socket.send(fd, bytes)
             if sent != bytes.count { refused(bytes, sent: sent, code: errno) }
         }
     }
@@ -76,11 +77,11 @@ extension Stream {
     ///
     /// Tells nobody anything at once: a group may be in the middle of its members.
     func drain() {
-        guard let queue, !flags.contains(.blocked), !flags.contains(.failed) else { return }
-        if let session { return drainSecure(queue, session) }
-        while !queue.isEmpty {
+        guard !unsent.isEmpty, flags.isDisjoint(with: [.blocked, .failed]) else { return }
+        if let session { return drainSecure(session) }
+        while !unsent.isEmpty {
             // Until EAGAIN, not until a short write: only a refusal promises an event.
-            guard queue.send(to: fd) < 0 else { continue }
+            guard offerUnsent() < 0 else { continue }
             let code = errno
             switch code {
             case EINTR: continue
@@ -91,10 +92,9 @@ extension Stream {
         releaseQueue()
     }
 
-    /// Lets go of an empty queue.
+    /// Notes that all is sent, or dropped.
     func releaseQueue() {
-        guard let queue = queue.take() else { return }
-        reactor.giveBack(queue)
+        clearUnsent()
         obstacles.remove(.queued)
         // An owner that paused because of the queue waits for this, refused or not.
         if !flags.isDisjoint(with: [.refused, .paused]) {
@@ -119,7 +119,7 @@ extension Stream {
         case .open: drain()
         case .draining:
             drain()
-            if queue == nil && flags.isDisjoint(with: [.failed, .blocked]) { finish() }
+            if unsent.isEmpty && flags.isDisjoint(with: [.failed, .blocked]) { finish() }
         }
     }
 }

@@ -96,43 +96,34 @@ private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
     }
 }
 
-@Suite("The home of a presence channel") struct PresenceHomeTests {
-    @Test func countsOnlyThoseWhomItLetsIn() throws {
-        var home = ChannelHome(shardCount: 2)
-        let address = ChannelAddress(app: AppID("1"), name: try ChannelName("presence-x"))
+@Suite("The attendance of a presence channel") struct PresenceAttendanceTests {
+    @Test func countsOnlyThoseWhomItLetsIn() {
+        var attendance = Attendance(home: 0)
         func join(_ number: UInt64, as id: String, from shard: Int) -> Roster.Arrival {
-            home.subscribe(address, from: shard, connection(number), as: member(id), membersMax: 1)
+            attendance.join(connection(number), from: shard, as: member(id), membersMax: 1)
         }
         let arrivals = [
             join(1, as: "ann", from: 0), join(2, as: "bob", from: 1), join(3, as: "ann", from: 1),
         ]
         #expect(arrivals == [.ofMember, .refused, .ofConnection])
-        #expect(home.subscriptionCount(of: address) == 2)
-        #expect(home.members(of: address).map(\.id.text) == ["ann"])
+        #expect(attendance.count == 2)
+        #expect(attendance.members.map(\.id.text) == ["ann"])
         let departures = [
-            home.unsubscribe(address, from: 1, connection(2)),
-            home.unsubscribe(address, from: 0, connection(1)),
-            home.unsubscribe(address, from: 1, connection(3)),
+            attendance.leave(connection(2), from: 1),
+            attendance.leave(connection(1), from: 0),
+            attendance.leave(connection(3), from: 1),
         ]
         #expect(departures == [.ofNobody, .ofConnection, .ofMember(UserID("ann"))])
-        #expect(home.subscriptionCount(of: address) == 0)
-        #expect(home.occupiedChannels(of: AppID("1"), prefix: "").isEmpty)
-        let late = home.unsubscribe(address, from: 1, connection(3))
+        #expect(attendance.isVacant && attendance.members.isEmpty)
+        let late = attendance.leave(connection(3), from: 1)
         #expect(late == .ofNobody)
     }
 
-    @Test func aChannelThatMayHaveNoMembersStaysVacant() throws {
-        var home = ChannelHome(shardCount: 1)
-        let address = ChannelAddress(app: AppID("1"), name: try ChannelName("presence-x"))
-        let arrival = home.subscribe(
-            address,
-            from: 0,
-            connection(1),
-            as: member("ann"),
-            membersMax: 0
-        )
+    @Test func aChannelThatMayHaveNoMembersStaysVacant() {
+        var attendance = Attendance(home: 0)
+        let arrival = attendance.join(connection(1), from: 0, as: member("ann"), membersMax: 0)
         #expect(arrival == .refused)
-        #expect(home.subscriptionCount(of: address) == 0)
+        #expect(attendance.isVacant)
     }
 }
 

@@ -76,17 +76,16 @@ final class Gateway {
 
     /// The app that the client may connect to; a place in its quota is taken.
     private func admission(_ head: RequestHead) throws(PusherCode) -> App {
-        let settings = switchboard.settings
         guard !switchboard.isDraining else { throw .reconnectImmediately }
         let url = try head.withTarget { (target) throws(PusherCode) in
-            try ConnectionURL(target: target, pathPrefix: settings.pathPrefix)
+            try ConnectionURL(target: target, pathPrefix: switchboard.settings.pathPrefix)
         }
-        guard let app = settings.apps[key: url.key], let quota = settings.quotas[app.id] else {
-            throw .appDoesNotExist
-        }
+        guard let app = switchboard.settings.apps[key: url.key],
+            let quota = switchboard.settings.quotas[app.id]
+        else { throw .appDoesNotExist }
         guard app.isEnabled else { throw .appDisabled }
         guard quota.take() else { throw .overConnectionQuota }
-        guard settings.quota.take() else {
+        guard switchboard.settings.quota.take() else {
             quota.giveBack()
             throw .overCapacity
         }

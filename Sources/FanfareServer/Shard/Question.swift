@@ -22,30 +22,33 @@ struct ChannelCount: Sendable {
     var users: [UserID] = []
 }
 
-extension ChannelHome {
-    /// What this home has to say to a question.
+extension ChannelTable {
+    /// What the channels whose home is this shard have to say to a question.
     func answer(_ question: Question) -> [ChannelCount] {
         switch question {
         case .occupiedChannels(let app, let prefix):
-            return occupiedChannels(of: app, prefix: prefix).map { name, subscriptionCount in
-                let address = ChannelAddress(app: app, name: name)
-                return count(address, subscriptionCount: subscriptionCount)
+            channels(of: app).filter { channel in
+                !channel.attendance.isVacant && channel.name.text.hasPrefix(prefix)
             }
+            .map { count($0.name, $0.attendance) }
         case .counts(let addresses):
-            return addresses.map { count($0, subscriptionCount: subscriptionCount(of: $0)) }
+            addresses.map { count($0.name, self[$0]?.attendance) }
         case .users(let address):
-            var answer = count(address, subscriptionCount: subscriptionCount(of: address))
-            answer.users = members(of: address).map(\.id)
-            return [answer]
+            [count(address.name, self[address]?.attendance, listsUsers: true)]
         }
     }
 
-    private func count(_ address: ChannelAddress, subscriptionCount: Int) -> ChannelCount {
-        let isPresence = address.name.kind.isPresence
+    private func count(
+        _ name: ChannelName,
+        _ attendance: Attendance?,
+        listsUsers: Bool = false
+    ) -> ChannelCount {
+        let members = attendance?.members ?? []
         return ChannelCount(
-            name: address.name,
-            subscriptionCount: subscriptionCount,
-            userCount: isPresence ? members(of: address).count : 0
+            name: name,
+            subscriptionCount: attendance?.count ?? 0,
+            userCount: members.count,
+            users: listsUsers ? members.map(\.id) : []
         )
     }
 }

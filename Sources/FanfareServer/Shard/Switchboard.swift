@@ -10,10 +10,8 @@ import WebSocket
 final class Switchboard: TimerTarget {
     let reactor: Reactor
     let settings: ServerSettings
-    private var lines: Lines
-    private var home: ChannelHome
-    /// This shard's own subscribers, by channel; a channel without any has no entry.
-    private var audiences: [ChannelAddress: Audience] = [:]
+    var lines: Lines
+    var channels: ChannelTable
     private let deflaters: SharedDeflaters
     private var connections: ConnectionTable
     private var inquiries = Inquiries()
@@ -26,7 +24,7 @@ final class Switchboard: TimerTarget {
         self.settings = settings
         self.lines = lines
         deflaters = SharedDeflaters(options: settings.deflate ?? DeflateOptions())
-        home = ChannelHome(shardCount: lines.count)
+        channels = ChannelTable(shard: lines.shard)
         connections = ConnectionTable(shard: lines.shard, shardCount: lines.count)
     }
 
@@ -67,80 +65,43 @@ final class Switchboard: TimerTarget {
         let address = ChannelAddress(app: connection.app.id, name: channel)
         let caller = Caller(shard: lines.shard, socketID: connection.socketID, request: request)
         let home = address.home(among: lines.count)
-        if let member {
-            send(.subscribeAsMember(address, caller, member), to: home)
+        if home == lines.shard {
+            admit(caller, to: address, as: member)
+        } else if let member {
+            lines.say(.subscribeAsMember(address, caller, member), to: home)
         } else {
-            send(.subscribe(address, caller), to: home)
+            lines.say(.subscribe(address, caller), to: home)
         }
     }
 
-    /// Tells the channel's home that the connection is gone; it has left this shard's audience already.
+    /// Takes the connection out of the channel, here and at its home.
     func leave(_ channel: ChannelName, of connection: Connection) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
-        if let entry = audiences.index(forKey: address) {
-            audiences.values[entry].leave(connection.stream)
-            if audiences.values[entry].count == 0 { audiences.remove(at: entry) }
+        let home = address.home(among: lines.count)
+        if let channel = channels[address] {
+            channel.leave(connection.stream)
+            if home == lines.shard {
+                dismiss(connection.socketID, of: lines.shard, from: channel, at: address)
+            }
+            closeIfVacant(channel, at: address)
         }
-        send(
-            .unsubscribe(address, shard: lines.shard, connection.socketID),
-            to: address.home(among: lines.count)
-        )
+        if home != lines.shard {
+            lines.say(.unsubscribe(address, shard: lines.shard, connection.socketID), to: home)
+        }
     }
 
-    /// Tells a connection that it counts as a subscriber, and seats it in this shard's audience.
-    private func admit(_ caller: Caller, to address: ChannelAddress, among members: [Member]) {
+    /// Tells a connection that it counts as a subscriber, and seats it among this shard's own.
+    func seat(_ caller: Caller, in channel: Channel, among members: [Member]) {
         // A connection that has closed meanwhile has told the home so already.
-        guard let connection = connections[caller.socketID] else { return }
-        let entry = audiences.index(forKey: address)
-        // The name that the audience goes by, so that its members share one copy.
-        let channel = entry.map { audiences[$0].key.name } ?? address.name
-        guard connection.granted(channel, among: members, request: caller.request) else { return }
-        audiences[address, default: Audience()]
-            .join(connection.stream, windowBits: connection.sharedWindowBits)
+        guard let connection = connections[caller.socketID],
+            connection.granted(channel.name, among: members, request: caller.request)
+        else { return }
+        channel.join(connection.stream, windowBits: connection.sharedWindowBits)
     }
 
-    // MARK: - Presence
-
-    /// At the home: lets a connection in as a member, if there is room, and tells the others of one who is new.
-    private func admit(_ caller: Caller, to address: ChannelAddress, as member: Member) {
-        let membersMax = settings.apps[address.app]?.limits.membersMax ?? 0
-        let arrival = home.subscribe(
-            address,
-            from: caller.shard,
-            caller.socketID,
-            as: member,
-            membersMax: membersMax
-        )
-        guard arrival != .refused else {
-            return send(.refused(address, caller, membersMax: membersMax), to: caller.shard)
-        }
-        // Ahead of the grant on every line: who joins is seated behind this notice, and finds themself in the list
-        // that comes with the grant.
-        if arrival == .ofMember { announce(.memberAdded(member, to: address.name), on: address) }
-        let members = home.members(of: address)
-        send(.granted(address, caller, members: members), to: caller.shard)
-    }
-
-    /// At the home: strikes a connection off, and tells the others when a member is gone with it.
-    private func dismiss(_ connection: SocketID, of shard: Int, from address: ChannelAddress) {
-        guard address.name.kind.isPresence else {
-            home.unsubscribe(address, from: shard)
-            return
-        }
-        guard case .ofMember(let user) = home.unsubscribe(address, from: shard, connection) else {
-            return
-        }
-        announce(.memberRemoved(channel: address.name.text, userID: user.text), on: address)
-    }
-
-    /// At the home: puts a notice of the broker's own in order among the channel's events.
-    private func announce(_ notice: ServerMessage, on address: ChannelAddress) {
-        var encoded: EventFrame?
-        home.forEachShard(subscribedTo: address) { shard in
-            let frame = encoded ?? EventFrame(notice)
-            encoded = frame
-            send(.deliver(address, frame, except: nil), to: shard)
-        }
+    /// Forgets a channel that somebody has left, if it was the last.
+    func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
+        if channel.isVacant { channels.close(address) }
     }
 
     // MARK: - Events
@@ -156,23 +117,10 @@ final class Switchboard: TimerTarget {
     /// Whether every home that an event may have to go to still keeps up with what it is sent.
     var canPublish: Bool { !lines.areBehind(limit: settings.lineLengthMax) }
 
-    /// At the home: encodes an event once and sends it where the channel has subscribers.
-    private func relay(_ publication: Publication, on address: ChannelAddress) {
-        var encoded: EventFrame?
-        home.forEachShard(subscribedTo: address) { shard in
-            let frame = encoded ?? EventFrame(publication, channel: address.name)
-            encoded = frame
-            if shard == lines.shard {
-                deliver(frame, on: address, except: publication.except)
-            } else {
-                lines.say(.deliver(address, frame, except: publication.except), to: shard)
-            }
-        }
-    }
-
-    private func deliver(_ frame: EventFrame, on address: ChannelAddress, except: SocketID?) {
+    /// Sends a frame to this shard's own subscribers of a channel, except one.
+    func deliver(_ frame: EventFrame, on channel: Channel, except: SocketID?) {
         let except = except.flatMap { connections[$0]?.stream }
-        audiences[address]?.send(frame, except: except, compressing: deflaters)
+        channel.send(frame, except: except, compressing: deflaters)
     }
 
     // MARK: - Inquiries
@@ -206,30 +154,33 @@ final class Switchboard: TimerTarget {
     /// Hands over what this shard has to say to the others.
     func dispatchLines() { lines.dispatch() }
 
-    private func send(_ message: LineMessage, to shard: Int) {
+    func send(_ message: LineMessage, to shard: Int) {
         if shard == lines.shard { receive(message) } else { lines.say(message, to: shard) }
     }
 
     private func receive(_ message: LineMessage) {
         switch message {
         case .subscribe(let address, let caller):
-            home.subscribe(address, from: caller.shard)
-            send(.granted(address, caller, members: []), to: caller.shard)
+            admit(caller, to: address, as: nil)
         case .subscribeAsMember(let address, let caller, let member):
             admit(caller, to: address, as: member)
         case .granted(let address, let caller, let members):
-            admit(caller, to: address, among: members)
+            let channel = channels.open(address)
+            seat(caller, in: channel, among: members)
+            closeIfVacant(channel, at: address)
         case .refused(let address, let caller, let membersMax):
             connections[caller.socketID]?
                 .refused(address.name, request: caller.request, membersMax: membersMax)
         case .unsubscribe(let address, let shard, let connection):
-            dismiss(connection, of: shard, from: address)
+            guard let channel = channels[address] else { return }
+            dismiss(connection, of: shard, from: channel, at: address)
+            closeIfVacant(channel, at: address)
         case .publish(let address, let publication):
             relay(publication, on: address)
         case .deliver(let address, let frame, let except):
-            deliver(frame, on: address, except: except)
+            if let channel = channels[address] { deliver(frame, on: channel, except: except) }
         case .question(let question, let inquiry, let asker):
-            send(.answer(home.answer(question), inquiry: inquiry), to: asker)
+            send(.answer(channels.answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):
             if let finish = inquiries.receive(counts, of: inquiry) { finish() }
         }

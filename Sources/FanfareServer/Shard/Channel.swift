@@ -1,0 +1,83 @@
+import Broker
+import Net
+import PusherProtocol
+import WebSocket
+
+/// A channel as one shard knows it: the shard's own subscribers, and at the channel's home the count of all.
+///
+/// The subscribers form a group for each encoding of the same frames. Most channels have one: frames as they are. Those
+/// with whom compression was agreed form a group for each size of window, so that an event is compressed once for all
+/// of them.
+final class Channel {
+    // What an event touches comes first, since most channels are in no cache: it all lies within 64 bytes.
+    private var plain: StreamGroup?
+    private var compressed: [(windowBits: Int, group: StreamGroup)] = []
+    /// Who is subscribed on which shard; at a shard that is not the channel's home it stays empty.
+    var attendance: Attendance
+    /// The name, of which all subscribers share this copy.
+    let name: ChannelName
+
+    /// Makes a vacant channel of shard number `shard`.
+    init(_ name: ChannelName, shard: Int) {
+        self.name = name
+        attendance = Attendance(home: shard)
+    }
+
+    /// Whether nobody is subscribed, here or as far as this shard counts.
+    var isVacant: Bool {
+        plain?.count ?? 0 == 0 && compressed.allSatisfy { $0.group.count == 0 }
+            && attendance.isVacant
+    }
+
+    /// Adds a subscriber of this shard; it gets what is sent from now on.
+    ///
+    /// - Parameters:
+    ///   - stream: The subscriber's stream.
+    ///   - windowBits: The window of shared compressed messages, or `nil` for none (`WebSocketEndpoint`).
+    func join(_ stream: Stream, windowBits: Int?) {
+        group(of: windowBits, for: stream).join(stream)
+    }
+
+    private func group(of windowBits: Int?, for stream: Stream) -> StreamGroup {
+        guard let windowBits else {
+            let group = plain ?? stream.makeGroup()
+            plain = group
+            return group
+        }
+        if let entry = compressed.first(where: { $0.windowBits == windowBits }) {
+            return entry.group
+        }
+        let group = stream.makeGroup()
+        compressed = compressed + [(windowBits, group)]
+        return group
+    }
+
+    /// Removes a subscriber of this shard; what was sent before still reaches it.
+    func leave(_ stream: Stream) {
+        plain?.leave(stream)
+        for entry in compressed { entry.group.leave(stream) }
+    }
+
+    /// Sends an event to all subscribers of this shard but one.
+    func send(_ frame: EventFrame, except: Stream?, compressing deflaters: SharedDeflaters) {
+        plain?.send(frame.bytes, except: except)
+        for (windowBits, group) in compressed where group.count > 0 {
+            group.send(frame.compressed(by: deflaters[windowBits]), except: except)
+        }
+    }
+}
+
+/// A shard's compressors, one for each size of window, made when first needed.
+final class SharedDeflaters {
+    private let options: DeflateOptions
+    private var deflaters: [Int: SharedDeflater] = [:]
+
+    init(options: DeflateOptions) { self.options = options }
+
+    subscript(windowBits: Int) -> SharedDeflater {
+        if let deflater = deflaters[windowBits] { return deflater }
+        let deflater = SharedDeflater(windowBits: windowBits, options: options)
+        deflaters[windowBits] = deflater
+        return deflater
+    }
+}

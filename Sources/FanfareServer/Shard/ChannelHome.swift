@@ -1,0 +1,92 @@
+import Broker
+import PusherProtocol
+
+/// What a shard does for the channels whose home it is: it alone counts their subscribers and orders their events.
+extension Switchboard {
+    /// Counts a connection in, on a presence channel as a member, if there is room.
+    func admit(_ caller: Caller, to address: ChannelAddress, as member: Member?) {
+        let channel = channels.open(address)
+        if let member {
+            guard enter(caller, in: channel, at: address, as: member) else { return }
+        } else {
+            channel.attendance.join(from: caller.shard)
+        }
+        let members = channel.attendance.members
+        if caller.shard == lines.shard {
+            seat(caller, in: channel, among: members)
+        } else {
+            lines.say(.granted(address, caller, members: members), to: caller.shard)
+        }
+    }
+
+    /// Lets a connection in as a member, if there is room, and tells the others of one who is new.
+    private func enter(
+        _ caller: Caller,
+        in channel: Channel,
+        at address: ChannelAddress,
+        as member: Member
+    ) -> Bool {
+        let membersMax = settings.apps[address.app]?.limits.membersMax ?? 0
+        let arrival = channel.attendance.join(
+            caller.socketID,
+            from: caller.shard,
+            as: member,
+            membersMax: membersMax
+        )
+        switch arrival {
+        case .refused:
+            closeIfVacant(channel, at: address)
+            send(.refused(address, caller, membersMax: membersMax), to: caller.shard)
+        case .ofConnection: break
+        case .ofMember:
+            // Ahead of the grant on every line: who joins is seated behind this notice, and finds themself in the list
+            // that comes with the grant.
+            announce(.memberAdded(member, to: channel.name), on: channel, at: address)
+        }
+        return arrival != .refused
+    }
+
+    /// Strikes a connection off, and tells the others when a member is gone with it.
+    func dismiss(
+        _ connection: SocketID,
+        of shard: Int,
+        from channel: Channel,
+        at address: ChannelAddress
+    ) {
+        guard channel.name.kind.isPresence else { return channel.attendance.leave(from: shard) }
+        if case .ofMember(let user) = channel.attendance.leave(connection, from: shard) {
+            let notice = ServerMessage.memberRemoved(channel: channel.name.text, userID: user.text)
+            announce(notice, on: channel, at: address)
+        }
+    }
+
+    /// Puts a notice of the broker's own in order among the channel's events.
+    private func announce(
+        _ notice: ServerMessage,
+        on channel: Channel,
+        at address: ChannelAddress
+    ) {
+        guard !channel.attendance.isVacant else { return }
+        relay(EventFrame(notice), on: channel, at: address, except: nil)
+    }
+
+    /// Encodes an event once and sends it where the channel has subscribers.
+    func relay(_ publication: Publication, on address: ChannelAddress) {
+        guard let channel = channels[address] else { return }
+        let frame = EventFrame(publication, channel: address.name)
+        relay(frame, on: channel, at: address, except: publication.except)
+    }
+
+    /// Sends a frame where the channel has subscribers.
+    private func relay(
+        _ frame: EventFrame,
+        on channel: Channel,
+        at address: ChannelAddress,
+        except: SocketID?
+    ) {
+        for shard in channel.attendance.shardsElsewhere {
+            lines.say(.deliver(address, frame, except: except), to: shard)
+        }
+        deliver(frame, on: channel, except: except)
+    }
+}

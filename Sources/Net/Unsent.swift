@@ -1,0 +1,57 @@
+/// What a stream has to send: mostly nothing, or the one buffer that was written in this turn.
+enum Unsent {
+    case nothing
+    /// A buffer of which the kernel has accepted nothing.
+    case buffer([UInt8])
+    case queue(OutputQueue)
+
+    /// How many bytes wait for the kernel.
+    var byteCount: Int {
+        switch self {
+        case .nothing: 0
+        case .buffer(let bytes): bytes.count
+        case .queue(let queue): queue.byteCount
+        }
+    }
+
+    /// Whether no bytes wait for the kernel.
+    var isEmpty: Bool { byteCount == 0 }
+}
+
+extension Stream {
+    /// The queue, to which a single buffer is moved first.
+    func makeQueue() -> OutputQueue {
+        if case .queue(let queue) = unsent { return queue }
+        let queue = reactor.takeQueue()
+        if case .buffer(let bytes) = unsent { queue.append(bytes) }
+        unsent = .queue(queue)
+        return queue
+    }
+
+    /// Drops what is unsent.
+    func clearUnsent() {
+        if case .queue(let queue) = unsent {
+            queue.clear()
+            reactor.giveBack(queue)
+        }
+        unsent = .nothing
+    }
+
+    /// Offers what is unsent to the kernel, as much of it as one call takes.
+    ///
+    /// - Returns: The bytes accepted, which are removed; negative as sendmsg(2).
+    func offerUnsent() -> Int {
+        switch unsent {
+        case .nothing: return 0
+        case .queue(let queue): return queue.send(to: fd)
+        case .buffer(let bytes):
+            let sent = Socket.send(fd, bytes)
+            if sent == bytes.count {
+                unsent = .nothing
+            } else if sent > 0 {
+                makeQueue().remove(sent)
+            }
+            return sent
+        }
+    }
+}
