@@ -49,6 +49,7 @@ let package = Package(
         // … and the shell that moves the bytes.
         .target(name: "Net", dependencies: ["CLinux", "COpenSSL"], swiftSettings: strict),
         .target(name: "HTTPServer", dependencies: ["Net", "HTTP1"], swiftSettings: strict),
+        .target(name: "Webhooks", dependencies: ["Broker", "PusherProtocol"], swiftSettings: strict),
         .target(
             name: "FanfareServer",
             dependencies: [
@@ -195,6 +196,11 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests",
             dependencies: ["HTTPServer", "HTTP1", "Net"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "WebhooksTests",
+            dependencies: ["Webhooks", "Broker", "PusherProtocol", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(
