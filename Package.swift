@@ -49,7 +49,13 @@ let package = Package(
         // … and the shell that moves the bytes.
         .target(name: "Net", dependencies: ["CLinux", "COpenSSL"], swiftSettings: strict),
         .target(name: "HTTPServer", dependencies: ["Net", "HTTP1"], swiftSettings: strict),
-        .target(name: "Webhooks", dependencies: ["Broker", "PusherProtocol"], swiftSettings: strict),
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "Broker", "PusherProtocol", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "FanfareServer",
             dependencies: [
