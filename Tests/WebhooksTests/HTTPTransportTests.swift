@@ -117,6 +117,29 @@ import Testing
         #expect(isFailure(try await send(receiver.url)))
     }
 
+    @Test func aSlowEndpointHoldsUpNoOtherOnItsHost() async throws {
+        let receiver = try Receiver { request in
+            if request.path == "/slow" { try? await Task.sleep(for: .seconds(60)) }
+            return .text("OK")
+        }
+        let root = receiver.url.replacing("/hooks?a=b", with: "")
+        var settings = WebhookSettings()
+        settings.timeout = .seconds(60)
+        let webhooks = Webhooks(
+            settings: settings,
+            apps: [app(endpoints: [try endpoint(root + "/slow"), try endpoint(root + "/fast")])],
+            log: Stage.silence
+        )
+        try await webhooks.start()
+        for number in 0..<40 {
+            webhooks.report(.channelOccupied(channel("c\(number)")), of: appID)
+        }
+        try await eventually { webhooks.counters.delivered == 40 }
+        #expect(webhooks.counters.queued == 40)
+        await webhooks.stop(within: .zero)
+        await receiver.stop()
+    }
+
     @Test func aLongAnswerIsNotReadToItsEnd() async throws {
         let receiver = try Receiver { _ in
             Response(status: 200, body: [UInt8](repeating: 0x61, count: 5_000_000))
