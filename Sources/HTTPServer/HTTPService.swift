@@ -20,6 +20,7 @@ public final class HTTPService: Sendable {
     ///
     /// - Parameters:
     ///   - addresses: Where to listen; port 0 lets the kernel choose one.
+    ///   - tls: What makes it HTTPS; `nil` for plain HTTP.
     ///   - limits: What a client may make the service read and keep.
     ///   - timeouts: How long a client may take.
     ///   - answer: Answers a request; it runs outside the loop, so it may take its time. Requests
@@ -28,6 +29,7 @@ public final class HTTPService: Sendable {
     /// - Throws: The call that failed, for example `bind` if an address is in use.
     public static func start(
         on addresses: [SocketAddress],
+        tls: TLSContext? = nil,
         limits: HTTPLimits = HTTPLimits(),
         timeouts: HTTPTimeouts = HTTPTimeouts(),
         answer: @escaping @Sendable (HTTPRequest) async -> Response
@@ -36,6 +38,7 @@ public final class HTTPService: Sendable {
         let resident = try Resident(
             loop: loop,
             addresses: addresses,
+            tls: tls,
             limits: limits,
             timeouts: timeouts,
             answer: answer
@@ -73,6 +76,7 @@ private actor Resident: LoopResident {
     init(
         loop: EventLoop,
         addresses: [SocketAddress],
+        tls: TLSContext?,
         limits: HTTPLimits,
         timeouts: HTTPTimeouts,
         answer: @escaping @Sendable (HTTPRequest) async -> Response
@@ -83,7 +87,7 @@ private actor Resident: LoopResident {
         var listeners: [Listener] = []
         do throws(SystemError) {
             for address in addresses {
-                listeners.append(try reactor.listen(on: address, accept: site.accept))
+                listeners.append(try reactor.listen(on: address, tls: tls, accept: site.accept))
             }
         } catch {
             reactor.shutDown()

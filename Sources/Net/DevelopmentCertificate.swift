@@ -52,10 +52,11 @@ public enum DevelopmentCertificate {
             "X509_NAME_add_entry_by_txt"
         )
         try TLSError.check(X509_set_issuer_name(certificate, subject), "X509_set_issuer_name")
+        // No key usage: BoringSSL takes a certificate for self-signed only when its key may sign certificates, and
+        // strict verifiers let that be said of authorities only. Without the extension both are content.
         for (id, value) in [
             (NID_subject_alt_name, names), (NID_basic_constraints, "critical,CA:FALSE"),
-            (NID_key_usage, "critical,digitalSignature"), (NID_ext_key_usage, "serverAuth"),
-            (NID_subject_key_identifier, "hash"),
+            (NID_ext_key_usage, "serverAuth"), (NID_subject_key_identifier, "hash"),
         ] {
             try add(id, value, to: certificate)
         }

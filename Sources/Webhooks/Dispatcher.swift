@@ -1,0 +1,261 @@
+internal import Broker
+internal import Logging
+internal import PusherProtocol
+
+/// The actor behind ``Webhooks``: it alone knows what waits, and decides what is sent when.
+///
+/// It works in turns. A turn is synchronous: it takes in the reports, tells the departures whose time has come, closes
+/// batches, starts requests, hands changes to the file, and sets the timer for the next. What takes time — requests,
+/// the file, the timer — runs beside it, and wakes it when it is done.
+actor Dispatcher {
+    let settings: WebhookSettings
+    let clock: any WebhookClock
+    let tally: Tally
+    let log: Logger
+    private let intake: Intake
+    let plan: RetryPlan
+    var random: any RandomNumberGenerator & Sendable
+    var transport: (any WebhookTransport)?
+
+    var apps: [AppID: WebhookApp] = [:]
+    var outlets: [EndpointKey: Outlet] = [:]
+    private var outletsOfApp: [AppID: [EndpointKey]] = [:]
+    private var absences: Absences
+    private var cacheMisses: CacheMisses
+    var lastID: Int64 = 0
+    var sends: [Int64: Task<Void, Never>] = [:]
+
+    // The file; see DispatcherFile.
+    var ledger: Ledger
+    var queue: WebhookQueue?
+    var saving: Task<Void, Never>?
+    /// When the file is used again although nothing has changed: to try it, or to look for replays.
+    var nextSave: Int64 = 0
+    var isFileFailing = false
+
+    enum Phase { case created, running, stopping, stopped }
+    private(set) var phase = Phase.created
+    private var holdsAbsences = false
+    private let signals = AsyncStream.makeStream(
+        of: Void.self,
+        bufferingPolicy: .bufferingNewest(1)
+    )
+    private var turns: Task<Void, Never>?
+    private var timer: (due: Int64, task: Task<Void, Never>)?
+    private var settled: CheckedContinuation<Void, Never>?
+    var deathNotice = LogPace()
+    var dropNotice = LogPace()
+
+    init(
+        settings: WebhookSettings,
+        apps: [WebhookApp],
+        log: Logger,
+        clock: any WebhookClock,
+        random: any RandomNumberGenerator & Sendable,
+        transport: (any WebhookTransport)?,
+        intake: Intake,
+        tally: Tally
+    ) {
+        self.settings = settings
+        self.log = log
+        self.clock = clock
+        self.random = random
+        self.transport = transport
+        self.intake = intake
+        self.tally = tally
+        plan = RetryPlan(period: settings.retryPeriod.milliseconds)
+        absences = Absences(
+            delay: settings.absenceDelay.milliseconds,
+            countMax: settings.absenceCountMax
+        )
+        cacheMisses = CacheMisses(countMax: settings.absenceCountMax)
+        ledger = Ledger(
+            deathCountMax: settings.deadLetterCountMax,
+            deathLengthMax: settings.deadLetterLengthMax / 8
+        )
+        (self.apps, outlets, outletsOfApp) = Self.tables(of: apps, keeping: [:], settings)
+    }
+
+    /// Says that there is something to do; from any thread.
+    nonisolated func wake() { signals.continuation.yield() }
+
+    // MARK: Beginning and end
+
+    func start() async throws(WebhooksError) {
+        guard phase == .created else { return }
+        if transport == nil {
+            transport = try HTTPTransport(timeout: settings.timeout, trustFile: settings.trustFile)
+        }
+        // Ids of one run follow each other, and those of a later run are higher, so that they say what came first.
+        lastID = clock.unixTime * 1_000
+        await openFile()
+        guard phase == .created else { return }
+        phase = .running
+        turns = Task { [signals] in
+            for await _ in signals.stream { turn() }
+        }
+        wake()
+    }
+
+    func stop(within limit: Duration) async {
+        guard phase == .running else {
+            phase = .stopped
+            return
+        }
+        turn()
+        phase = .stopping
+        for key in outlets.keys { closeBatch(of: key) }
+        turn()
+        let deadline = Task { [clock, due = clock.uptime + limit.milliseconds] in
+            guard (try? await clock.sleep(until: due)) != nil else { return }
+            self.settle()
+        }
+        if !sends.isEmpty { await withCheckedContinuation { settled = $0 } }
+        deadline.cancel()
+        phase = .stopped
+        signals.continuation.finish()
+        timer?.task.cancel()
+        for task in sends.values { task.cancel() }
+        for task in sends.values { await task.value }
+        await closeFile()
+        await transport?.close()
+    }
+
+    /// Tells nobody of departures any more.
+    func holdAbsences() { holdsAbsences = true }
+
+    /// Whether new webhooks can still be sent.
+    var isRunning: Bool { phase == .running }
+
+    private func settle() {
+        settled?.resume()
+        settled = nil
+    }
+
+    func replace(apps: [WebhookApp]) {
+        let kept = Set(apps.flatMap { app in app.keyedEndpoints.map { $0.0 } })
+        for key in outlets.keys where !kept.contains(key) { closeBatch(of: key) }
+        let former = outlets
+        (self.apps, outlets, outletsOfApp) = Self.tables(of: apps, keeping: former, settings)
+        for (key, var outlet) in former where outlets[key] == nil {
+            for delivery in outlet.backlog.removeWaiting() {
+                die(delivery, .unconfigured, "the endpoint is not configured any more")
+            }
+        }
+        turn()
+    }
+
+    /// Makes the tables of what is configured; an outlet that was there before keeps what waits in it.
+    private static func tables(
+        of apps: [WebhookApp],
+        keeping former: [EndpointKey: Outlet],
+        _ settings: WebhookSettings
+    ) -> ([AppID: WebhookApp], [EndpointKey: Outlet], [AppID: [EndpointKey]]) {
+        var appTable: [AppID: WebhookApp] = [:]
+        var outlets: [EndpointKey: Outlet] = [:]
+        var keys: [AppID: [EndpointKey]] = [:]
+        for app in apps {
+            appTable[app.id] = app
+            for (key, endpoint) in app.keyedEndpoints {
+                let backlog = Backlog(
+                    countMax: settings.queueCountMax,
+                    lengthMax: settings.queueLengthMax,
+                    sendsMax: settings.sendsMax
+                )
+                var outlet = former[key] ?? Outlet(endpoint: endpoint, backlog: backlog)
+                outlet.endpoint = endpoint
+                outlets[key] = outlet
+                keys[app.id, default: []].append(key)
+            }
+        }
+        return (appTable, outlets, keys)
+    }
+
+    // MARK: A turn
+
+    /// Does all that is due.
+    func turn() {
+        guard phase == .running || phase == .stopping else { return }
+        let (reports, dropped) = intake.take()
+        if dropped > 0 { noteDrop(of: dropped) }
+        for report in reports {
+            tellAbsences(until: report.uptime)
+            if absences.admit(report), cacheMisses.admit(report) { tell(report) }
+        }
+        let now = clock.uptime
+        tellAbsences(until: now)
+        for (key, outlet) in outlets where outlet.batch.map({ $0.due <= now }) == true {
+            closeBatch(of: key)
+        }
+        for key in outlets.keys { sendReady(of: key, at: now) }
+        save()
+        tally.update { [count = outlets.values.reduce(0) { $0 + $1.backlog.count }] in
+            $0.queued = count
+        }
+        if phase == .stopping, sends.isEmpty { settle() }
+        setTimer()
+    }
+
+    private func setTimer() {
+        var due = min(tellsAbsences ? absences.nextDue() ?? .max : .max, nextFileDue ?? .max)
+        for outlet in outlets.values { due = min(due, outlet.nextDue ?? .max) }
+        if let timer {
+            if timer.due == due { return }
+            timer.task.cancel()
+            self.timer = nil
+        }
+        guard due < .max else { return }
+        let task = Task { [clock] in
+            guard (try? await clock.sleep(until: due)) != nil else { return }
+            self.timerFired(due)
+        }
+        timer = (due, task)
+    }
+
+    private func timerFired(_ due: Int64) {
+        if timer?.due == due { timer = nil }
+        turn()
+    }
+
+    /// At shutdown everybody leaves, and is back elsewhere at once: that is nothing to tell.
+    private var tellsAbsences: Bool { phase == .running && !holdsAbsences }
+
+    private func tellAbsences(until now: Int64) {
+        guard tellsAbsences else { return }
+        for report in absences.takeDue(at: now) { tell(report) }
+    }
+
+    /// Gives an event to the endpoints that want it.
+    private func tell(_ report: Report) {
+        guard let keys = outletsOfApp[report.app] else { return }
+        let channel = report.event.channel.text
+        var written: [UInt8]?
+        for key in keys where outlets[key]?.endpoint.accepts(report.event) == true {
+            let object = written ?? WebhookBody.object(report.event)
+            written = object
+            guard outlets[key]?.endpoint.isBatched == true else {
+                // What was collected before the endpoint ceased to be batched goes first.
+                closeBatch(of: key)
+                enqueue(object, on: [channel], for: key)
+                continue
+            }
+            if let batch = outlets[key]?.batch,
+                batch.events.count + object.count + 1 > settings.batchLengthMax
+            {
+                closeBatch(of: key)
+            }
+            let due = report.uptime + settings.batchWindow.milliseconds
+            if outlets[key]?.batch == nil { outlets[key]?.batch = Batch(due: due) }
+            outlets[key]?.batch?.add(object, on: channel)
+            if let batch = outlets[key]?.batch, batch.count >= settings.batchCountMax {
+                closeBatch(of: key)
+            }
+        }
+    }
+
+    private func closeBatch(of key: EndpointKey) {
+        guard let batch = outlets[key]?.batch else { return }
+        outlets[key]?.batch = nil
+        enqueue(batch.events, on: batch.channels, for: key)
+    }
+}

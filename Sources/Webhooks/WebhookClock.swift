@@ -1,0 +1,27 @@
+internal import Foundation
+
+/// The two clocks that webhooks go by.
+protocol WebhookClock: Sendable {
+    /// What receivers compare `time_ms` with: milliseconds since 1970. It may jump.
+    var unixTime: Int64 { get }
+    /// What delays are measured with: milliseconds since some start, never going back.
+    var uptime: Int64 { get }
+    /// Waits until ``uptime`` has reached a value.
+    ///
+    /// - Parameter uptime: The value, in milliseconds.
+    /// - Throws: `CancellationError` when the task is cancelled.
+    func sleep(until uptime: Int64) async throws
+}
+
+/// The machine's clocks.
+struct SystemClock: WebhookClock {
+    private let start = ContinuousClock.now
+
+    var unixTime: Int64 { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }
+
+    var uptime: Int64 { start.duration(to: .now).milliseconds }
+
+    func sleep(until uptime: Int64) async throws {
+        try await ContinuousClock().sleep(until: start.advanced(by: .milliseconds(uptime)))
+    }
+}

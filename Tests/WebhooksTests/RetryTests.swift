@@ -1,0 +1,136 @@
+import Broker
+import PusherProtocol
+import Testing
+
+@testable import Webhooks
+
+@Suite("Failures, Pusher: Webhooks, error handling", .timeLimit(.minutes(1))) struct RetryTests {
+    private let a = channel("a")
+    private let b = channel("b")
+
+    /// Moves the clock in small steps until a condition holds.
+    private func run(
+        _ stage: Stage,
+        for limit: Int64 = 400_000,
+        until condition: () -> Bool
+    ) async throws {
+        let end = stage.clock.uptime + limit
+        while !condition(), stage.clock.uptime < end {
+            await stage.advance(by: 100)
+            // A request that is under way ends without the clock.
+            try await eventually { await stage.webhooks.dispatcher.sends.isEmpty }
+        }
+        #expect(condition())
+    }
+
+    @Test(arguments: [
+        SendOutcome.answered(status: 500), .answered(status: 404), .answered(status: 301),
+        .answered(status: 199), .failed("the connection was refused"),
+    ])
+    func everythingButA2xxIsTriedAgainUnchanged(outcome: SendOutcome) async throws {
+        let transport = ScriptedTransport { _, number in
+            number < 3 ? outcome : .answered(status: 299)
+        }
+        let stage = try await Stage(apps: [app(endpoints: [endpoint()])], transport: transport)
+        await stage.report(.channelOccupied(a))
+        try await run(stage, for: 10_000) { stage.webhooks.counters.delivered == 1 }
+        let requests = transport.requests
+        #expect(requests.count == 4)
+        // The same bytes, the same time_ms, the same signature and the same id.
+        #expect(requests.allSatisfy { $0 == requests.first })
+        // 1 + 2 + 4 seconds, a fifth more or less, and at most a step of the clock each.
+        #expect((5_600...8_700).contains(stage.clock.uptime))
+        #expect(stage.webhooks.counters.failedAttempts == 3)
+        await stage.stop()
+    }
+
+    @Test func afterFiveMinutesItIsADeadLetter() async throws {
+        let transport = ScriptedTransport { _, _ in .answered(status: 503) }
+        let folder = try TemporaryFolder()
+        let stage = try await Stage(
+            settings: WebhookSettings(path: folder.path()),
+            apps: [app(endpoints: [endpoint()])],
+            transport: transport
+        )
+        await stage.report(.channelOccupied(a))
+        try await run(stage) { stage.webhooks.counters.dead == 1 }
+        #expect(stage.clock.uptime <= 300_000)
+        #expect((9...12).contains(transport.requests.count))
+        await stage.stop()
+        let letter = try #require(try WebhookQueue(reading: folder.path()).deadLetters().first)
+        #expect(letter.cause == .exhausted)
+        #expect(letter.detail == "the endpoint answered 503")
+        #expect(letter.attempts == transport.requests.count)
+        #expect(letter.eventsJSON == #"[{"name":"channel_occupied","channel":"a"}]"#)
+    }
+
+    @Test func gone410EndsItAtOnce() async throws {
+        let transport = ScriptedTransport { _, _ in .answered(status: 410) }
+        let stage = try await Stage(apps: [app(endpoints: [endpoint()])], transport: transport)
+        await stage.report(.channelOccupied(a))
+        try await stage.waitForCounters { $0.dead == 1 }
+        await stage.advance(by: 600_000)
+        #expect(transport.requests.count == 1)
+        #expect(stage.webhooks.counters.queued == 0)
+        await stage.stop()
+    }
+
+    @Test func aFailingRequestIsNotOvertakenOnItsChannel() async throws {
+        let transport = ScriptedTransport { request, number in
+            let isOfA = String(decoding: request.body, as: UTF8.self).contains(#""channel":"a""#)
+            return .answered(status: isOfA && number < 5 ? 500 : 200)
+        }
+        let stage = try await Stage(apps: [app(endpoints: [endpoint()])], transport: transport)
+        await stage.report(.subscriptionCount(a, 1), .subscriptionCount(a, 2))
+        for count in 1...3 { await stage.report(.subscriptionCount(b, count)) }
+        // Those of the other channel pass.
+        try await stage.waitForCounters { $0.delivered == 3 }
+        #expect(stage.webhooks.counters.queued == 2)
+        try await run(stage, for: 30_000) { stage.webhooks.counters.delivered == 5 }
+        let counts = transport.events.compactMap { text in
+            text.contains(#""channel":"a""#) ? text.split(separator: ":").last : nil
+        }
+        #expect(counts.last == "2}]" && counts.dropLast().allSatisfy { $0 == "1}]" })
+        await stage.stop()
+    }
+
+    @Test func aSlowEndpointHoldsUpNoOther() async throws {
+        let transport = ScriptedTransport { request, _ in
+            request.url == "http://slow.test" ? nil : .answered(status: 200)
+        }
+        let stage = try await Stage(
+            apps: [app(endpoints: [endpoint("http://slow.test"), endpoint("http://fast.test")])],
+            transport: transport
+        )
+        for number in 0..<50 { await stage.report(.channelOccupied(channel("c\(number)"))) }
+        try await stage.waitForCounters { $0.delivered == 50 }
+        // Of the slow one only so many are under way.
+        #expect(transport.waitingCount == 8)
+        #expect(stage.webhooks.counters.queued == 50)
+        await stage.stop()
+    }
+
+    @Test func aFullQueueGivesUpTheOldest() async throws {
+        var settings = WebhookSettings()
+        settings.queueCountMax = 3
+        let transport = ScriptedTransport { _, _ in nil }
+        let stage = try await Stage(
+            settings: settings,
+            apps: [app(endpoints: [endpoint()])],
+            transport: transport
+        )
+        for count in 1...5 { await stage.report(.subscriptionCount(a, count)) }
+        #expect(stage.webhooks.counters.queued == 3)
+        #expect(stage.webhooks.counters.dead == 2)
+        // The first was under way; the second and the third made room.
+        for number in 0..<3 {
+            try await stage.expectRequests(number + 1)
+            try await eventually { transport.waitingCount == 1 }
+            transport.answer(number, .answered(status: 200))
+        }
+        try await stage.waitForCounters { $0.delivered == 3 }
+        let counts = transport.events.compactMap { $0.split(separator: ":").last }
+        #expect(counts == ["1}]", "4}]", "5}]"])
+        await stage.stop()
+    }
+}

@@ -1,0 +1,63 @@
+import Synchronization
+
+@testable import Webhooks
+
+/// A clock that stands still until a test moves it.
+final class ManualClock: WebhookClock {
+    /// What the wall clock showed when the test began.
+    static let start: Int64 = 1_700_000_000_123
+
+    private struct Sleeper {
+        let id: Int
+        let due: Int64
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var uptime: Int64 = 0
+        var lastID = 0
+        var sleepers: [Sleeper] = []
+    }
+
+    private let state = Mutex(State())
+
+    var uptime: Int64 { state.withLock { $0.uptime } }
+    var unixTime: Int64 { Self.start + uptime }
+
+    func sleep(until due: Int64) async throws {
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation {
+                (continuation: CheckedContinuation<Void, any Error>) in
+                state.withLock { state in
+                    if Task.isCancelled {
+                        continuation.resume(throwing: CancellationError())
+                    } else if due <= state.uptime {
+                        continuation.resume()
+                    } else {
+                        state.sleepers.append(Sleeper(id: id, due: due, continuation: continuation))
+                    }
+                }
+            }
+        } onCancel: {
+            state.withLock { state in
+                guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else { return }
+                state.sleepers.remove(at: index).continuation.resume(throwing: CancellationError())
+            }
+        }
+    }
+
+    /// Moves the clock, and wakes whoever has slept long enough.
+    func advance(by milliseconds: Int64) {
+        state.withLock { state in
+            state.uptime += milliseconds
+            for sleeper in state.sleepers where sleeper.due <= state.uptime {
+                sleeper.continuation.resume()
+            }
+            state.sleepers.removeAll { $0.due <= state.uptime }
+        }
+    }
+}

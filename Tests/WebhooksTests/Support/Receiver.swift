@@ -1,0 +1,38 @@
+import HTTP1
+import HTTPServer
+import Net
+import Synchronization
+import Testing
+
+/// A backend on a free port, which keeps what it gets.
+final class Receiver: Sendable {
+    /// Where webhooks are to go.
+    let url: String
+
+    private final class Kept: Sendable {
+        let requests = Mutex<[HTTPRequest]>([])
+    }
+
+    private let service: HTTPService
+    private let kept: Kept
+
+    init(
+        tls: TLSContext? = nil,
+        answer: @escaping @Sendable (HTTPRequest) async -> Response = { _ in .text("OK") }
+    ) throws {
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        let kept = Kept()
+        service = try HTTPService.start(on: [address], tls: tls) { request in
+            kept.requests.withLock { $0.append(request) }
+            return await answer(request)
+        }
+        self.kept = kept
+        let port = try #require(service.addresses.first?.port)
+        url = "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)/hooks?a=b"
+    }
+
+    /// What has come so far.
+    var requests: [HTTPRequest] { kept.requests.withLock { $0 } }
+
+    func stop() async { await service.stop(within: .zero) }
+}
