@@ -9,12 +9,9 @@ private func address(_ name: String, app: AppID = app) throws -> ChannelAddress 
     ChannelAddress(app: app, name: try ChannelName(name))
 }
 
-private func publication(_ data: String) -> Publication {
-    Publication(
-        nameToken: Array("\"e\"".utf8),
-        dataToken: Array("\"\(data)\"".utf8),
-        channels: []
-    )
+private func publication(_ data: String) throws -> Publication {
+    let body = Array(#"{"name":"e","channel":"cache-any","data":"\#(data)"}"#.utf8)
+    return try TriggerRequest.parse(body.span)
 }
 
 extension EventCache {
@@ -27,7 +24,7 @@ extension EventCache {
         app: AppID = app
     ) throws {
         store(
-            publication(data),
+            try publication(data),
             on: try address(channel, app: app),
             at: now,
             lifetime: lifetime,
