@@ -13,6 +13,8 @@ public struct AppLimits: Sendable, Equatable {
     public var membersMax: Int
     /// The longest `user_info` of a member, in bytes of JSON text; the longest id is one of ``texts``.
     public var userInfoLengthMax: Int
+    /// Users that one user may watch; of a longer list the first ones are taken, and the client is told 4302.
+    public var watchlistMax: Int
     /// Messages a minute that break a rule of the protocol before the connection is closed with 4100.
     public var faultsPerMinuteMax: Int
 
@@ -22,12 +24,14 @@ public struct AppLimits: Sendable, Equatable {
         subscriptionsMax: Int = 10_000,
         membersMax: Int = 100,
         userInfoLengthMax: Int = 1_024,
+        watchlistMax: Int = 100,
         faultsPerMinuteMax: Int = 120
     ) {
         self.texts = texts
         self.subscriptionsMax = subscriptionsMax
         self.membersMax = membersMax
         self.userInfoLengthMax = userInfoLengthMax
+        self.watchlistMax = watchlistMax
         self.faultsPerMinuteMax = faultsPerMinuteMax
     }
 }
