@@ -5,16 +5,19 @@ import Digests
 /// One object for all who sign with it, so that it is handed on as a single reference.
 public final class AppSecret: Sendable {
     private let current: HMACSHA256
-    private let previous: HMACSHA256?
+    private let others: [HMACSHA256]
 
     /// Prepares a secret.
+    public convenience init(_ text: String) { self.init([text]) }
+
+    /// Prepares a secret that is being replaced, and those that replace it.
     ///
-    /// - Parameters:
-    ///   - text: The secret that signs.
-    ///   - previous: The one that it replaces: signatures made with it are still accepted.
-    public init(_ text: String, replacing previous: String? = nil) {
-        current = HMACSHA256(key: Array(text.utf8).span)
-        self.previous = previous.map { HMACSHA256(key: Array($0.utf8).span) }
+    /// - Parameter texts: One or more: the first signs, signatures made with any of them are accepted.
+    public init(_ texts: [String]) {
+        precondition(!texts.isEmpty, "nothing to sign with")
+        let all = texts.map { HMACSHA256(key: Array($0.utf8).span) }
+        current = all[0]
+        others = Array(all.dropFirst())
     }
 
     /// Returns the signature of `message`: HMAC-SHA256 as 64 lower-case hexadecimal digits.
@@ -32,7 +35,8 @@ public final class AppSecret: Sendable {
     ///   - message: What was signed.
     /// - Returns: Whether it is the signature of `message`.
     public func verify(_ signature: Span<UInt8>, of message: Span<UInt8>) -> Bool {
-        current.isCode(signature, of: message) || previous?.isCode(signature, of: message) == true
+        if current.isCode(signature, of: message) { return true }
+        return others.contains { $0.isCode(signature, of: message) }
     }
 }
 

@@ -418,12 +418,18 @@ import TestRandom
         #expect(Self.refusal(path: "/x", query: query + "&extra=1") != nil)
     }
 
-    @Test func acceptsTheSecretThatIsBeingReplaced() {
+    @Test("While a secret is being replaced, each of them is accepted, and the oldest signs")
+    func acceptsEverySecretOfAReplacement() {
         let query = Self.signed("GET", "/x")
-        let rotating = AppSecret("new", replacing: Example.secretText)
-        #expect(Self.refusal(path: "/x", query: query, secret: rotating) == nil)
-        #expect(Self.refusal(path: "/x", query: query, secret: AppSecret("new")) != nil)
-        #expect(rotating.sign("x") == AppSecret("new").sign("x"))
+        for others in [["new"], ["new", "newer"]] {
+            let oldest = AppSecret([Example.secretText] + others)
+            #expect(Self.refusal(path: "/x", query: query, secret: oldest) == nil)
+            #expect(oldest.sign("x") == AppSecret(Example.secretText).sign("x"))
+            let youngest = AppSecret(others + [Example.secretText])
+            #expect(Self.refusal(path: "/x", query: query, secret: youngest) == nil)
+            #expect(youngest.sign("x") == AppSecret("new").sign("x"))
+        }
+        #expect(Self.refusal(path: "/x", query: query, secret: AppSecret(["a", "b"])) != nil)
     }
 
     @Test func neverTrapsOnRandomQueries() {

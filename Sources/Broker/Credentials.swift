@@ -1,0 +1,60 @@
+public import PusherProtocol
+
+/// The keys of an app, each with what signs under it.
+///
+/// An app has one key and one secret, and more for as long as they are being replaced: whatever any of them has signed
+/// is accepted. What the broker signs itself, it signs with the oldest, which everybody has.
+public struct Credentials: Sendable {
+    /// The oldest key.
+    public let key: String
+    /// The secrets of the oldest key; the oldest of them signs.
+    public let secret: AppSecret
+    /// The other keys.
+    private let others: [(key: String, secret: AppSecret)]
+
+    /// Takes an app's only key and secret.
+    public init(key: String, secret: AppSecret) {
+        self.key = key
+        self.secret = secret
+        others = []
+    }
+
+    /// Takes pairs of key and secret, the oldest first; a key may have several secrets.
+    ///
+    /// - Parameter pairs: One or more; the first signs, all are accepted.
+    public init(_ pairs: [(key: String, secret: String)]) {
+        precondition(!pairs.isEmpty, "an app has a key")
+        var texts: [(key: String, secrets: [String])] = []
+        for pair in pairs {
+            if let index = texts.firstIndex(where: { $0.key == pair.key }) {
+                texts[index].secrets.append(pair.secret)
+            } else {
+                texts.append((pair.key, [pair.secret]))
+            }
+        }
+        let all = texts.map { (key: $0.key, secret: AppSecret($0.secrets)) }
+        (key, secret) = all[0]
+        others = Array(all.dropFirst())
+    }
+
+    /// All keys, the oldest first.
+    public var keys: [String] { [key] + others.map(\.key) }
+
+    /// What signs under a key; `nil` when it is not one of the app's.
+    public func secret(of key: Span<UInt8>) -> AppSecret? {
+        if key.equals(self.key) { return secret }
+        for other in others where key.equals(other.key) { return other.secret }
+        return nil
+    }
+
+    /// What signs under a key; `nil` when it is not one of the app's.
+    public func secret(of key: String) -> AppSecret? {
+        key == self.key ? secret : others.first { $0.key == key }?.secret
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func equals(_ text: String) -> Bool {
+        count == text.utf8.count && starts(with: text)
+    }
+}
