@@ -71,7 +71,8 @@ func faults(
         (
             "colour: red",
             "f.yaml:1: colour is not a key: the file may have "
-                + "listen, tls, loops, clients, limits, compression, shutdown_deadline, log, apps"
+                + "listen, tls, loops, apps, clients, limits, compression, webhooks, "
+                + "shutdown_deadline, log"
         ),
         (
             "log:\n  colour: red",
@@ -85,8 +86,11 @@ func faults(
         (
             "apps:\n  id: 1",
             "f.yaml:2: apps is a list: begin each item with \"- \" and write its keys: id, key, "
-                + "secret, enabled, connections_max, subscriptions_max, event_data_length_max, "
-                + "channel_name_length_max, members_max, user_info_length_max"
+                + "secret, credentials, enabled, tls_only, allowed_origins, connections_max, "
+                + "subscriptions_max, event_data_length_max, channel_name_length_max, "
+                + "members_max, user_info_length_max, cached_events_max, cache_lifetime, "
+                + "client_events_per_second_max, subscriptions_per_second_max, "
+                + "requests_per_second_max, features, webhooks"
         ),
         (
             "tls: {certificates: cert.pem}",

@@ -154,14 +154,64 @@ import Testing
     }
 
     @Test func itHasEveryKey() throws {
-        let yaml = try String(contentsOfFile: Self.path, encoding: .utf8)
         let written = Set(
-            try YAMLSettings.read(yaml, file: "f").map { ConfigurationSchema.pattern(of: $0.path) }
+            try YAMLSettings.read(try Self.filled, file: "f").map { Self.pattern($0) }
         )
-        // The list of certificates is empty: its keys are in the comment above it.
-        let keys = ConfigurationSchema.patterns.filter { !$0.hasPrefix("tls.certificates.N.") }
-        #expect(written == Set(keys + ["tls.certificates"]))
-        #expect(yaml.contains("#   - certificate: ") && yaml.contains("#     key: "))
+        #expect(written == Set(ConfigurationShape.root.patterns))
+    }
+
+    @Test func whatItsCommentsShowIsAConfiguration() throws {
+        let pair = try TemporaryCertificate()
+        let yaml = try Self.filled
+            .replacing("/etc/fanfare/certificate.pem", with: pair.certificate.path)
+            .replacing("/etc/fanfare/key.pem", with: pair.key.path)
+        let configuration = try Configuration.load(
+            yaml: yaml,
+            file: "f",
+            environment: ["FANFARE_TLS_PORT": "6002"]
+        )
+        let app = configuration.apps[0]
+        #expect(
+            app.credentials
+                == [AppConfiguration.Credential(key: "another-key", secret: "another-secret")]
+        )
+        #expect(app.allowedOrigins.count == 3)
+        // The endpoint is shown with its defaults, but for a field.
+        var webhook = WebhookConfiguration(url: "https://example.com/webhooks")
+        webhook.headers = ["X-Example": "text"]
+        #expect(app.webhooks == [webhook])
+    }
+
+    /// The file with its empty lists replaced by what the comments above them show.
+    private static var filled: String {
+        get throws {
+            var lines: [Substring] = []
+            for line in try String(contentsOfFile: path, encoding: .utf8)
+                .split(separator: "\n", omittingEmptySubsequences: false)
+            {
+                guard line.hasSuffix(": []") else {
+                    lines.append(line)
+                    continue
+                }
+                let indent = line.prefix { $0 == " " }
+                let items = lines.reversed().prefix { $0 != indent + "#" }.reversed()
+                lines.append(line.dropLast(3))
+                lines += items.map { indent + $0.dropFirst(indent.count + 1) }
+            }
+            return lines.joined(separator: "\n")
+        }
+    }
+
+    /// The pattern of a setting's path, or the path when it has none.
+    private static func pattern(_ setting: Setting) -> String {
+        ConfigurationShape.root.patterns.first { pattern in
+            let parts = pattern.split(separator: ".")
+            return parts.count == setting.path.count
+                && zip(parts, setting.path).allSatisfy { part, name in
+                    part == "*" || part == name
+                        || part == "N" && ConfigurationShape.isPosition(name)
+                }
+        } ?? setting.key
     }
 
     @Test func everyKeyHasAComment() throws {
@@ -169,7 +219,9 @@ import Testing
             separator: "\n",
             omittingEmptySubsequences: false
         )
-        let sections: Set = ["listen:", "tls:", "clients:", "limits:", "compression:", "log:"]
+        let sections: Set = [
+            "listen:", "tls:", "clients:", "limits:", "compression:", "webhooks:", "log:",
+        ]
         for (index, line) in lines.enumerated() {
             let text = line.drop { $0 == " " }
             guard !text.isEmpty, !text.hasPrefix("#"), !sections.contains(String(text)) else {

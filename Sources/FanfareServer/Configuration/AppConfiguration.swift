@@ -4,10 +4,17 @@ public struct AppConfiguration: Sendable, Hashable {
     public var id: String
     /// The public key, which clients put in the connection URL.
     public var key: String
-    /// The secret that signs requests and subscriptions; never logged.
+    /// The secret that signs requests, subscriptions and webhooks; never logged.
     public var secret: String
+    /// What is accepted beside key and secret, while they are being replaced.
+    public var credentials: [Credential] = []
     /// Whether the app may be used; connections to a disabled one are refused with 4003.
     public var isEnabled = true
+    /// Whether clients must use TLS; without it they are refused with 4000.
+    public var isTLSOnly = false
+    /// The origins of the pages that may connect, as `https://example.com` or `https://*.example.com`; empty for all.
+    public var allowedOrigins: [String] = []
+
     /// The connections of this app; `nil` leaves it to the limit of the process.
     public var connectionsMax: Int?
     /// The channels that one connection may be subscribed to.
@@ -20,6 +27,21 @@ public struct AppConfiguration: Sendable, Hashable {
     public var membersMax = 100
     /// The length of what a member tells the others, in bytes of JSON.
     public var userInfoLengthMax = 1_024
+    /// The events that cache channels hold, one each.
+    public var cachedEventsMax = 10_000
+    /// How long a cache channel holds its event, in seconds.
+    public var cacheLifetime = 1_800
+    /// The events that one connection may send, each second.
+    public var clientEventsPerSecondMax = 10
+    /// The channels that one connection may subscribe to, each second; `nil` for any number.
+    public var subscriptionsPerSecondMax: Int?
+    /// The requests that the app's backends may make, each second; `nil` for any number.
+    public var requestsPerSecondMax: Int?
+
+    /// What the app's clients may do.
+    public var features = Features()
+    /// The endpoints that are told what happens on the app's channels.
+    public var webhooks: [WebhookConfiguration] = []
 
     /// Creates an app with its credentials and the default limits.
     public init(id: String, key: String, secret: String) {
@@ -29,15 +51,53 @@ public struct AppConfiguration: Sendable, Hashable {
     }
 
     /// The app that a broker without configuration serves, and that the command-line program uses.
-    public static let development = AppConfiguration(
-        id: "1",
-        key: "app-key",
-        secret: "app-secret"
-    )
+    ///
+    /// Its clients may send events, to try that out; those of other apps may not until somebody says so, as at the
+    /// hosted service.
+    public static let development = {
+        var app = AppConfiguration(id: "1", key: "app-key", secret: "app-secret")
+        app.features.clientEvents = true
+        return app
+    }()
 
-    /// Whether a stranger knows the secret or may guess it from the documentation.
-    var hasDevelopmentCredentials: Bool {
-        key == Self.development.key || secret == Self.development.secret
+    /// The app's own credentials and those beside it, the oldest first.
+    var allCredentials: [(key: String, secret: String)] {
+        [(key, secret)] + credentials.map { ($0.key ?? key, $0.secret) }
+    }
+}
+
+extension AppConfiguration {
+    /// A further pair of key and secret, as good as the app's own.
+    public struct Credential: Sendable, Hashable {
+        /// The public key; `nil` for the app's own.
+        public var key: String?
+        /// The secret that signs; never logged.
+        public var secret: String
+
+        /// Creates a credential.
+        public init(key: String? = nil, secret: String) {
+            self.key = key
+            self.secret = secret
+        }
+    }
+
+    /// What an app's clients may do.
+    public struct Features: Sendable, Hashable {
+        /// Whether clients may send events to private and presence channels that they have joined.
+        public var clientEvents = false
+        /// Whether subscribers are told how many they are, on every channel but presence ones.
+        public var subscriptionCount = false
+        /// Whether clients may sign in as users.
+        public var users = true
+        /// Whether users who sign in with a watchlist are told who on it comes and goes.
+        public var watchlist = false
+        /// Whether a connection must prove that the app's backend knows it, to stay.
+        public var authorizedConnections = false
+        /// How long it may take to prove that, in seconds.
+        public var authorizationTimeout = 30
+
+        /// Creates the default features.
+        public init() {}
     }
 }
 
@@ -45,8 +105,18 @@ extension AppConfiguration: CustomStringConvertible, CustomReflectable {
     /// The app without its secret, fit for a log.
     public var description: String { "app \(id) (key \(key))" }
 
-    /// What `dump` and debuggers show: all but the secret.
+    /// What `dump` and debuggers show: the names and limits, no secret.
     public var customMirror: Mirror {
         Mirror(self, children: ["id": id, "key": key, "secret": "(secret)"])
+    }
+}
+
+extension AppConfiguration.Credential: CustomStringConvertible, CustomReflectable {
+    /// The credential without its secret, fit for a log.
+    public var description: String { "credential (key \(key ?? "of the app"))" }
+
+    /// What `dump` and debuggers show: all but the secret.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["key": key ?? "of the app", "secret": "(secret)"])
     }
 }

@@ -3,7 +3,7 @@ public import Net
 
 /// Everything an operator may choose about a broker: plain values with their defaults.
 ///
-/// A configuration is read once, by ``load(file:environment:options:)``, judged in one place, by
+/// A configuration is read by ``load(file:environment:options:)``, judged in one place, by
 /// ``faults()``, and passed down. `config/fanfare.example.yaml` shows every key with its unit,
 /// default and consequence; a test holds the two together.
 public struct Configuration: Sendable, Equatable {
@@ -40,6 +40,8 @@ public struct Configuration: Sendable, Equatable {
 
     /// Whether and when messages are compressed.
     public var compression = Compression()
+    /// Where webhooks wait, and whom they trust.
+    public var webhooks = Webhooks()
     /// How long a stop may take to deliver what is queued, in seconds.
     public var shutdownDeadline = 10
     /// What is logged, and how it looks.
@@ -63,6 +65,17 @@ extension Configuration {
         public var threshold = 1_024
 
         /// Creates the default: on, from 1,024 bytes.
+        public init() {}
+    }
+
+    /// What the webhooks of all apps have in common.
+    public struct Webhooks: Sendable, Hashable {
+        /// The file of those that wait to be sent; `nil` keeps them in memory, where a restart loses them.
+        public var database: String?
+        /// The certificates that endpoints are trusted by, a PEM file; `nil` for those of the system.
+        public var trust: String?
+
+        /// Creates the default: in memory, and the system's certificates.
         public init() {}
     }
 

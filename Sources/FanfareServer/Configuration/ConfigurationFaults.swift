@@ -10,7 +10,7 @@ extension Configuration {
         let faults = boundFaults()
         // What contradicts a value that is out of bounds anyway is no news.
         let known = Set(faults.map(\.key))
-        return faults + listenerFaults() + certificateFaults() + appFaults()
+        return faults + listenerFaults() + certificateFaults() + appFaults() + trustFaults()
             + limitFaults(besides: known)
     }
 
@@ -23,28 +23,13 @@ extension Configuration {
     }
 
     /// Whether others than this machine can reach the TCP listeners.
-    private var isExposed: Bool {
+    var isExposed: Bool {
         guard port != nil || tlsPort != nil, let address = IPAddress(host) else { return false }
         return !address.isLoopback
     }
 
     private func boundFaults() -> [ConfigurationFault] {
-        var faults: [ConfigurationFault] = []
-        func check<Root>(_ root: Root, _ keys: [ConfigurationKey<Root>], beneath prefix: String) {
-            for key in keys where !key.holds(root) {
-                let problem = "must be \(key.expectation), not \"\(key.text(root))\""
-                faults.append(ConfigurationFault(key: prefix + key.path, problem: problem))
-            }
-        }
-        check(self, ConfigurationKey<Configuration>.all, beneath: "")
-        for (index, files) in certificates.enumerated() {
-            let keys = ConfigurationKey<CertificateFiles>.all
-            check(files, keys, beneath: "tls.certificates.\(index).")
-        }
-        for (index, app) in apps.enumerated() {
-            check(app, ConfigurationKey<AppConfiguration>.all, beneath: "apps.\(index).")
-        }
-        return faults
+        ConfigurationKey<Configuration>.all.flatMap { $0.judge(self, "") }
     }
 
     private func listenerFaults() -> [ConfigurationFault] {
@@ -100,52 +85,6 @@ extension Configuration {
                 add("certificate", "must be a certificate in PEM: \(reason)")
             } catch {
                 add("certificate", "cannot be used: \(error)")
-            }
-        }
-        return faults
-    }
-
-    private func appFaults() -> [ConfigurationFault] {
-        var faults: [ConfigurationFault] = []
-        if apps.isEmpty {
-            let problem = "must have at least one app: \"fanfare keys app\" makes one"
-            faults.append(ConfigurationFault(key: "apps", problem: problem))
-        }
-        for (index, app) in apps.enumerated() {
-            func add(_ name: String, _ problem: String) {
-                faults.append(ConfigurationFault(key: "apps.\(index).\(name)", problem: problem))
-            }
-            let earlier = apps.prefix(index)
-            if !app.id.isEmpty, let twin = earlier.firstIndex(where: { $0.id == app.id }) {
-                add("id", "is \(app.id), as that of apps.\(twin): each app needs its own")
-            }
-            if !app.key.isEmpty, let twin = earlier.firstIndex(where: { $0.key == app.key }) {
-                add("key", "is \(app.key), as that of apps.\(twin): each app needs its own")
-            }
-            if app.hasDevelopmentCredentials, isExposed {
-                add(
-                    app.secret == AppConfiguration.development.secret ? "secret" : "key",
-                    "is the development one, which everybody knows, and the broker would listen "
-                        + "on \(host): make an app of your own with \"fanfare keys app\", "
-                        + "or listen on 127.0.0.1"
-                )
-            }
-        }
-        return faults
-    }
-
-    private func limitFaults(besides known: Set<String>) -> [ConfigurationFault] {
-        var faults: [ConfigurationFault] = []
-        for (index, app) in apps.enumerated() {
-            let key = "apps.\(index).event_data_length_max"
-            for (other, limit) in [
-                ("limits.request_body_length_max", requestBodyLengthMax),
-                ("limits.queued_bytes_max", queuedBytesMax),
-            ] where app.eventDataLengthMax >= limit && known.isDisjoint(with: [key, other]) {
-                let problem =
-                    "is \(app.eventDataLengthMax) bytes, but \(other) is \(limit): "
-                    + "no such event would pass; lower the one or raise the other"
-                faults.append(ConfigurationFault(key: key, problem: problem))
             }
         }
         return faults

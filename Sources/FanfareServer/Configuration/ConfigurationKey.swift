@@ -1,117 +1,203 @@
-internal import Logging
-internal import Net
-
-/// A key of the configuration file: its path, its kind, and the property that it sets.
+/// A key of the configuration file: its path, what may be written there, and the property that it sets.
 ///
 /// The tables of keys are the one place that knows which keys there are. The reading of files,
-/// environment and options, the proposals for misspelt keys and the bounds all follow from them.
+/// environment and options, the proposals for misspelt keys, the bounds and the differences between
+/// two configurations all follow from them.
 struct ConfigurationKey<Root: Sendable>: Sendable {
     /// The path inside `Root`: `listen.port` of a configuration, `secret` of an app.
     let path: String
-    /// Whether a list item must have it.
+    /// What may be written there.
+    let shape: ConfigurationShape
+    /// Whether it must be written.
     let isRequired: Bool
-    /// What to write, as what follows "must be".
-    let expectation: String
-    /// Sets the property; false when the value is not of the kind.
-    let assign: @Sendable (Setting.Value, inout Root) -> Bool
-    /// Whether the property is within its bounds.
-    let holds: @Sendable (Root) -> Bool
-    /// The property as one would write it.
-    let text: @Sendable (Root) -> String
+    /// Sets the property by what is written at the key's place, or says what is wrong with that.
+    let read: @Sendable (SettingTree, inout Root, inout [ConfigurationFault]) -> Void
+    /// Says what is out of bounds; the text is what the property's key begins with.
+    let judge: @Sendable (Root, String) -> [ConfigurationFault]
+    /// Whether two have the same property.
+    let isSame: @Sendable (Root, Root) -> Bool
 
-    init<Value: Sendable>(
+    /// The parts of the path.
+    var parts: [String] { path.split(separator: ".").map(String.init) }
+
+    typealias Property<Value> = any WritableKeyPath<Root, Value> & Sendable
+
+    /// A key with one value.
+    init<Value: Sendable & Equatable>(
         _ path: String,
-        _ property: any WritableKeyPath<Root, Value> & Sendable,
+        _ property: Property<Value>,
         _ kind: SettingKind<Value>,
         isRequired: Bool = false
     ) {
         self.path = path
         self.isRequired = isRequired
-        expectation = kind.expectation
-        assign = { setting, root in
-            guard case .text(let text, _) = setting else { return false }
-            let value = setting.isNone ? kind.absence : kind.read(text)
-            guard let value else { return false }
-            root[keyPath: property] = value
-            return true
+        shape = .value(kind.expectation)
+        read = { place, root, faults in
+            if let value = kind.read(place, &faults) { root[keyPath: property] = value }
         }
-        holds = { kind.holds($0[keyPath: property]) }
-        text = { kind.text($0[keyPath: property]) }
+        judge = { root, prefix in kind.faults(of: root[keyPath: property], at: prefix + path) }
+        isSame = { $0[keyPath: property] == $1[keyPath: property] }
+    }
+
+    /// A key with a list of values.
+    init<Value: Sendable & Equatable>(
+        _ path: String,
+        _ property: Property<[Value]>,
+        listOf kind: SettingKind<Value>
+    ) {
+        self.path = path
+        isRequired = false
+        shape = .list(.value(kind.expectation))
+        read = { place, root, faults in
+            if let values = place.list(&faults, { kind.read($0, &$1) }) {
+                root[keyPath: property] = values.compactMap(\.self)
+            }
+        }
+        judge = { root, prefix in
+            root[keyPath: property].enumerated()
+                .flatMap { kind.faults(of: $1, at: "\(prefix)\(path).\($0)") }
+        }
+        isSame = { $0[keyPath: property] == $1[keyPath: property] }
+    }
+
+    /// A key with a list of sections, whose keys are given.
+    ///
+    /// - Parameters:
+    ///   - path: The path inside `Root`.
+    ///   - property: The list.
+    ///   - keys: The keys of each item.
+    ///   - blank: An item of which nothing is written.
+    init<Item: Sendable & Equatable>(
+        _ path: String,
+        _ property: Property<[Item]>,
+        listOf keys: [ConfigurationKey<Item>],
+        blank: Item
+    ) {
+        self.path = path
+        isRequired = false
+        shape = .list(.of(keys))
+        read = { place, root, faults in
+            let items = place.list(&faults) { place, faults in
+                var item = blank
+                // An item that is no section has its fault already.
+                if place.setting == nil { place.read(keys, into: &item, &faults) }
+                return item
+            }
+            if let items { root[keyPath: property] = items }
+        }
+        judge = { root, prefix in
+            root[keyPath: property].enumerated()
+                .flatMap { index, item in
+                    keys.flatMap { $0.judge(item, "\(prefix)\(path).\(index).") }
+                }
+        }
+        isSame = { $0[keyPath: property] == $1[keyPath: property] }
+    }
+
+    /// A key with a section whose names are the writer's choice.
+    init(
+        _ path: String,
+        _ property: Property<[String: String]>,
+        names: SettingKind<String>,
+        values: SettingKind<String>
+    ) {
+        self.path = path
+        isRequired = false
+        shape = .names(.value(values.expectation))
+        read = { place, root, faults in
+            for branch in place.branches {
+                if let value = values.read(branch, &faults) {
+                    root[keyPath: property][branch.name] = value
+                }
+            }
+        }
+        judge = { root, prefix in
+            root[keyPath: property].sorted { $0.key < $1.key }
+                .flatMap { name, value in
+                    let key = "\(prefix)\(path).\(name)"
+                    if !names.holds(name) {
+                        let problem = "must be named by \(names.expectation)"
+                        return [ConfigurationFault(key: key, problem: problem)]
+                    }
+                    return values.faults(of: value, at: key)
+                }
+        }
+        isSame = { $0[keyPath: property] == $1[keyPath: property] }
     }
 }
 
-extension ConfigurationKey<Configuration> {
-    /// The keys outside lists, in the order of the example file.
-    static let all: [Self] = [
-        Self("listen.host", \.host, .address),
-        Self("listen.port", \.port, SettingKind<UInt16>.port.orNone()),
-        Self(
-            "listen.unix_socket",
-            \.unixSocket,
-            // sockaddr_un has room for 108 bytes, the last of which is the end of the text (unix(7)).
-            SettingKind<String>.path("the path of a socket to make", lengthMax: 107).orNone()
-        ),
-        Self("listen.path_prefix", \.pathPrefix, .pathPrefix),
-        Self("tls.port", \.tlsPort, SettingKind<UInt16>.port.orNone()),
-        Self("loops", \.loops, .count("a number of threads", in: 0...1_024)),
-        Self(
-            "clients.activity_timeout",
-            \.activityTimeout,
-            .count("a number of seconds", in: 1...86_400)
-        ),
-        Self("clients.pong_timeout", \.pongTimeout, .count("a number of seconds", in: 1...3_600)),
-        Self(
-            "limits.connections_max",
-            \.connectionsMax,
-            SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone()
-        ),
-        Self("limits.message_length_max", \.messageLengthMax, .bytes(in: 1_024...(16 << 20))),
-        Self("limits.queued_bytes_max", \.queuedBytesMax, .bytes(in: (64 << 10)...(1 << 30))),
-        Self(
-            "limits.request_body_length_max",
-            \.requestBodyLengthMax,
-            .bytes(in: 1_024...(256 << 20))
-        ),
-        Self("compression.enabled", \.compression.isEnabled, .yesOrNo),
-        Self("compression.threshold", \.compression.threshold, .bytes(in: 0...(16 << 20))),
-        Self("shutdown_deadline", \.shutdownDeadline, .count("a number of seconds", in: 0...3_600)),
-        Self("log.level", \.log.level, .choice),
-        Self("log.format", \.log.format, .choice),
-    ]
+extension SettingKind {
+    /// The value that is written at a place; `nil` and a fault when what is written stands for none.
+    fileprivate func read(_ place: SettingTree, _ faults: inout [ConfigurationFault]) -> Value? {
+        // A list or section in the place of a value has its fault already.
+        guard let setting = place.setting else { return nil }
+        if case .text(let text, _) = setting.value,
+            let value = setting.value.isNone ? absence : read(text)
+        {
+            return value
+        }
+        let written =
+            switch setting.value {
+            case .text where setting.value.isNone: "nothing"
+            case .text(let text, _): isSecret ? "this" : "\"\(text)\""
+            case .emptyList, .emptySection: "a list or section"
+            }
+        let problem = "must be \(expectation), not \(written)"
+        faults.append(
+            ConfigurationFault(key: setting.key, problem: problem, origin: setting.origin)
+        )
+        return nil
+    }
+
+    /// The fault of a value that is out of bounds.
+    fileprivate func faults(of value: Value, at key: String) -> [ConfigurationFault] {
+        if holds(value) { return [] }
+        let problem = "must be \(expectation), not \"\(text(value))\""
+        return [ConfigurationFault(key: key, problem: problem)]
+    }
 }
 
-extension ConfigurationKey<AppConfiguration> {
-    /// The keys of an app.
-    static let all: [Self] = [
-        Self("id", \.id, .word, isRequired: true),
-        Self("key", \.key, .word, isRequired: true),
-        Self("secret", \.secret, .secret, isRequired: true),
-        Self("enabled", \.isEnabled, .yesOrNo),
-        Self(
-            "connections_max",
-            \.connectionsMax,
-            SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone()
-        ),
-        Self(
-            "subscriptions_max",
-            \.subscriptionsMax,
-            .count("a number of channels", in: 1...10_000_000)
-        ),
-        Self("event_data_length_max", \.eventDataLengthMax, .bytes(in: 1...(16 << 20))),
-        Self(
-            "channel_name_length_max",
-            \.channelNameLengthMax,
-            .count("a number of characters", in: 1...1_000)
-        ),
-        Self("members_max", \.membersMax, .count("a number of members", in: 1...1_000_000)),
-        Self("user_info_length_max", \.userInfoLengthMax, .bytes(in: 0...(1 << 20))),
-    ]
-}
+extension SettingTree {
+    /// Sets the properties of `root` by what is written beneath this place.
+    func read<Root>(
+        _ keys: [ConfigurationKey<Root>],
+        into root: inout Root,
+        _ faults: inout [ConfigurationFault]
+    ) {
+        for key in keys {
+            if let place = self[key.parts] {
+                key.read(place, &root, &faults)
+            } else if key.isRequired, case .value(let expectation) = key.shape {
+                let path = (path + key.parts).joined(separator: ".")
+                let problem = "is missing: it must be \(expectation)"
+                faults.append(ConfigurationFault(key: path, problem: problem, origin: origin))
+            }
+        }
+    }
 
-extension ConfigurationKey<CertificateFiles> {
-    /// The keys of a certificate.
-    static let all: [Self] = [
-        Self("certificate", \.certificate, .path("the path of a PEM file"), isRequired: true),
-        Self("key", \.key, .path("the path of a PEM file"), isRequired: true),
-    ]
+    /// What is written as a list at this place, each item read by `element`; `nil` when no list is.
+    fileprivate func list<Element>(
+        _ faults: inout [ConfigurationFault],
+        _ element: (SettingTree, inout [ConfigurationFault]) -> Element
+    ) -> [Element]? {
+        if setting?.value == .emptyList { return [] }
+        let items = branches.compactMap { place in
+            ConfigurationShape.isPosition(place.name) ? (Int(place.name) ?? 0, place) : nil
+        }
+        guard !items.isEmpty else { return nil }
+        var elements: [Element] = []
+        for (position, place) in items.sorted(by: { $0.0 < $1.0 }) {
+            if position == elements.count {
+                elements.append(element(place, &faults))
+                continue
+            }
+            let problem = "is in no item: the next one is \(key).\(elements.count)"
+            for setting in place.settings {
+                faults.append(
+                    ConfigurationFault(key: setting.key, problem: problem, origin: setting.origin)
+                )
+            }
+        }
+        return elements
+    }
 }

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Net
 
 extension Configuration {
     /// Reads a configuration: the file, overridden by the environment, overridden by the options.
@@ -54,25 +53,13 @@ extension Configuration {
 struct ConfigurationReading {
     var settings = Settings()
     var faults: [ConfigurationFault] = []
-    private var configuration = Configuration()
 
     /// Reads the settings and judges the result.
     mutating func finish() throws(ConfigurationError) -> Configuration {
-        for setting in settings.all { readSingle(setting) }
-        if let certificates = readList(
-            "tls.certificates",
-            keys: ConfigurationKey<CertificateFiles>.all,
-            blank: CertificateFiles(certificate: "", key: "")
-        ) {
-            configuration.certificates = certificates
-        }
-        if let apps = readList(
-            "apps",
-            keys: ConfigurationKey<AppConfiguration>.all,
-            blank: AppConfiguration(id: "", key: "", secret: "")
-        ) {
-            configuration.apps = apps
-        }
+        for setting in settings.all { judgePlace(of: setting) }
+        var configuration = Configuration()
+        SettingTree(settings.all)
+            .read(ConfigurationKey<Configuration>.all, into: &configuration, &faults)
         // What could not be read has its fault; what its default breaks is no news.
         let known = faults.map(\.key)
         for var fault in configuration.faults() {
@@ -88,101 +75,42 @@ struct ConfigurationReading {
         return configuration
     }
 
-    /// Reads a key outside lists, and finds fault with whatever is no key.
-    private mutating func readSingle(_ setting: Setting) {
-        switch ConfigurationSchema.place(of: setting.path) {
-        case .key(let pattern):
-            // The keys inside lists are read item by item.
-            for key in ConfigurationKey<Configuration>.all where key.path == pattern {
-                if !key.assign(setting.value, &configuration) { refuse(setting, key.expectation) }
-            }
+    /// Finds fault with what is written where nothing can be written, or something else.
+    private mutating func judgePlace(of setting: Setting) {
+        switch ConfigurationShape.root.place(of: setting.path) {
+        case .value: break  // Read with its key.
         case .section(let names):
             if setting.value.isNone || setting.value == .emptySection { return }
-            add(
-                setting,
-                "is a section: write its keys beneath it, indented: "
-                    + names.joined(separator: ", ")
-            )
-        case .list(let keys):
+            let which = names.isEmpty ? "" : ": \(names.joined(separator: ", "))"
+            add(setting, "is a section: write its keys beneath it, indented\(which)")
+        case .list(let element):
             if setting.value.isNone || setting.value == .emptyList { return }
-            addListFault(setting.key, keys, setting.origin)
-        case .item(let keys):
-            add(setting, "must have the keys " + keys.joined(separator: ", "))
-        case .unnumbered(let list):
-            let keys = ConfigurationSchema.lists.first { $0.name == list }?.itemKeys ?? []
-            addListFault(list, keys, setting.origin)
-        case .inside(let key):
-            let path = key.split(separator: ".").map(String.init)
+            addListFault(setting.key, of: element, setting.origin)
+        case .item(let names):
+            add(setting, "must have the keys " + names.joined(separator: ", "))
+        case .unnumbered(let list, let element):
+            addListFault(list, of: element, setting.origin)
+        case .inside(let path, let expectation):
             let outer = Setting(path: path, value: setting.value, origin: setting.origin)
             guard !faults.contains(where: { $0.key == outer.key }) else { return }
-            add(outer, "must be \(expectation(of: path)), not a list or section")
+            add(outer, "must be \(expectation), not a list or section")
         case .unknown:
             add(setting, "is not a key" + proposal(for: setting.path))
         }
     }
 
-    /// Reads the items of a list; `nil` when nobody wrote it.
-    private mutating func readList<Item>(
-        _ name: String,
-        keys: [ConfigurationKey<Item>],
-        blank: Item
-    ) -> [Item]? {
-        let path = name.split(separator: ".").map(String.init)
-        let written = settings.all.filter { $0.path.starts(with: path) }
-        if written.contains(where: { $0.path == path && $0.value == .emptyList }) { return [] }
-        let inItems = written.filter { $0.path.count > path.count }
-        let positions = Set(inItems.compactMap { Int($0.path[path.count]) }).sorted()
-        guard !positions.isEmpty else { return nil }
-
-        var items: [Item] = []
-        for (expected, position) in positions.enumerated() {
-            let itemPath = path + ["\(position)"]
-            let own = inItems.filter { $0.path.starts(with: itemPath) }
-            guard position == expected else {
-                let place = "\(name).\(expected)"
-                for setting in own { add(setting, "is in no item: the next one is \(place)") }
-                continue
-            }
-            var item = blank
-            // An item that is no section has its fault already.
-            if own.contains(where: { $0.path == itemPath }) {
-                items.append(item)
-                continue
-            }
-            for key in keys {
-                guard let setting = own.first(where: { $0.path == itemPath + [key.path] }) else {
-                    let missing = "\(name).\(position).\(key.path)"
-                    if key.isRequired, let first = own.first {
-                        let problem = "is missing: it must be \(key.expectation)"
-                        faults.append(
-                            ConfigurationFault(key: missing, problem: problem, origin: first.origin)
-                        )
-                    }
-                    continue
-                }
-                if !key.assign(setting.value, &item) { refuse(setting, key.expectation) }
-            }
-            items.append(item)
-        }
-        return items
-    }
-
-    private mutating func refuse(_ setting: Setting, _ expectation: String) {
-        let isSecret = setting.path.last == "secret"
-        let written =
-            switch setting.value {
-            case .text where setting.value.isNone: "nothing"
-            case .text(let text, _): isSecret ? "this" : "\"\(text)\""
-            case .emptyList, .emptySection: "a list or section"
-            }
-        add(setting, "must be \(expectation), not \(written)")
-    }
-
-    private mutating func addListFault(_ list: String, _ keys: [String], _ origin: SettingOrigin) {
+    private mutating func addListFault(
+        _ list: String,
+        of element: ConfigurationShape,
+        _ origin: SettingOrigin
+    ) {
         guard !faults.contains(where: { $0.key == list }) else { return }
-        let problem =
-            "is a list: begin each item with \"- \" and write its keys: "
-            + keys.joined(separator: ", ")
+        var problem = "is a list: begin each item with \"- \""
+        if case .value(let expectation) = element {
+            problem += ", and make it \(expectation)"
+        } else {
+            problem += " and write its keys: " + element.names.joined(separator: ", ")
+        }
         faults.append(ConfigurationFault(key: list, problem: problem, origin: origin))
     }
 
@@ -192,34 +120,24 @@ struct ConfigurationReading {
         )
     }
 
-    private func expectation(of path: [String]) -> String {
-        let pattern = ConfigurationSchema.pattern(of: path)
-        let name = path.last ?? ""
-        return ConfigurationKey<Configuration>.all.first { $0.path == pattern }?.expectation
-            ?? (path.first == "apps"
-                ? ConfigurationKey<AppConfiguration>.all.first { $0.path == name }?.expectation
-                : ConfigurationKey<CertificateFiles>.all.first { $0.path == name }?
-                    .expectation)
-            ?? "one value"
-    }
-
     private func proposal(for path: [String]) -> String {
+        let shape = ConfigurationShape.root
+        let written = path.map { ConfigurationShape.isPosition($0) ? "N" : $0 }
         let close = Resemblance.closest(
-            to: ConfigurationSchema.pattern(of: path),
-            among: ConfigurationSchema.patterns,
+            to: written.joined(separator: "."),
+            among: ConfigurationShape.keys,
             separator: "."
         )
         if !close.isEmpty {
-            let keys = close.map { ConfigurationSchema.key($0, withPositionsOf: path) }
+            let keys = close.map { ConfigurationShape.key($0, withPositionsOf: path) }
             return ": did you mean " + keys.joined(separator: " or ") + "?"
         }
-        switch ConfigurationSchema.place(of: Array(path.dropLast())) {
-        case .section(let names), .item(let names), .list(let names):
-            let place = path.count > 1 ? path.dropLast().joined(separator: ".") : "the file"
+        switch shape.place(of: Array(path.dropLast())) {
+        case .section(let names) where path.count > 1, .item(let names):
+            let place = path.dropLast().joined(separator: ".")
             return ": \(place) may have " + names.joined(separator: ", ")
         default:
-            return ": the file may have "
-                + ConfigurationSchema.names(in: "").joined(separator: ", ")
+            return ": the file may have " + shape.names.joined(separator: ", ")
         }
     }
 }

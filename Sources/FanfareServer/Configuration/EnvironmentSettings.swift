@@ -42,30 +42,36 @@ enum EnvironmentSettings {
         prefix + key.uppercased().replacing(".", with: "_")
     }
 
+    /// The variables of all keys but those whose names are free, which a variable cannot spell.
+    private static let patterns = ConfigurationShape.root.patterns.filter { !$0.hasSuffix(".*") }
+
+    /// The path of the key that a variable sets; `nil` when there is none.
     private static func path(of name: String) -> [String]? {
-        for pattern in ConfigurationSchema.patterns {
-            let parts = variable(of: pattern).split(separator: "_N_", maxSplits: 1)
-            var position: Substring = ""
-            if parts.count == 2 {
-                let start = parts[0] + "_"
-                let end = "_" + parts[1]
-                guard name.hasPrefix(start), name.hasSuffix(end),
-                    name.count > start.count + end.count
-                else { continue }
-                position = name.dropFirst(start.count).dropLast(end.count)
-                guard ConfigurationSchema.isPosition(position) else { continue }
-            } else if name != variable(of: pattern) {
-                continue
-            }
-            return pattern.split(separator: ".").map { $0 == "N" ? String(position) : String($0) }
+        for pattern in patterns {
+            let parts = pattern.split(separator: ".").map(String.init)
+            if let path = path(parts[...], in: name.dropFirst(prefix.count)) { return path }
         }
         return nil
     }
 
+    /// Matches the parts of a pattern with what is left of a variable's name.
+    private static func path(_ parts: ArraySlice<String>, in name: Substring) -> [String]? {
+        guard let part = parts.first else { return nil }
+        let word = part == "N" ? name.prefix { $0 != "_" } : name.prefix(part.count)
+        guard part == "N" ? ConfigurationShape.isPosition(word) : word == part.uppercased() else {
+            return nil
+        }
+        let rest = name.dropFirst(word.count)
+        let own = part == "N" ? String(word) : part
+        if parts.count == 1 { return rest.isEmpty ? [own] : nil }
+        guard rest.first == "_" else { return nil }
+        return path(parts.dropFirst(), in: rest.dropFirst()).map { [own] + $0 }
+    }
+
     private static func proposal(for name: String) -> String {
         let words = name.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
-        let variables = ConfigurationSchema.patterns.map {
-            variable(of: ConfigurationSchema.key($0, withPositionsOf: words))
+        let variables = patterns.map {
+            variable(of: ConfigurationShape.key($0, withPositionsOf: words))
         }
         let close = Resemblance.closest(to: name, among: variables, separator: "_")
         if close.isEmpty {

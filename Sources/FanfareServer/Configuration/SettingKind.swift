@@ -12,6 +12,8 @@ struct SettingKind<Value: Sendable>: Sendable {
     let text: @Sendable (Value) -> String
     /// What the absence of a value stands for, where that is allowed.
     var absence: Value?
+    /// Whether the value must not be repeated, in a fault or anywhere else.
+    var isSecret = false
 
     /// The same kind, where `none` may stand for the absence of a value.
     func orNone() -> SettingKind<Value?> {
@@ -20,7 +22,8 @@ struct SettingKind<Value: Sendable>: Sendable {
             read: { [read] in read($0).map(Optional.some) },
             holds: { [holds] in $0.map(holds) ?? true },
             text: { [text] in $0.map(text) ?? "none" },
-            absence: .some(nil)
+            absence: .some(nil),
+            isSecret: isSecret
         )
     }
 }
@@ -155,12 +158,13 @@ extension SettingKind<String> {
             holds: {
                 (1...256).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 32 && $0 < 127 }
             },
-            text: { _ in "(secret)" }
+            text: { _ in "(secret)" },
+            isSecret: true
         )
     }
 }
 
-private func isWordByte(_ byte: UInt8) -> Bool {
+func isWordByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):

@@ -1,0 +1,106 @@
+internal import Net
+
+extension Configuration {
+    /// What is wrong with the apps beyond single values.
+    func appFaults() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        if apps.isEmpty {
+            let problem = "must have at least one app: \"fanfare keys app\" makes one"
+            faults.append(ConfigurationFault(key: "apps", problem: problem))
+        }
+        for (index, app) in apps.enumerated() {
+            func add(_ name: String, _ problem: String) {
+                faults.append(ConfigurationFault(key: "apps.\(index).\(name)", problem: problem))
+            }
+            let twin = apps.prefix(index).firstIndex { $0.id == app.id }
+            if let twin, !app.id.isEmpty {
+                add("id", "is \(app.id), as that of apps.\(twin): each app needs its own")
+            }
+            if app.isTLSOnly, tlsPort == nil {
+                add("tls_only", "is true, but tls.port is none: nobody could connect; set tls.port")
+            }
+            if app.features.watchlist, !app.features.users {
+                add(
+                    "features.watchlist",
+                    "is true, but features.users is false: a watchlist comes with the sign-in of "
+                        + "a user; make both true or this one false"
+                )
+            }
+        }
+        return faults + credentialFaults()
+    }
+
+    /// Which half of a credential a stranger knows, or may guess from the documentation.
+    private func developmentName(_ pair: (key: String, secret: String)) -> String? {
+        if pair.secret == AppConfiguration.development.secret { return "secret" }
+        return pair.key == AppConfiguration.development.key ? "key" : nil
+    }
+
+    /// What is wrong with the keys and secrets: a key belongs to one app, and no pair is written twice.
+    private func credentialFaults() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        /// Where each key was first seen.
+        var owners: [String: Int] = [:]
+        for (index, app) in apps.enumerated() {
+            var secrets: [String: Set<String>] = [:]
+            for (number, pair) in app.allCredentials.enumerated() where !pair.key.isEmpty {
+                let place = "apps.\(index)." + (number == 0 ? "" : "credentials.\(number - 1).")
+                func add(_ name: String, _ problem: String) {
+                    faults.append(ConfigurationFault(key: place + name, problem: problem))
+                }
+                if isExposed, let name = developmentName(pair) {
+                    add(
+                        name,
+                        "is the development one, which everybody knows, and the broker would "
+                            + "listen on \(host): make an app of your own with "
+                            + "\"fanfare keys app\", or listen on 127.0.0.1"
+                    )
+                }
+                let owner = owners[pair.key] ?? index
+                owners[pair.key] = owner
+                if owner != index {
+                    add("key", "is \(pair.key), as that of apps.\(owner): each app needs its own")
+                } else if !secrets[pair.key, default: []].insert(pair.secret).inserted {
+                    add("secret", "is one that this key of the app has already: write a new one")
+                }
+            }
+        }
+        return faults
+    }
+
+    /// What is wrong with the certificates that webhooks trust.
+    func trustFaults() -> [ConfigurationFault] {
+        guard let path = webhooks.trust, !path.isEmpty else { return [] }
+        do {
+            _ = try FileBytes.read(path)
+        } catch {
+            let problem = "cannot be read: \(path): \(error.reason)"
+            return [ConfigurationFault(key: "webhooks.trust", problem: problem)]
+        }
+        do {
+            _ = try TLSContext.client(trust: .file(path))
+            return []
+        } catch {
+            let problem = "must be certificates in PEM: \(error)"
+            return [ConfigurationFault(key: "webhooks.trust", problem: problem)]
+        }
+    }
+
+    /// What contradicts itself among the limits, unless a key is out of bounds anyway.
+    func limitFaults(besides known: Set<String>) -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        for (index, app) in apps.enumerated() {
+            let key = "apps.\(index).event_data_length_max"
+            for (other, limit) in [
+                ("limits.request_body_length_max", requestBodyLengthMax),
+                ("limits.queued_bytes_max", queuedBytesMax),
+            ] where app.eventDataLengthMax >= limit && known.isDisjoint(with: [key, other]) {
+                let problem =
+                    "is \(app.eventDataLengthMax) bytes, but \(other) is \(limit): "
+                    + "no such event would pass; lower the one or raise the other"
+                faults.append(ConfigurationFault(key: key, problem: problem))
+            }
+        }
+        return faults
+    }
+}

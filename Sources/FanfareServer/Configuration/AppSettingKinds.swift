@@ -1,0 +1,77 @@
+internal import Broker
+
+extension SettingKind<String> {
+    /// The origin of web pages.
+    static var origin: Self {
+        Self(
+            expectation: "an origin as https://example.com, https://*.example.com or "
+                + "http://localhost:3000, without a slash at its end",
+            read: { $0 },
+            holds: { OriginPattern($0) != nil },
+            text: { $0 }
+        )
+    }
+
+    /// The URL of an endpoint.
+    static var endpoint: Self {
+        Self(
+            expectation: "a URL that begins with https:// or http:// and a host, "
+                + "at most 2000 characters of ASCII without spaces",
+            read: { $0 },
+            holds: { url in
+                guard let scheme = ["https://", "http://"].first(where: url.hasPrefix),
+                    url.utf8.count <= 2_000, url.utf8.allSatisfy({ $0 > 32 && $0 < 127 })
+                else { return false }
+                let authority = url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+                // The part in front of the path is what an origin has, and no name or password.
+                return !authority.hasPrefix("*") && OriginPattern(scheme + authority) != nil
+            },
+            text: { $0 }
+        )
+    }
+
+    /// The beginning or the end of the names of channels; nothing for any.
+    static var channelNamePart: Self {
+        Self(
+            expectation: "a part of a channel's name, of letters, digits and _-=@,.; "
+                + "(at most 200), or none",
+            read: { $0 },
+            holds: { $0.utf8.count <= 200 && $0.utf8.allSatisfy(isChannelNameByte) },
+            text: { $0.isEmpty ? "none" : $0 },
+            absence: ""
+        )
+    }
+
+    /// The name of a field of a webhook's request (RFC 9110 §5.1).
+    static var fieldName: Self {
+        Self(
+            expectation: "1 to 100 letters, digits, - or _, and none of the fields that the "
+                + "broker itself sends",
+            read: { $0 },
+            holds: { name in
+                (1...100).contains(name.utf8.count) && name.utf8.allSatisfy(isWordByte)
+                    && !WebhookConfiguration.reservedHeaders.contains(name.lowercased())
+            },
+            text: { $0 }
+        )
+    }
+
+    /// The value of a field of a webhook's request, which may be a secret (RFC 9110 §5.5).
+    static var fieldValue: Self {
+        Self(
+            expectation: "at most 2000 characters of ASCII, without a space at its begin or end",
+            read: { $0 },
+            holds: {
+                $0.utf8.count <= 2_000 && $0.utf8.allSatisfy { $0 >= 32 && $0 < 127 }
+                    && $0.first != " " && $0.last != " "
+            },
+            text: { _ in "(secret)" },
+            absence: "",
+            isSecret: true
+        )
+    }
+}
+
+private func isChannelNameByte(_ byte: UInt8) -> Bool {
+    isWordByte(byte) || "=@,.;".utf8.contains(byte)
+}

@@ -1,0 +1,84 @@
+internal import Logging
+internal import Net
+
+extension ConfigurationKey<Configuration> {
+    /// The outermost keys, in the order of the example file.
+    static let all: [Self] = [
+        Self("listen.host", \.host, .address),
+        Self("listen.port", \.port, SettingKind<UInt16>.port.orNone()),
+        Self(
+            "listen.unix_socket",
+            \.unixSocket,
+            // sockaddr_un has room for 108 bytes, the last of which is the end of the text (unix(7)).
+            SettingKind<String>.path("the path of a socket to make", lengthMax: 107).orNone()
+        ),
+        Self("listen.path_prefix", \.pathPrefix, .pathPrefix),
+        Self("tls.port", \.tlsPort, SettingKind<UInt16>.port.orNone()),
+        Self(
+            "tls.certificates",
+            \.certificates,
+            listOf: ConfigurationKey<CertificateFiles>.all,
+            blank: CertificateFiles(certificate: "", key: "")
+        ),
+        Self("loops", \.loops, .count("a number of threads", in: 0...1_024)),
+        Self(
+            "apps",
+            \.apps,
+            listOf: ConfigurationKey<AppConfiguration>.all,
+            blank: AppConfiguration(id: "", key: "", secret: "")
+        ),
+        Self(
+            "clients.activity_timeout",
+            \.activityTimeout,
+            .count("a number of seconds", in: 1...86_400)
+        ),
+        Self("clients.pong_timeout", \.pongTimeout, .count("a number of seconds", in: 1...3_600)),
+        Self(
+            "limits.connections_max",
+            \.connectionsMax,
+            SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone()
+        ),
+        Self("limits.message_length_max", \.messageLengthMax, .bytes(in: 1_024...(16 << 20))),
+        Self("limits.queued_bytes_max", \.queuedBytesMax, .bytes(in: (64 << 10)...(1 << 30))),
+        Self(
+            "limits.request_body_length_max",
+            \.requestBodyLengthMax,
+            .bytes(in: 1_024...(256 << 20))
+        ),
+        Self("compression.enabled", \.compression.isEnabled, .yesOrNo),
+        Self("compression.threshold", \.compression.threshold, .bytes(in: 0...(16 << 20))),
+        Self(
+            "webhooks.database",
+            \.webhooks.database,
+            SettingKind<String>.path("the path of a file to make").orNone()
+        ),
+        Self(
+            "webhooks.trust",
+            \.webhooks.trust,
+            SettingKind<String>.path("the path of a PEM file").orNone()
+        ),
+        Self("shutdown_deadline", \.shutdownDeadline, .count("a number of seconds", in: 0...3_600)),
+        Self("log.level", \.log.level, .choice),
+        Self("log.format", \.log.format, .choice),
+    ]
+}
+
+extension ConfigurationKey<CertificateFiles> {
+    /// The keys of a certificate.
+    static let all: [Self] = [
+        Self("certificate", \.certificate, .path("the path of a PEM file"), isRequired: true),
+        Self("key", \.key, .path("the path of a PEM file"), isRequired: true),
+    ]
+}
+
+extension Configuration {
+    /// The keys that a running broker takes over: all others count from the next start on.
+    private static let reloadable: Set<String> = ["apps", "log.level"]
+
+    /// The keys in which `other` differs and that a running broker cannot take over.
+    func restartKeys(comparedWith other: Configuration) -> [String] {
+        ConfigurationKey<Configuration>.all
+            .filter { !Self.reloadable.contains($0.path) && !$0.isSame(self, other) }
+            .map(\.path)
+    }
+}
