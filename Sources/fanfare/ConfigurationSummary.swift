@@ -12,7 +12,11 @@ enum ConfigurationSummary {
         }
         let loops = configuration.loops
         lines.append(("loops", loops == 0 ? "one for each core" : "\(loops)"))
-        for app in configuration.apps { lines.append(("app \(app.id)", describe(app))) }
+        for app in configuration.apps {
+            for (number, text) in AppSummary.lines(of: app).enumerated() {
+                lines.append((number == 0 ? "app \(app.id)" : "", text))
+            }
+        }
         lines.append(
             (
                 "clients",
@@ -37,6 +41,12 @@ enum ConfigurationSummary {
                 compression.isEnabled ? "from \(bytes(compression.threshold)) on" : "off"
             )
         )
+        if configuration.apps.contains(where: { !$0.webhooks.isEmpty }) {
+            let webhooks = configuration.webhooks
+            let trust = webhooks.trust.map { ", trusting \($0)" } ?? ""
+            let place = webhooks.database ?? "memory, where a restart loses them"
+            lines.append(("webhooks", "wait in \(place)\(trust)"))
+        }
         lines.append(("a stop", "takes at most \(configuration.shutdownDeadline) s"))
         lines.append(("log", "\(configuration.log.level) and above, \(format(configuration.log))"))
         let width = (lines.map(\.0.count).max() ?? 0) + 2
@@ -60,13 +70,6 @@ enum ConfigurationSummary {
         return addresses
     }
 
-    private static func describe(_ app: AppConfiguration) -> String {
-        guard app.isEnabled else { return "key \(app.key), disabled" }
-        let connections = app.connectionsMax.map { ", \($0) connections" } ?? ""
-        return "key \(app.key)\(connections), \(app.subscriptionsMax) channels a connection, "
-            + "data of \(bytes(app.eventDataLengthMax))"
-    }
-
     private static func format(_ log: Configuration.Log) -> String {
         switch log.format {
         case .auto: "text on a terminal and JSON otherwise"
@@ -75,7 +78,8 @@ enum ConfigurationSummary {
         }
     }
 
-    private static func bytes(_ count: Int) -> String {
+    /// A number of bytes, as short as it can be written.
+    static func bytes(_ count: Int) -> String {
         if count >= 1 << 20, count % (1 << 20) == 0 { return "\(count >> 20) MiB" }
         if count >= 1 << 10, count % (1 << 10) == 0 { return "\(count >> 10) KiB" }
         return "\(count) bytes"

@@ -7,8 +7,9 @@ struct Keys: ParsableCommand {
         discussion: """
             Examples:
               fanfare keys app
+              fanfare keys secret
               fanfare keys certificate
             """,
-        subcommands: [KeysApp.self, KeysCertificate.self]
+        subcommands: [KeysApp.self, KeysSecret.self, KeysCertificate.self]
     )
 }

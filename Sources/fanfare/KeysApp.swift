@@ -53,6 +53,12 @@ struct AppCredentials: Equatable {
         """
     }
 
+    /// What to paste into an app whose secret, or key and secret, it will replace.
+    func replacementYAML(withKey hasKey: Bool) -> String {
+        let names = (hasKey ? ["key: \"\(key)\""] : []) + ["secret: \"\(secret)\""]
+        return "    credentials:\n      - " + names.joined(separator: "\n        ")
+    }
+
     /// The same as one line of JSON.
     var json: String {
         var json = JSONWriter()

@@ -13,6 +13,7 @@ import Testing
                   listens      ws://127.0.0.1:6001
                   loops        one for each core
                   app 1        key app-key, 10000 channels a connection, data of 10 KiB
+                               features: client events (10 a second), users
                   clients      ask after 120 s of silence, have 30 s to answer
                   limits       connections as descriptors allow, messages of 64 KiB, \
                 queues of 16 MiB, requests of 1 MiB
@@ -33,6 +34,18 @@ import Testing
         apps:
           - {id: 7, key: k, secret: hush, connections_max: 5}
           - {id: 8, key: l, secret: hush, enabled: false}
+          - id: 9
+            key: m
+            secret: hush
+            credentials: [{secret: hush-hush}]
+            allowed_origins: [https://a.test, https://b.test]
+            subscriptions_per_second_max: 20
+            requests_per_second_max: 30
+            features: {users: false, subscription_count: true, authorized_connections: true}
+            webhooks:
+              - {url: https://a.test/hook, events: [cache_miss], channel_prefix: private-}
+              - {url: https://b.test/hook, headers: {Authorization: hush}, batching: true}
+          - {id: 10, key: n, secret: hush, features: {users: false}}
         limits: {connections_max: 100, message_length_max: 5000}
         compression: {enabled: false}
         log: {level: warning, format: json}
@@ -43,7 +56,17 @@ import Testing
             "\(file) is fine.", "listens      ws://[::] on any free port",
             "listens      unix:/run/fanfare.sock", "paths        begin with /realtime",
             "loops        2", "app 7        key k, 5 connections, 10000 channels a connection",
-            "app 8        key l, disabled", "100 connections, messages of 5000 bytes",
+            "app 8        key l, disabled",
+            "app 9        key m and another credential, 10000 channels a connection, "
+                + "20 of them a second, data of 10 KiB, 30 requests a second\n",
+            "             features: subscription counts, authorized connections (30 s)\n",
+            "             pages of https://a.test, https://b.test\n",
+            "             webhook https://a.test/hook: cache_miss, of private-…\n",
+            "             webhook https://b.test/hook: channel_occupied, channel_vacated, "
+                + "member_added, member_removed, client_event, batched\n",
+            "             features: none\n",
+            "webhooks     wait in memory, where a restart loses them\n",
+            "100 connections, messages of 5000 bytes",
             "compression  off", "log          warning and above, as JSON",
         ]
         for line in expected { #expect(result.output.contains(line), "\(result.output)") }
@@ -102,7 +125,8 @@ import Testing
     }
 
     @Test(arguments: [
-        [], ["check"], ["keys"], ["keys", "app"], ["listen"], ["keys", "certificate"], ["serve"],
+        [], ["check"], ["keys"], ["keys", "app"], ["keys", "secret"], ["listen"],
+        ["keys", "certificate"], ["serve"],
         ["trigger"],
     ])
     func everyHelpHasExamples(arguments: [String]) async throws {

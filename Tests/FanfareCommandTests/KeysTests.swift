@@ -26,6 +26,20 @@ import Testing
         #expect(result.output.filter { $0 == "\n" }.count == 1)
     }
 
+    @Test("A further secret goes into the app that keys app has made", arguments: [false, true])
+    func aFurtherSecret(hasKey: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        let app = try await Program.run(["keys", "app"])
+        let result = try await Program.run(["keys", "secret"] + (hasKey ? ["--key"] : []))
+        #expect(result.code == 0)
+        let file = directory.path("fanfare.yaml")
+        try (app.output + result.output).write(toFile: file, atomically: true, encoding: .utf8)
+        let credentials = try Configuration.load(file: file).apps[0].credentials
+        #expect(credentials.count == 1)
+        #expect(credentials[0].secret.count == 40)
+        #expect(credentials[0].key?.count == (hasKey ? 20 : nil))
+    }
+
     @Test func noTwoAreAlike() {
         var randomness = SystemRandomNumberGenerator()
         let apps = (0..<100).map { _ in AppCredentials(using: &randomness) }
