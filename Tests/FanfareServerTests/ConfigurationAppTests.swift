@@ -171,6 +171,15 @@ import Testing
                     + "subscription_count, not \"member_aded\""
             ),
             (
+                "webhooks: [{url: https://a.test, events: []}]",
+                "webhooks.0.events must name at least one of channel_occupied, channel_vacated, "
+                    + "member_added, member_removed, client_event, cache_miss, subscription_count"
+            ),
+            (
+                "webhooks: [{url: https://a.test, headers: {X-A: b, x-a: b}}]",
+                "webhooks.0.headers.x-a is written twice, in capitals and small letters: keep one"
+            ),
+            (
                 "webhooks: [{url: https://a.test, channel_prefix: a/b}]",
                 "webhooks.0.channel_prefix must be a part of a channel's name, of letters, digits "
                     + "and _-=@,.; (at most 200), or none, not \"a/b\""

@@ -27,7 +27,7 @@ extension Configuration {
                 )
             }
         }
-        return faults + credentialFaults()
+        return faults + credentialFaults() + webhookFaults()
     }
 
     /// Which half of a credential a stranger knows, or may guess from the documentation.
@@ -62,6 +62,36 @@ extension Configuration {
                     add("key", "is \(pair.key), as that of apps.\(owner): each app needs its own")
                 } else if !secrets[pair.key, default: []].insert(pair.secret).inserted {
                     add("secret", "is one that this key of the app has already: write a new one")
+                }
+            }
+        }
+        return faults
+    }
+
+    /// What is wrong with endpoints: each is told something, and no field is sent twice.
+    private func webhookFaults() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        for (index, app) in apps.enumerated() {
+            for (number, webhook) in app.webhooks.enumerated() {
+                func add(_ name: String, _ problem: String) {
+                    let key = "apps.\(index).webhooks.\(number).\(name)"
+                    faults.append(ConfigurationFault(key: key, problem: problem))
+                }
+                if webhook.events.isEmpty {
+                    let names = WebhookConfiguration.Event.allCases.map(\.rawValue)
+                    add("events", "must name at least one of " + names.joined(separator: ", "))
+                }
+                let headers = webhook.headers.keys.sorted()
+                let countMax = WebhookConfiguration.headerCountMax
+                if headers.count > countMax {
+                    add("headers", "are \(headers.count), but may be \(countMax) at the most")
+                }
+                var seen: Set<String> = []
+                for name in headers where !seen.insert(name.lowercased()).inserted {
+                    add(
+                        "headers.\(name)",
+                        "is written twice, in capitals and small letters: keep one"
+                    )
                 }
             }
         }

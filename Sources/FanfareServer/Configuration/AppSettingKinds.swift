@@ -49,8 +49,10 @@ extension SettingKind<String> {
                 + "broker itself sends",
             read: { $0 },
             holds: { name in
-                (1...100).contains(name.utf8.count) && name.utf8.allSatisfy(isWordByte)
-                    && !WebhookConfiguration.reservedHeaders.contains(name.lowercased())
+                let lowercased = name.lowercased()
+                return (1...100).contains(name.utf8.count) && name.utf8.allSatisfy(isWordByte)
+                    && !WebhookConfiguration.reservedHeaders.contains(lowercased)
+                    && !lowercased.hasPrefix(WebhookConfiguration.reservedHeaderPrefix)
             },
             text: { $0 }
         )

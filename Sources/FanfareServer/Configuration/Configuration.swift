@@ -72,7 +72,7 @@ extension Configuration {
     public struct Webhooks: Sendable, Hashable {
         /// The file of those that wait to be sent; `nil` keeps them in memory, where a restart loses them.
         public var database: String?
-        /// The certificates that endpoints are trusted by, a PEM file; `nil` for those of the system.
+        /// A PEM file of certificates that endpoints are trusted by beside the system's; `nil` for none.
         public var trust: String?
 
         /// Creates the default: in memory, and the system's certificates.

@@ -42,9 +42,12 @@ public struct WebhookConfiguration: Sendable, Hashable {
     /// Fields that the protocol, HTTP or the connection decides about, in lower case.
     static let reservedHeaders: Set<String> = [
         "content-type", "content-length", "transfer-encoding", "content-encoding", "host",
-        "connection", "upgrade", "expect", "te", "trailer", "keep-alive", "x-pusher-key",
-        "x-pusher-signature",
+        "connection", "upgrade", "expect", "te", "trailer", "keep-alive", "x-delivery-id",
     ]
+    /// How the names of the protocol's own fields begin, in lower case.
+    static let reservedHeaderPrefix = "x-pusher-"
+    /// The most fields to send beside the protocol's own.
+    static let headerCountMax = 20
 }
 
 extension WebhookConfiguration: CustomStringConvertible, CustomReflectable {
