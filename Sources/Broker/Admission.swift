@@ -40,7 +40,7 @@ enum Admission {
                 socketID: socketID,
                 channel: channel.text,
                 channelData: channelData
-            ) { $0 == app.key ? app.secret : nil }
+            ) { app.credentials.secret(of: $0) }
         } catch {
             throw .signature(error)
         }

@@ -18,36 +18,80 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 public final class App: Sendable {
     /// The identifier in the paths of the HTTP API.
     public let id: AppID
-    /// The public key, which clients put into the connection URL.
-    public let key: String
-    /// The secret that signs requests and subscriptions.
-    public let secret: AppSecret
+    /// The keys that clients put into the connection URL, and the secrets that sign under them.
+    public let credentials: Credentials
     /// Whether clients may connect and backends may trigger.
     public let isEnabled: Bool
+    /// Whether clients must use TLS.
+    public let isTLSOnly: Bool
+    /// The web pages that may connect; empty for all of them.
+    public let allowedOrigins: [OriginPattern]
     /// Whether `subscription_count` may be asked for.
     public let countsSubscriptions: Bool
+    /// What the app's clients may do.
+    public let features: AppFeatures
     /// What the app's clients and backends may use.
     public let limits: AppLimits
+    /// The requests that backends have left; `nil` when they may make any number.
+    public let requestBucket: SharedTokenBucket?
 
     /// Makes an app.
     public init(
+        id: AppID,
+        credentials: Credentials,
+        isEnabled: Bool = true,
+        isTLSOnly: Bool = false,
+        allowedOrigins: [OriginPattern] = [],
+        countsSubscriptions: Bool = true,
+        features: AppFeatures = AppFeatures(),
+        limits: AppLimits = AppLimits()
+    ) {
+        self.id = id
+        self.credentials = credentials
+        self.isEnabled = isEnabled
+        self.isTLSOnly = isTLSOnly
+        self.allowedOrigins = allowedOrigins
+        self.countsSubscriptions = countsSubscriptions
+        self.features = features
+        self.limits = limits
+        requestBucket = limits.requestRate.map(SharedTokenBucket.init)
+    }
+
+    /// Makes an app that has one key and one secret.
+    public convenience init(
         id: AppID,
         key: String,
         secret: AppSecret,
         isEnabled: Bool = true,
         countsSubscriptions: Bool = true,
+        features: AppFeatures = AppFeatures(),
         limits: AppLimits = AppLimits()
     ) {
-        self.id = id
-        self.key = key
-        self.secret = secret
-        self.isEnabled = isEnabled
-        self.countsSubscriptions = countsSubscriptions
-        self.limits = limits
+        self.init(
+            id: id,
+            credentials: Credentials(key: key, secret: secret),
+            isEnabled: isEnabled,
+            countsSubscriptions: countsSubscriptions,
+            features: features,
+            limits: limits
+        )
     }
 
-    /// Whether `bytes` are the app's key.
-    public func hasKey(_ bytes: Span<UInt8>) -> Bool { bytes.order(against: key.utf8.span) == 0 }
+    /// The oldest of the app's keys.
+    public var key: String { credentials.key }
+
+    /// What the app itself signs with, and what signs under its oldest key.
+    public var secret: AppSecret { credentials.secret }
+
+    /// What signs under a key; `nil` when it is not one of the app's.
+    public func secret(of key: Span<UInt8>) -> AppSecret? { credentials.secret(of: key) }
+
+    /// Whether a client that names `origin` may connect; one that names none is no web page, and may.
+    public func admits(origin: Span<UInt8>) -> Bool {
+        if allowedOrigins.isEmpty { return true }
+        for pattern in allowedOrigins where pattern.admits(origin) { return true }
+        return false
+    }
 }
 
 /// The apps that a broker serves, by identifier and by key.
@@ -57,8 +101,8 @@ public struct Apps: Sendable {
 
     /// Makes the table of `apps`, whose identifiers and keys differ.
     public init(_ apps: [App]) {
-        byID = AppIndex(apps) { $0.id.text }
-        byKey = AppIndex(apps) { $0.key }
+        byID = AppIndex(apps.map { ($0.id.text, $0) })
+        byKey = AppIndex(apps.flatMap { app in app.credentials.keys.map { ($0, app) } })
     }
 
     /// The app whose identifier is written `id`.
@@ -67,10 +111,10 @@ public struct Apps: Sendable {
     /// The app with identifier `id`.
     public subscript(id: AppID) -> App? { byID[id.text.utf8.span] }
 
-    /// The app with the public key `key`.
+    /// The app that has the public key `key`.
     public subscript(key key: Span<UInt8>) -> App? { byKey[key] }
 
-    /// The app with the public key `key`.
+    /// The app that has the public key `key`.
     public subscript(key key: String) -> App? { byKey[key.utf8.span] }
 }
 
@@ -78,10 +122,11 @@ public struct Apps: Sendable {
 private struct AppIndex: Sendable {
     private let entries: [(text: String, app: App)]
 
-    init(_ apps: [App], by text: (App) -> String) {
-        entries = apps.map { (text($0), $0) }
-            .sorted { $0.text.utf8.span.order(against: $1.text.utf8.span) < 0 }
-        precondition(Set(entries.map(\.text)).count == apps.count, "two apps with one text")
+    init(_ entries: [(text: String, app: App)]) {
+        self.entries = entries.sorted {
+            $0.text.utf8.span.order(against: $1.text.utf8.span) < 0
+        }
+        precondition(Set(entries.map(\.text)).count == entries.count, "two apps with one text")
     }
 
     subscript(text: Span<UInt8>) -> App? {

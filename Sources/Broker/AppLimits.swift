@@ -15,6 +15,14 @@ public struct AppLimits: Sendable, Equatable {
     public var userInfoLengthMax: Int
     /// Users that one user may watch; of a longer list the first ones are taken, and the client is told 4302.
     public var watchlistMax: Int
+    /// Events that the app's cache channels hold, one each; one more takes the place of the oldest.
+    public var cachedEventsMax: Int
+    /// The client events of one connection; one more is dropped, and its sender is told.
+    public var clientEventRate: Rate
+    /// The subscriptions of one connection, or `nil` for any number; one more is refused.
+    public var subscriptionRate: Rate?
+    /// The requests of all the app's backends, or `nil` for any number; one more is answered with 429.
+    public var requestRate: Rate?
     /// Messages a minute that break a rule of the protocol before the connection is closed with 4100.
     public var faultsPerMinuteMax: Int
 
@@ -25,6 +33,10 @@ public struct AppLimits: Sendable, Equatable {
         membersMax: Int = 100,
         userInfoLengthMax: Int = 1_024,
         watchlistMax: Int = 100,
+        cachedEventsMax: Int = 10_000,
+        clientEventRate: Rate = Rate(perSecond: 10),
+        subscriptionRate: Rate? = nil,
+        requestRate: Rate? = nil,
         faultsPerMinuteMax: Int = 120
     ) {
         self.texts = texts
@@ -32,6 +44,10 @@ public struct AppLimits: Sendable, Equatable {
         self.membersMax = membersMax
         self.userInfoLengthMax = userInfoLengthMax
         self.watchlistMax = watchlistMax
+        self.cachedEventsMax = cachedEventsMax
+        self.clientEventRate = clientEventRate
+        self.subscriptionRate = subscriptionRate
+        self.requestRate = requestRate
         self.faultsPerMinuteMax = faultsPerMinuteMax
     }
 }

@@ -42,19 +42,15 @@ public struct Credentials: Sendable {
 
     /// What signs under a key; `nil` when it is not one of the app's.
     public func secret(of key: Span<UInt8>) -> AppSecret? {
-        if key.equals(self.key) { return secret }
-        for other in others where key.equals(other.key) { return other.secret }
+        if key.order(against: self.key.utf8.span) == 0 { return secret }
+        for other in others where key.order(against: other.key.utf8.span) == 0 {
+            return other.secret
+        }
         return nil
     }
 
     /// What signs under a key; `nil` when it is not one of the app's.
     public func secret(of key: String) -> AppSecret? {
         key == self.key ? secret : others.first { $0.key == key }?.secret
-    }
-}
-
-extension Span<UInt8> {
-    fileprivate func equals(_ text: String) -> Bool {
-        count == text.utf8.count && starts(with: text)
     }
 }

@@ -20,11 +20,12 @@ public struct Session {
 
     /// The identifier that the client signs with and that backends exclude.
     public let socketID: SocketID
-    /// The app that the client connected to.
-    public let app: App
+    /// The app that the client connected to, as it is now.
+    public private(set) var app: App
 
     private var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
+    private var subscriptionBucket = TokenBucket()
     private var faults = FaultCount()
 
     /// Begins the conversation of the client `socketID` of `app`.
@@ -36,11 +37,14 @@ public struct Session {
     /// The channels that the connection has joined or asked to join.
     public var channels: [ChannelName] { subscriptions.channels }
 
+    /// Takes in that the app has other credentials, features or limits from now on; what is granted stays granted.
+    public mutating func adopt(_ app: App) { self.app = app }
+
     /// Takes in one message of the client.
     ///
     /// - Parameters:
     ///   - message: What the client said.
-    ///   - now: Unix seconds, for the rate of faults.
+    ///   - now: Nanoseconds on a steady clock, for rates.
     /// - Returns: What to do, in order.
     public mutating func receive(_ message: ClientMessage, now: Int64) -> [Effect] {
         switch message {
@@ -93,7 +97,7 @@ public struct Session {
     ///   - channel: The channel.
     ///   - request: What the home does not grant.
     ///   - refusal: Why.
-    ///   - now: Unix seconds, for the rate of faults.
+    ///   - now: Nanoseconds on a steady clock, for rates.
     /// - Returns: What to tell the client, unless it has unsubscribed meanwhile.
     public mutating func refused(
         _ channel: ChannelName,
@@ -126,6 +130,9 @@ public struct Session {
         }
         guard subscriptions.count < app.limits.subscriptionsMax else {
             return refuseSubscription(text, .tooMany(limit: app.limits.subscriptionsMax), now: now)
+        }
+        if let rate = app.limits.subscriptionRate, !subscriptionBucket.take(at: now, rate) {
+            return refuseSubscription(text, .tooFast(rate), now: now)
         }
         let member: Member?
         do throws(SubscriptionRefusal) {
@@ -192,9 +199,9 @@ struct FaultCount {
     private var minute: UInt32 = 0
     private var count: UInt32 = 0
 
-    /// Counts one more and returns how many this minute has seen.
+    /// Counts one more, `now` in nanoseconds, and returns how many this minute has seen.
     mutating func record(at now: Int64) -> Int {
-        let current = UInt32(truncatingIfNeeded: now / 60)
+        let current = UInt32(truncatingIfNeeded: now / 60_000_000_000)
         if current != minute { (minute, count) = (current, 0) }
         count &+= 1
         return Int(count)

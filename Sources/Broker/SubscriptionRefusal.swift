@@ -6,6 +6,8 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     case invalidName(String)
     /// The connection has as many subscriptions as the app allows.
     case tooMany(limit: Int)
+    /// The connection subscribes faster than the app allows.
+    case tooFast(Rate)
     /// The broker does not serve this type of channel.
     case unavailable(ChannelName)
     /// There is no `auth`, which was to sign this text.
@@ -23,7 +25,7 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     var type: String {
         switch self {
         case .invalidName, .unavailable: "InvalidChannel"
-        case .tooMany, .full, .member(.idTooLong), .member(.infoTooLong): "LimitReached"
+        case .tooMany, .tooFast, .full, .member(.idTooLong), .member(.infoTooLong): "LimitReached"
         case .unsigned, .signature, .noChannelData, .member: "AuthError"
         }
     }
@@ -44,6 +46,8 @@ extension SubscriptionRefusal: CustomStringConvertible {
         switch self {
         case .invalidName(let reason): reason
         case .tooMany(let limit): "A connection may have \(limit) subscriptions at the most"
+        case .tooFast(let rate):
+            "A connection may subscribe to \(rate.perSecond) channels a second: try again later"
         case .unavailable(let name):
             "Channel \(name.text) is of a type that this broker does not serve"
         case .unsigned(let text):

@@ -48,6 +48,7 @@ public final class BrokerServer: Sendable {
         }
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
         let settings = ServerSettings(configuration)
+        let tenants = Tenants(configuration.apps)
         do {
             var loops: [EventLoop] = []
             for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
@@ -58,6 +59,7 @@ public final class BrokerServer: Sendable {
                     try Shard(
                         loop: loop,
                         settings: settings,
+                        tenants: tenants,
                         lines: Lines(of: number, mailboxes: mailboxes)
                     )
                 )

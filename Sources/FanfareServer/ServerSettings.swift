@@ -1,13 +1,9 @@
-import Broker
 import HTTP1
 import Net
-import PusherProtocol
 import WebSocket
 
 /// What every shard needs to know, computed once from the configuration and never changed.
 final class ServerSettings: Sendable {
-    let apps: Apps
-    let quotas: [AppID: ConnectionQuota]
     /// Connections of the whole process.
     let quota: ConnectionQuota
     let pathPrefix: String
@@ -22,12 +18,6 @@ final class ServerSettings: Sendable {
     let farewellTimeout: Duration = .seconds(5)
 
     init(_ configuration: Configuration) {
-        apps = Apps(configuration.apps.map(App.init))
-        quotas = Dictionary(
-            uniqueKeysWithValues: configuration.apps.map {
-                (AppID($0.id), ConnectionQuota(limit: $0.connectionsMax ?? .max))
-            }
-        )
         quota = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
         pathPrefix = configuration.pathPrefix
         liveness = Liveness.Settings(
@@ -45,26 +35,5 @@ final class ServerSettings: Sendable {
                 clientNoContextTakeover: true,
                 compressionThreshold: configuration.compression.threshold
             ) : nil
-    }
-}
-
-extension App {
-    /// The app that the configuration describes.
-    convenience init(_ configuration: AppConfiguration) {
-        var texts = ProtocolLimits()
-        texts.dataLengthMax = configuration.eventDataLengthMax
-        texts.channelNameLengthMax = configuration.channelNameLengthMax
-        self.init(
-            id: AppID(configuration.id),
-            key: configuration.key,
-            secret: AppSecret(configuration.secret),
-            isEnabled: configuration.isEnabled,
-            limits: AppLimits(
-                texts: texts,
-                subscriptionsMax: configuration.subscriptionsMax,
-                membersMax: configuration.membersMax,
-                userInfoLengthMax: configuration.userInfoLengthMax
-            )
-        )
     }
 }

@@ -47,20 +47,13 @@ public struct ConnectionURL: Equatable, Sendable {
         requiresVersion: Bool = false
     ) throws(PusherCode) {
         let queryStart = target.firstIndex(of: UInt8(ascii: "?"))
-        let path = target.extracting(0..<(queryStart ?? target.count))
-        guard pathPrefix.isEmpty || path.starts(with: pathPrefix) else { throw .pathNotFound }
-        let place = path.extracting(pathPrefix.utf8.count..<path.count)
-        guard place.starts(with: "/app/" as StaticString) else { throw .pathNotFound }
-        let segment = place.extracting(5..<place.count)
-        guard !segment.isEmpty, segment.firstIndex(of: UInt8(ascii: "/")) == nil else {
+        guard let key = ConnectionURL.key(inTarget: target, pathPrefix: pathPrefix) else {
             throw .pathNotFound
         }
         let query = target.extracting((queryStart.map { $0 + 1 } ?? target.count)..<target.count)
         let parameters = Parameters(query)
         self.init(
-            key: segment.firstIndex(of: UInt8(ascii: "%")) == nil
-                ? segment.string()
-                : String(decoding: PercentEncoding.decode(segment), as: UTF8.self),
+            key: key,
             protocolVersion: try ConnectionURL.version(
                 parameters.protocolVersion,
                 isRequired: requiresVersion
@@ -68,6 +61,26 @@ public struct ConnectionURL: Equatable, Sendable {
             client: parameters.client,
             clientVersion: parameters.clientVersion
         )
+    }
+
+    /// Reads the key out of a request target, whatever else is in it.
+    ///
+    /// - Parameters:
+    ///   - target: The request target in origin form.
+    ///   - pathPrefix: What stands in front of `/app/`; empty when there is nothing.
+    /// - Returns: The public key; `nil` when the path is not `/app/KEY`.
+    public static func key(inTarget target: Span<UInt8>, pathPrefix: String = "") -> String? {
+        let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+        let path = target.extracting(0..<end)
+        guard pathPrefix.isEmpty || path.starts(with: pathPrefix) else { return nil }
+        let place = path.extracting(pathPrefix.utf8.count..<path.count)
+        guard place.starts(with: "/app/" as StaticString) else { return nil }
+        let segment = place.extracting(5..<place.count)
+        guard !segment.isEmpty, segment.firstIndex(of: UInt8(ascii: "/")) == nil else {
+            return nil
+        }
+        guard segment.firstIndex(of: UInt8(ascii: "%")) != nil else { return segment.string() }
+        return String(decoding: PercentEncoding.decode(segment), as: UTF8.self)
     }
 
     /// The request target, behind a prefix such as `/ws`.

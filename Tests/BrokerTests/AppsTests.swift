@@ -21,11 +21,16 @@ import Testing
         }
     }
 
-    @Test func knowsItsKey() {
-        let app = Self.app("1", key: "abc")
-        for (key, isKnown) in [("abc", true), ("ab", false), ("abcd", false), ("abd", false)] {
-            #expect(app.hasKey(Array(key.utf8).span) == isKnown)
+    @Test func anAppIsFoundByEachOfItsKeys() {
+        let several = App(
+            id: AppID("7"),
+            credentials: Credentials([("b", "1"), ("a", "2"), ("b", "3"), ("d", "4")])
+        )
+        let apps = Apps([Self.app("1", key: "c"), several])
+        for (key, id) in [("a", "7"), ("b", "7"), ("c", "1"), ("d", "7")] {
+            #expect(apps[key: key]?.id.text == id)
         }
+        #expect(apps[key: "e"] == nil)
     }
 
     private static func app(_ id: String, key: String) -> App {

@@ -110,6 +110,27 @@ import Testing
         #expect(session.receive(subscribe, now: 0) == ["join presence-x as ann 3"])
     }
 
+    @Test func subscriptionsHaveARate() {
+        let session = Client(AppLimits(subscriptionRate: Rate(perSecond: 2)))
+        func subscribe(_ channel: String, now: Int64) -> [String] {
+            session.receive(
+                .subscribe(channel: channel, auth: nil, channelData: nil),
+                now: now
+            )
+        }
+        #expect(subscribe("a", now: 7) == ["join a 1"])
+        // What is there already, or cannot be, takes nothing of it.
+        #expect(subscribe("a", now: 7).count == 1)
+        #expect(subscribe("no name", now: 7).count == 2)
+        #expect(subscribe("b", now: 7) == ["join b 2"])
+        let refused = subscribe("c", now: 7)
+        #expect(refused.count == 2)
+        #expect(refused.first?.contains(#"\"type\":\"LimitReached\""#) == true)
+        #expect(refused.first?.contains(#"\"status\":4100"#) == true)
+        #expect(session.channels.count == 2)
+        #expect(subscribe("c", now: 8) == ["join c 3"])
+    }
+
     @Test func aHabitOfFaultsEndsTheConnection() {
         let session = Client(AppLimits(faultsPerMinuteMax: 3))
         let unknown = ClientMessage.unsupported(event: "pusher:nonsense")
@@ -144,8 +165,9 @@ private final class Client {
 
     var channels: [ChannelName] { Array(session.channels) }
 
+    // `now` is in seconds.
     func receive(_ message: ClientMessage, now: Int64) -> [String] {
-        text(session.receive(message, now: now))
+        text(session.receive(message, now: now * 1_000_000_000))
     }
 
     private func text(_ effects: [Session.Effect]) -> [String] {

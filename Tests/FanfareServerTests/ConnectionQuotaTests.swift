@@ -15,6 +15,24 @@ import Testing
         #expect(!quota.take())
     }
 
+    @Test func areFewerOrMoreWhileTheyAreTaken() {
+        let quota = ConnectionQuota(limit: 3)
+        #expect(quota.isUnused)
+        for _ in 0..<3 { #expect(quota.take()) }
+        quota.resize(to: 1)
+        #expect(!quota.take())
+        quota.giveBack()
+        #expect(!quota.take())
+        quota.giveBack()
+        quota.giveBack()
+        #expect(quota.isUnused)
+        #expect(quota.take())
+        #expect(!quota.take())
+        quota.resize(to: 2)
+        #expect(quota.take())
+        #expect(!quota.take())
+    }
+
     @Test func areNeverExceededByManyAtOnce() async {
         let quota = ConnectionQuota(limit: 100)
         let taken = await withTaskGroup(of: Int.self) { group in

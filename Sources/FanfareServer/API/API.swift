@@ -71,7 +71,7 @@ struct API {
         _ body: Span<UInt8>,
         id: Range<Int>
     ) throws(APIError) -> App {
-        let apps = switchboard.settings.apps
+        let apps = switchboard.tenants.apps
         let app = try head.withPath { (path) throws(APIError) in
             guard let app = apps[id: path.extracting(id)] else {
                 throw APIError(status: 404, message: "No app has the ID \(head.pathText(id))")
@@ -84,13 +84,20 @@ struct API {
                 body: body,
                 now: switchboard.reactor.unixTime
             ) { key in
-                if app.hasKey(key) { return .app(app.secret) }
+                if let secret = app.secret(of: key) { return .app(secret) }
                 return apps[key: key] == nil ? .nobody : .otherApp
             }
             return app
         }
         guard app.isEnabled else {
             throw APIError(status: 403, message: "App \(app.id) is disabled")
+        }
+        if let bucket = app.requestBucket, !bucket.take(at: switchboard.reactor.now.nanoseconds) {
+            throw APIError(
+                status: 429,
+                message: "App \(app.id) may make \(bucket.rate.perSecond) requests a second: "
+                    + "try again in a second"
+            )
         }
         return app
     }

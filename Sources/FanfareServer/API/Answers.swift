@@ -7,7 +7,7 @@ extension Response {
     init(refusal: APIError) {
         self = .text("", status: Status(refusal.status))
         body = refusal.body
-        if refusal.status == 503 { fields.append(Field("Retry-After", "1")) }
+        if [429, 503].contains(refusal.status) { fields.append(Field("Retry-After", "1")) }
     }
 
     /// The answer to an upgrade that is none (RFC 6455 §4.2.2).

@@ -30,6 +30,9 @@ final class Connection: StreamOwner {
     /// The app that the client connected to.
     var app: App { session.app }
 
+    /// Goes on with the app as it is from now on.
+    func adopt(_ app: App) { session.adopt(app) }
+
     /// The window of events compressed for many, if the client agreed to that.
     var sharedWindowBits: Int? { endpoint.sharedWindowBits }
 
@@ -65,7 +68,7 @@ final class Connection: StreamOwner {
     }
 
     private func receive(text: Span<UInt8>) {
-        let now = switchboard.reactor.unixTime
+        let now = switchboard.reactor.now.nanoseconds
         do {
             let message = try ClientMessage.parse(text, limits: app.limits.texts)
             perform(session.receive(message, now: now))
@@ -105,7 +108,7 @@ final class Connection: StreamOwner {
     func refused(_ channel: ChannelName, request: UInt32, membersMax: Int) {
         guard !isClosing else { return }
         let refusal = SubscriptionRefusal.full(channel, membersMax: membersMax)
-        let now = switchboard.reactor.unixTime
+        let now = switchboard.reactor.now.nanoseconds
         perform(session.refused(channel, request: request, refusal, now: now))
     }
 

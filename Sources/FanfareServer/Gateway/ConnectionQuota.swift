@@ -2,16 +2,16 @@ import Synchronization
 
 /// How many connections there may be at a time, over all shards: the one number that they share.
 final class ConnectionQuota: Sendable {
-    private let limit: Int
+    private let limit: Atomic<Int>
     private let taken = Atomic(0)
 
     init(limit: Int) {
-        self.limit = limit
+        self.limit = Atomic(limit)
     }
 
     /// Takes one place, if one is left.
     func take() -> Bool {
-        guard taken.add(1, ordering: .relaxed).newValue <= limit else {
+        guard taken.add(1, ordering: .relaxed).newValue <= limit.load(ordering: .relaxed) else {
             giveBack()
             return false
         }
@@ -20,4 +20,10 @@ final class ConnectionQuota: Sendable {
 
     /// Gives a taken place back.
     func giveBack() { taken.subtract(1, ordering: .relaxed) }
+
+    /// Changes how many places there are; if more are taken, none is given until enough are given back.
+    func resize(to limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+
+    /// Whether no place is taken.
+    var isUnused: Bool { taken.load(ordering: .relaxed) == 0 }
 }

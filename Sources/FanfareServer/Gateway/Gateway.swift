@@ -49,7 +49,7 @@ final class Gateway {
         _ output: inout [UInt8]
     ) -> any StreamOwner {
         do {
-            let app = try admission(head)
+            let app = try admission(head, stream)
             let endpoint = WebSocketEndpoint(
                 role: .server,
                 limits: switchboard.settings.webSocketLimits,
@@ -67,29 +67,56 @@ final class Gateway {
             return connection
         } catch {
             FrameEncoder.append(.text, to: &output) {
-                ServerMessage.error(code: error, message: error.message).append(to: &$0)
+                ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
             }
-            output += FrameEncoder.close(error.closeCode, reason: error.message)
+            output += FrameEncoder.close(error.code.closeCode, reason: error.message)
             return Farewell(limit: switchboard.settings.farewellTimeout)
         }
     }
 
     /// The app that the client may connect to; a place in its quota is taken.
-    private func admission(_ head: RequestHead) throws(PusherCode) -> App {
-        guard !switchboard.isDraining else { throw .reconnectImmediately }
-        let url = try head.withTarget { (target) throws(PusherCode) in
-            try ConnectionURL(target: target, pathPrefix: switchboard.settings.pathPrefix)
+    private func admission(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> App {
+        guard !switchboard.isDraining else { throw Exclusion(.reconnectImmediately) }
+        let url = try url(head, stream)
+        let tenants = switchboard.tenants
+        guard let app = tenants.apps[key: url.key], let quota = tenants.quotas[app.id] else {
+            throw Exclusion(.appDoesNotExist)
         }
-        guard let app = switchboard.settings.apps[key: url.key],
-            let quota = switchboard.settings.quotas[app.id]
-        else { throw .appDoesNotExist }
-        guard app.isEnabled else { throw .appDisabled }
-        guard quota.take() else { throw .overConnectionQuota }
+        guard stream.isSecure || !app.isTLSOnly else { throw Exclusion(.appOnlyTLS) }
+        guard app.isEnabled else { throw Exclusion(.appDisabled) }
+        try checkOrigin(head, app)
+        guard quota.take() else { throw Exclusion(.overConnectionQuota) }
         guard switchboard.settings.quota.take() else {
             quota.giveBack()
-            throw .overCapacity
+            throw Exclusion(.overCapacity)
         }
         return app
+    }
+
+    private func url(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> ConnectionURL {
+        let prefix = switchboard.settings.pathPrefix
+        do throws(PusherCode) {
+            return try head.withTarget { (target) throws(PusherCode) in
+                try ConnectionURL(target: target, pathPrefix: prefix)
+            }
+        } catch {
+            // An app for TLS only says so before all else: its clients come back with TLS, and learn the rest then.
+            let key = head.withTarget { ConnectionURL.key(inTarget: $0, pathPrefix: prefix) }
+            let app = key.flatMap { switchboard.tenants.apps[key: $0] }
+            let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
+            throw Exclusion(isOnlyTLSMissing ? .appOnlyTLS : error)
+        }
+    }
+
+    private func checkOrigin(_ head: RequestHead, _ app: App) throws(Exclusion) {
+        guard !app.allowedOrigins.isEmpty,
+            head.withField("origin", { app.admits(origin: $0) }) == false
+        else { return }
+        let origin = (head.field("origin") ?? "").prefix(200)
+        throw Exclusion(
+            .unauthorized,
+            "Pages of \"\(origin)\" may not connect: they are none of the app's allowed origins"
+        )
     }
 }
 

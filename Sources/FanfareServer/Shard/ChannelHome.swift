@@ -26,7 +26,7 @@ extension Switchboard {
         at address: ChannelAddress,
         as member: Member
     ) -> Bool {
-        let membersMax = settings.apps[address.app]?.limits.membersMax ?? 0
+        let membersMax = tenants.apps[address.app]?.limits.membersMax ?? 0
         let arrival = channel.attendance.join(
             caller.socketID,
             from: caller.shard,

@@ -60,9 +60,12 @@ struct ConnectionTable {
         return connection
     }
 
+    /// All connections, in no order.
+    var all: some Sequence<Connection> { slots.lazy.compactMap(\.self) }
+
     /// Up to `count` of the connections that are not closing yet.
     func open(upTo count: Int) -> [Connection] {
-        Array(slots.lazy.compactMap(\.self).filter { !$0.isClosing }.prefix(count))
+        Array(all.lazy.filter { !$0.isClosing }.prefix(count))
     }
 
     /// Notes that a connection of this table was heard.

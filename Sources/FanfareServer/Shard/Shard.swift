@@ -10,10 +10,20 @@ actor Shard: LoopResident {
     private var listeners: [Listener] = []
     private var isStopping = false
 
-    init(loop: EventLoop, settings: ServerSettings, lines: Lines) throws(SystemError) {
+    init(
+        loop: EventLoop,
+        settings: ServerSettings,
+        tenants: Tenants,
+        lines: Lines
+    ) throws(SystemError) {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
-        switchboard = Switchboard(reactor: reactor, settings: settings, lines: lines)
+        switchboard = Switchboard(
+            reactor: reactor,
+            settings: settings,
+            tenants: tenants,
+            lines: lines
+        )
         switchboard.watchLiveness()
         site = HTTPSite(
             reactor: reactor,
@@ -57,6 +67,12 @@ actor Shard: LoopResident {
         listeners.append(listener)
         return listener.address
     }
+
+    /// Serves these apps from here on, unless it serves later ones already.
+    func adopt(_ tenants: Tenants) { switchboard.adopt(tenants) }
+
+    /// Closes up to `count` of the clients whose app is not served any more; returns whether there are others.
+    func closeStrangers(upTo count: Int) -> Bool { switchboard.closeStrangers(upTo: count) }
 
     /// The number of clients connected here.
     var connectionCount: Int { switchboard.connectionCount }

@@ -10,6 +10,10 @@ import WebSocket
 final class Switchboard: TimerTarget {
     let reactor: Reactor
     let settings: ServerSettings
+    /// The apps that are served.
+    private(set) var tenants: Tenants
+    /// The connections that have to go since the apps were replaced.
+    private var strangers: [Connection] = []
     var lines: Lines
     var channels: ChannelTable
     private let deflaters: SharedDeflaters
@@ -19,9 +23,10 @@ final class Switchboard: TimerTarget {
     private(set) var isDraining = false
 
     /// Makes the switchboard of the shard that speaks over `lines`.
-    init(reactor: Reactor, settings: ServerSettings, lines: Lines) {
+    init(reactor: Reactor, settings: ServerSettings, tenants: Tenants, lines: Lines) {
         self.reactor = reactor
         self.settings = settings
+        self.tenants = tenants
         self.lines = lines
         deflaters = SharedDeflaters(options: settings.deflate ?? DeflateOptions())
         channels = ChannelTable(shard: lines.shard)
@@ -45,7 +50,7 @@ final class Switchboard: TimerTarget {
     func dismiss(_ connection: Connection) {
         connections.remove(connection.socketID)
         settings.quota.giveBack()
-        settings.quotas[connection.app.id]?.giveBack()
+        tenants.quotas[connection.app.id]?.giveBack()
     }
 
     /// Notes that something arrived from a client.
@@ -198,6 +203,37 @@ final class Switchboard: TimerTarget {
             connection.answer(verdict)
         }
         watchLiveness()
+    }
+
+    // MARK: - Apps
+
+    /// Serves these apps from here on, unless it serves later ones already.
+    ///
+    /// Connections go on with the app as it is now; those that may not stay wait for ``closeStrangers(upTo:)``.
+    func adopt(_ tenants: Tenants) {
+        guard tenants.generation > self.tenants.generation else { return }
+        self.tenants = tenants
+        strangers = []
+        // Most connections are of one app, or come in runs of one.
+        var last: (old: App, new: App?)?
+        for connection in connections.all where !connection.isClosing {
+            if last?.old !== connection.app {
+                last = (connection.app, tenants.apps[connection.app.id])
+            }
+            if let app = last?.new, app !== connection.app { connection.adopt(app) }
+            if last?.new?.isEnabled != true { strangers.append(connection) }
+        }
+    }
+
+    /// Closes up to `count` of the connections whose app is not served any more; returns whether there are others.
+    func closeStrangers(upTo count: Int) -> Bool {
+        for connection in strangers.suffix(count) {
+            let isKnown = tenants.apps[connection.app.id] != nil
+            let code = isKnown ? PusherCode.appDisabled : .appDoesNotExist
+            connection.close(code, message: code.message)
+        }
+        strangers.removeLast(min(count, strangers.count))
+        return !strangers.isEmpty
     }
 
     // MARK: - Stopping

@@ -1,0 +1,131 @@
+import Broker
+import PusherProtocol
+
+/// The apps that are served, with the connections that each has: what a reload replaces on every shard.
+///
+/// One object for all who look, so that it is handed on as a single reference.
+final class Tenants: Sendable {
+    /// Counts the replacements, so that of two under way the later one stays.
+    let generation: Int
+    /// The apps, by identifier and by key.
+    let apps: Apps
+    /// The connections of each app, and of those that were served earlier and have some left.
+    let quotas: [AppID: ConnectionQuota]
+    private let origins: [AppID: Origin]
+
+    /// An app and what it was made from.
+    private struct Origin: Sendable {
+        let configuration: AppConfiguration
+        let app: App
+    }
+
+    /// Makes the first tenants, whose identifiers and keys differ.
+    convenience init(_ configurations: [AppConfiguration]) {
+        self.init(configurations, succeeding: nil)
+    }
+
+    /// Makes the tenants that succeed these.
+    ///
+    /// An app that is configured as before keeps its object, and what is left of its rates with it. Each keeps its
+    /// count of connections, and closes none when its limit is lower now.
+    func succeeded(by configurations: [AppConfiguration]) -> Tenants {
+        Tenants(configurations, succeeding: self)
+    }
+
+    private init(_ configurations: [AppConfiguration], succeeding old: Tenants?) {
+        var origins: [AppID: Origin] = [:]
+        var quotas = old?.quotas.filter { !$0.value.isUnused } ?? [:]
+        for configuration in configurations {
+            let id = AppID(configuration.id)
+            let origin = old?.origins[id].flatMap {
+                $0.configuration == configuration ? $0 : nil
+            }
+            origins[id] =
+                origin ?? Origin(configuration: configuration, app: App(configuration))
+            let limit = configuration.connectionsMax ?? .max
+            let quota = old?.quotas[id] ?? ConnectionQuota(limit: limit)
+            quota.resize(to: limit)
+            quotas[id] = quota
+        }
+        generation = (old?.generation ?? 0) + 1
+        apps = Apps(origins.values.map(\.app))
+        self.quotas = quotas
+        self.origins = origins
+    }
+
+    /// How these tenants differ from those before them.
+    func changes(since old: Tenants) -> AppChanges {
+        var changes = AppChanges()
+        for (id, origin) in origins {
+            guard let before = old.origins[id]?.app else {
+                changes.added.append(id.text)
+                continue
+            }
+            if before !== origin.app { changes.changed.append(id.text) }
+        }
+        changes.removed = old.origins.keys.filter { origins[$0] == nil }.map(\.text)
+        changes.sort()
+        return changes
+    }
+}
+
+/// The apps that a reload has touched, by identifier.
+public struct AppChanges: Sendable, Equatable {
+    /// Those that were not there before.
+    public var added: [String] = []
+    /// Those that are configured otherwise than before.
+    public var changed: [String] = []
+    /// Those that are not there any more.
+    public var removed: [String] = []
+
+    /// Says that nothing has changed.
+    public init() {}
+
+    fileprivate mutating func sort() {
+        added.sort()
+        changed.sort()
+        removed.sort()
+    }
+}
+
+extension App {
+    /// The app that the configuration describes.
+    convenience init(_ configuration: AppConfiguration) {
+        var texts = ProtocolLimits()
+        texts.dataLengthMax = configuration.eventDataLengthMax
+        texts.channelNameLengthMax = configuration.channelNameLengthMax
+        self.init(
+            id: AppID(configuration.id),
+            credentials: Credentials(configuration.allCredentials),
+            isEnabled: configuration.isEnabled,
+            isTLSOnly: configuration.isTLSOnly,
+            allowedOrigins: configuration.allowedOrigins.compactMap(OriginPattern.init),
+            features: AppFeatures(configuration),
+            limits: AppLimits(
+                texts: texts,
+                subscriptionsMax: configuration.subscriptionsMax,
+                membersMax: configuration.membersMax,
+                userInfoLengthMax: configuration.userInfoLengthMax,
+                cachedEventsMax: configuration.cachedEventsMax,
+                clientEventRate: Rate(perSecond: configuration.clientEventsPerSecondMax),
+                subscriptionRate: configuration.subscriptionsPerSecondMax.map(Rate.init),
+                requestRate: configuration.requestsPerSecondMax.map(Rate.init)
+            )
+        )
+    }
+}
+
+extension AppFeatures {
+    fileprivate init(_ configuration: AppConfiguration) {
+        let features = configuration.features
+        self.init(
+            clientEvents: features.clientEvents,
+            subscriptionCount: features.subscriptionCount,
+            users: features.users,
+            watchlist: features.watchlist,
+            authorizationTimeout: features.authorizedConnections
+                ? features.authorizationTimeout : nil,
+            cacheLifetime: configuration.cacheLifetime
+        )
+    }
+}
