@@ -21,10 +21,19 @@ public final class BrokerServer: Sendable {
         public var unix: SocketAddress?
     }
 
+    /// What a reload has done.
+    public struct Reload: Sendable, Equatable {
+        /// The apps that are new, otherwise than before, or gone.
+        public var apps: AppChanges
+        /// The keys of the configuration that count from the next start on.
+        public var restartKeys: [String]
+    }
+
     private let configuration: Configuration
     private let log: Logger
     private let tls: TLSContext?
     private let shards: [Shard]
+    private let tenants: Mutex<Tenants>
     /// Whether ``stop(within:)`` has been called: a stopped loop answers nobody.
     private let isStopping = Atomic(false)
 
@@ -49,6 +58,7 @@ public final class BrokerServer: Sendable {
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
         let settings = ServerSettings(configuration)
         let tenants = Tenants(configuration.apps)
+        self.tenants = Mutex(tenants)
         do {
             var loops: [EventLoop] = []
             for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
@@ -96,6 +106,62 @@ public final class BrokerServer: Sendable {
             )
         }
         return addresses
+    }
+
+    /// Takes over the apps of another configuration while the broker runs.
+    ///
+    /// Clients stay connected, but those of an app that is gone (4001) or switched off (4003). Connections of an app
+    /// that is configured otherwise go on by its new credentials, features and limits; a lower limit closes nobody.
+    /// What cannot be taken over, as the address of a listener, is logged and counts from the next start on.
+    ///
+    /// - Parameter configuration: All of the configuration, not only what is to change.
+    /// - Returns: What was taken over, and what was not.
+    /// - Throws: Every fault of the configuration; then nothing has changed.
+    @discardableResult
+    public func reload(
+        _ configuration: Configuration
+    ) async throws(ConfigurationError) -> Reload {
+        try configuration.validate()
+        let (tenants, changes) = tenants.withLock { tenants in
+            let old = tenants
+            tenants = old.succeeded(by: configuration.apps)
+            return (tenants, tenants.changes(since: old))
+        }
+        let reload = Reload(
+            apps: changes,
+            restartKeys: configuration.restartKeys(comparedWith: self.configuration)
+        )
+        for shard in runningShards { await shard.adopt(tenants) }
+        var areLeft = true
+        while areLeft {
+            areLeft = false
+            for shard in runningShards where await shard.closeStrangers(upTo: 500) {
+                areLeft = true
+            }
+            if areLeft { try? await Task.sleep(for: .milliseconds(20)) }
+        }
+        report(reload)
+        return reload
+    }
+
+    /// The shards, unless the broker is being stopped.
+    private var runningShards: [Shard] {
+        isStopping.load(ordering: .acquiring) ? [] : shards
+    }
+
+    private func report(_ reload: Reload) {
+        log.notice(
+            "the configuration is taken over",
+            metadata: [
+                "added": "\(reload.apps.added.count)", "changed": "\(reload.apps.changed.count)",
+                "removed": "\(reload.apps.removed.count)",
+            ]
+        )
+        guard !reload.restartKeys.isEmpty else { return }
+        log.warning(
+            "some of the configuration counts from the next start on",
+            metadata: ["keys": "\(reload.restartKeys.joined(separator: ", "))"]
+        )
     }
 
     /// Closes the listeners, asks every client to reconnect, and ends the loops.

@@ -1,4 +1,5 @@
 import FanfareServer
+import Logging
 import Net
 
 /// A development broker on a free port, for the length of a test.
@@ -15,7 +16,9 @@ struct TestBroker {
         configuration.port = 0
         configuration.loops = loops
         change(&configuration)
-        let server = try BrokerServer(configuration: configuration)
+        var log = Logger(label: "test")
+        log.logLevel = .error
+        let server = try BrokerServer(configuration: configuration, log: log)
         let addresses = try await server.start()
         let broker = TestBroker(server: server, port: addresses.plain?.port ?? 0)
         do {
