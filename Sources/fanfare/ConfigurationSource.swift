@@ -20,11 +20,23 @@ struct ConfigurationSource: ParsableArguments {
         return named?.isEmpty == true ? nil : named
     }
 
+    /// Reads the configuration.
+    ///
+    /// - Parameter options: What the command line says, which overrides all else.
+    /// - Returns: A configuration without faults.
+    /// - Throws: Every fault.
+    func read(_ options: ConfigurationOptions) throws(ConfigurationError) -> Configuration {
+        try Configuration.load(
+            file: path,
+            environment: ProcessInfo.processInfo.environment,
+            options: options
+        )
+    }
+
     /// Reads the configuration, or lists every fault on standard error and ends with code 1.
     func load(_ options: ConfigurationOptions = ConfigurationOptions()) throws -> Configuration {
-        let environment = ProcessInfo.processInfo.environment
         do {
-            return try Configuration.load(file: path, environment: environment, options: options)
+            return try read(options)
         } catch {
             let count = error.faults.count
             let faults = count == 1 ? "a fault" : "\(count) faults"

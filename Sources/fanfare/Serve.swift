@@ -10,7 +10,9 @@ struct Serve: AsyncParsableCommand {
         discussion: """
             Without a configuration this is a development broker: on 127.0.0.1 alone, port 6001, \
             with app ID 1, key app-key and secret app-secret. It prints one line when it is ready. \
-            SIGTERM or Ctrl-C stops it gracefully; the same signal again stops it at once.
+            SIGTERM or Ctrl-C stops it gracefully; the same signal again stops it at once. When its \
+            configuration file is saved, or on SIGHUP, it takes over the apps and the log level in \
+            it, and clients stay connected; the log says what else needs a restart.
 
             Options override FANFARE_… variables, which override the file. A variable is a key's \
             path in capitals: FANFARE_LISTEN_PORT for listen.port.
@@ -59,12 +61,17 @@ struct Serve: AsyncParsableCommand {
     var logLevel: String?
 
     func run() async throws {
-        let stop = StopSignal.install()
+        // Before the file is read, so that no change of it is missed.
+        let orders = Orders(file: source.path)
         signal(SIGPIPE, SIG_IGN)
         let configuration = try source.load(options)
-        let log = QueuedLog(to: STDERR_FILENO, format: configuration.log.format)
+        let log = QueuedLog(
+            to: STDERR_FILENO,
+            format: configuration.log.format,
+            level: configuration.log.level
+        )
         defer { log.finish() }
-        let logger = log.logger(label: "broker", level: configuration.log.level)
+        let logger = log.logger(label: "broker")
         let descriptors = DescriptorLimit.raise()
         logger.debug("descriptor limit", metadata: ["descriptors": "\(descriptors)"])
 
@@ -85,14 +92,27 @@ struct Serve: AsyncParsableCommand {
                 keys: configuration.apps.filter(\.isEnabled).map(\.key)
             )
         )
-        let signal = await stop.first()
+        let signal = await orders.untilStop { await reload(server, log) }
         let deadline = configuration.shutdownDeadline
         logger.notice(
             "stopping",
-            metadata: ["signal": "\(StopSignal.name(signal))", "deadline": "\(deadline) s"]
+            metadata: ["signal": "\(Signals.name(signal))", "deadline": "\(deadline) s"]
         )
         await server.stop(within: .seconds(deadline))
         logger.notice("stopped")
+    }
+
+    /// Reads the configuration again and lets the broker take it over, or says why not.
+    private func reload(_ server: BrokerServer, _ log: QueuedLog) async {
+        let logger = log.logger(label: "broker")
+        do throws(ConfigurationError) {
+            let configuration = try source.read(options)
+            log.level = configuration.log.level
+            try await server.reload(configuration)
+        } catch {
+            for fault in error.faults { logger.error("the configuration has a fault: \(fault)") }
+            logger.error("the configuration is not taken over: nothing has changed")
+        }
     }
 
     private static func metadata(of addresses: BrokerServer.Addresses) -> Logger.Metadata {

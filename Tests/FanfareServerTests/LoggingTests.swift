@@ -165,8 +165,8 @@ import Testing
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { close(ends[0]) }
-        let log = QueuedLog(to: ends[1], format: .auto)
-        var logger = log.logger(label: "broker", level: .notice)
+        let log = QueuedLog(to: ends[1], format: .auto, level: .notice)
+        var logger = log.logger(label: "broker")
         logger[metadataKey: "app"] = "1"
         logger.info("below the level")
         logger.warning("slow reader", metadata: ["socket": "1.2", "app": "2"])
@@ -183,5 +183,28 @@ import Testing
             )
         )
         #expect(text.filter { $0 == "\n" }.count == 1)
+    }
+
+    @Test func theLevelChangesForLoggersThatAreThereAlready() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        let log = QueuedLog(to: ends[1], format: .json, level: .warning)
+        let logger = log.logger(label: "broker")
+        var ownLogger = log.logger(label: "own")
+        ownLogger.logLevel = .error
+        logger.info("one")
+        log.level = .debug
+        logger.debug("two")
+        ownLogger.warning("three")
+        ownLogger.error("four")
+        log.level = .error
+        logger.warning("five")
+        #expect(log.level == .error)
+        log.finish()
+        close(ends[1])
+        var bytes = [UInt8](repeating: 0, count: 1_000)
+        let text = String(decoding: bytes[..<read(ends[0], &bytes, bytes.count)], as: UTF8.self)
+        #expect(text.matches(of: /"message":"(\w+)"/).map(\.1) == ["two", "four"])
     }
 }

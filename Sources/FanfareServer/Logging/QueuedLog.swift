@@ -1,10 +1,11 @@
 internal import Glibc
 public import Logging
+internal import Synchronization
 
 /// The log of a program with event loops: whoever logs never waits for the writing.
 ///
-///     let log = QueuedLog(to: STDERR_FILENO, format: .auto)
-///     var logger = log.logger(label: "broker", level: .info)
+///     let log = QueuedLog(to: STDERR_FILENO, format: .auto, level: .info)
+///     let logger = log.logger(label: "broker")
 ///     …
 ///     log.finish()
 ///
@@ -12,13 +13,16 @@ public import Logging
 /// and counted, and the count is logged later.
 public final class QueuedLog: Sendable {
     private let queue: LogQueue
+    private let threshold: LogThreshold
 
     /// Starts a log.
     ///
     /// - Parameters:
     ///   - descriptor: The file descriptor to write to; it stays open.
     ///   - format: The look of a line; `auto` asks whether the descriptor is a terminal.
-    public init(to descriptor: Int32, format: LogFormat) {
+    ///   - level: The least level that is written.
+    public init(to descriptor: Int32, format: LogFormat, level: Logger.Level) {
+        threshold = LogThreshold(level)
         let isTerminal = isatty(descriptor) == 1
         let isColored = isTerminal && getenv("NO_COLOR") == nil
         let isText = format == .text || format == .auto && isTerminal
@@ -26,12 +30,18 @@ public final class QueuedLog: Sendable {
         queue = LogQueue(form: form) { bytes in Self.write(bytes, to: descriptor) }
     }
 
+    /// The least level that is written, by all loggers that were not given one of their own; from any thread.
+    public var level: Logger.Level {
+        get { threshold.level }
+        set { threshold.level = newValue }
+    }
+
     /// Makes a logger that writes to this log.
-    public func logger(label: String, level: Logger.Level) -> Logger {
-        let queue = queue
-        var logger = Logger(label: label) { QueuedLogHandler(label: $0, queue: queue) }
-        logger.logLevel = level
-        return logger
+    public func logger(label: String) -> Logger {
+        let (queue, threshold) = (queue, threshold)
+        return Logger(label: label) {
+            QueuedLogHandler(label: $0, queue: queue, threshold: threshold)
+        }
     }
 
     /// Writes what waits, for at most two seconds, and lets the log's thread end.
@@ -57,17 +67,41 @@ public final class QueuedLog: Sendable {
     }
 }
 
+/// The least level that a log writes, which may change while it is written.
+final class LogThreshold: Sendable {
+    private let index: Atomic<Int>
+
+    init(_ level: Logger.Level) { index = Atomic(Self.index(of: level)) }
+
+    var level: Logger.Level {
+        get { Logger.Level.allCases[index.load(ordering: .relaxed)] }
+        set { index.store(Self.index(of: newValue), ordering: .relaxed) }
+    }
+
+    private static func index(of level: Logger.Level) -> Int {
+        Logger.Level.allCases.firstIndex(of: level) ?? 0
+    }
+}
+
 /// What swift-log calls; a value, so that each logger has its own level and metadata.
 struct QueuedLogHandler: LogHandler {
     let label: String
     let queue: LogQueue
-    var logLevel = Logger.Level.info
+    private let threshold: LogThreshold
+    /// The logger's own level, which counts instead of the log's.
+    private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(label: String, queue: LogQueue) {
+    init(label: String, queue: LogQueue, threshold: LogThreshold) {
         self.label = label
         self.queue = queue
+        self.threshold = threshold
+    }
+
+    var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.level }
+        set { ownLevel = newValue }
     }
 
     subscript(metadataKey key: String) -> Logger.MetadataValue? {

@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+@Suite("fanfare serve: reloading", .timeLimit(.minutes(1))) struct ReloadCommandTests {
+    private static let first = "{id: 1, key: first, secret: a, features: {client_events: true}}"
+    private static let second = "{id: 2, key: second, secret: b}"
+
+    /// A broker with a configuration file, and a client of its first app.
+    private struct Setting {
+        let directory: TemporaryDirectory
+        let file: String
+        let broker: RunningBroker
+        let listener: RunningProgram
+
+        init(_ extra: String = "") async throws {
+            directory = try TemporaryDirectory()
+            file = directory.path("fanfare.yaml")
+            let yaml = "apps: [\(ReloadCommandTests.first)]\n\(extra)"
+            try Data(yaml.utf8).write(to: URL(filePath: file))
+            broker = try await RunningBroker(["--config", file])
+            listener = try RunningProgram(
+                ["listen", "news", "--key", "first", "--url", broker.url()]
+            )
+            #expect(await listener.errors.first(containing: "subscribed to news") != nil)
+        }
+
+        /// Replaces the file, as editors do.
+        func write(_ yaml: String) throws {
+            try Data(yaml.utf8).write(to: URL(filePath: file), options: .atomic)
+        }
+
+        /// Sends an event to the client of the first app, which is connected as before.
+        func expectConnected() async throws {
+            let trigger = try await Program.run(
+                ["trigger", "hello", "1", "-c", "news", "--url", broker.url()]
+                    + ["--app-id", "1", "--key", "first", "--secret", "a"]
+            )
+            #expect(trigger.code == 0, "\(trigger.errors)")
+            #expect(await listener.output.first(containing: "news hello 1") != nil)
+        }
+
+        func trigger(second key: String) async throws -> Int32 {
+            try await Program.run(
+                ["trigger", "hello", "1", "-c", "news", "--url", broker.url()]
+                    + ["--app-id", "2", "--key", key, "--secret", "b"]
+            ).code
+        }
+    }
+
+    @Test("The file is taken over when it is saved, and clients stay")
+    func savedFile() async throws {
+        let setting = try await Setting()
+        #expect(try await setting.trigger(second: "second") == 1)
+        try setting.write("apps: [\(Self.first), \(Self.second)]\nloops: 3\nlog: {level: debug}\n")
+        let errors = setting.broker.program.errors
+        let taken = await errors.first(containing: "the configuration is taken over")
+        #expect(taken?.contains(#""added":"1""#) == true)
+        // The option of the command line overrides the file, and so loops have not changed.
+        #expect(try await setting.trigger(second: "second") == 0)
+        try await setting.expectConnected()
+
+        try setting.write("clients: {pong_timeout: 9}\napps: [\(Self.first)]\n")
+        let warning = await errors.first(containing: "counts from the next start on")
+        #expect(warning?.contains(#""level":"warning""#) == true)
+        #expect(warning?.contains(#""keys":"clients.pong_timeout""#) == true)
+        #expect(try await setting.trigger(second: "second") == 1)
+        try await setting.expectConnected()
+    }
+
+    @Test("SIGHUP takes the file over, and SIGTERM still ends the broker")
+    func hangup() async throws {
+        let setting = try await Setting()
+        let errors = setting.broker.program.errors
+        for _ in 0..<3 {
+            setting.broker.program.signal(SIGHUP)
+            #expect(await errors.first(containing: "the configuration is taken over") != nil)
+        }
+        try await setting.expectConnected()
+        setting.broker.program.signal(SIGTERM)
+        #expect(await setting.broker.program.end() == 0)
+    }
+
+    @Test("A file with a fault changes nothing, and the log says why, with the line")
+    func faultyFile() async throws {
+        let setting = try await Setting()
+        try setting.write("apps:\n- \(Self.second)\n- {id: 3, key: k}\n")
+        let errors = setting.broker.program.errors
+        let fault = await errors.first(containing: "the configuration has a fault")
+        #expect(fault?.contains(#""level":"error""#) == true)
+        #expect(fault?.contains("\(setting.file):3: apps.1.secret is missing") == true)
+        #expect(await errors.first(containing: "is not taken over: nothing has changed") != nil)
+        try await setting.expectConnected()
+        #expect(try await setting.trigger(second: "second") == 1)
+        // Mended, it is taken over.
+        try setting.write("apps: [\(Self.first), \(Self.second)]\n")
+        #expect(await errors.first(containing: "the configuration is taken over") != nil)
+        #expect(try await setting.trigger(second: "second") == 0)
+    }
+
+    @Test("The level of the log is taken over")
+    func logLevel() async throws {
+        let setting = try await Setting("log: {level: error}\n")
+        let errors = setting.broker.program.errors
+        try setting.write("apps: [\(Self.first)]\nlog: {level: notice}\n")
+        #expect(await errors.first(containing: "the configuration is taken over") != nil)
+    }
+
+    @Test("Without a file SIGHUP stops the broker, and so does the loss of its terminal")
+    func lostTerminal() async throws {
+        let plain = try await RunningBroker()
+        plain.program.signal(SIGHUP)
+        #expect(await plain.program.end() == 0)
+
+        let directory = try TemporaryDirectory()
+        let file = directory.path("fanfare.yaml")
+        try Data("apps: [\(Self.first)]\n".utf8).write(to: URL(filePath: file))
+        var (terminal, end): (Int32, Int32) = (-1, -1)
+        try #require(openpty(&terminal, &end, nil, nil, nil) == 0)
+        let process = Process()
+        process.executableURL = Program.url
+        process.arguments = ["serve", "--port", "0", "--config", file]
+        process.environment = [:]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        #expect(
+            String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).contains(
+                "ready"
+            )
+        )
+        close(terminal)
+        kill(process.processIdentifier, SIGHUP)
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit)
+        #expect(process.terminationStatus == 0)
+    }
+}
