@@ -60,6 +60,29 @@ import Testing
         #expect(await secure.end() == 0)
     }
 
+    @Test("The clients of an app for TLS only come in by wss, and by ws are told 4000")
+    func anAppForTLSOnly() async throws {
+        let directory = try TemporaryDirectory()
+        let (certificate, key) = (directory.path("c.pem"), directory.path("k.pem"))
+        let made = try await Program.run(
+            ["keys", "certificate", "--certificate", certificate, "--key", key]
+        )
+        #expect(made.code == 0)
+        let file = directory.path("fanfare.yaml")
+        try """
+        tls: {port: 0, certificates: [{certificate: \(certificate), key: \(key)}]}
+        apps: [{id: 1, key: app-key, secret: app-secret, tls_only: true}]
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        let broker = try await RunningBroker(["--config", file])
+        let refused = try await Program.run(["listen", "news", "--url", broker.url()])
+        #expect(refused.code == 1)
+        #expect(refused.errors.contains("4000"), "\(refused.errors)")
+        let listener = try RunningProgram(
+            ["listen", "news", "--url", broker.url("wss"), "--trust", certificate]
+        )
+        #expect(await listener.errors.first(containing: "subscribed to news") != nil)
+    }
+
     @Test func appsOfTheCommandLine() async throws {
         let broker = try await RunningBroker(["--app", "7:a-key:a-secret", "--app", "8:b:c"])
         #expect(broker.readyLine.hasSuffix(" (app keys a-key, b)"))
