@@ -105,35 +105,10 @@ import Testing
         #expect(await errors.first(containing: "the configuration is taken over") != nil)
     }
 
-    @Test("Without a file SIGHUP stops the broker, and so does the loss of its terminal")
-    func lostTerminal() async throws {
-        let plain = try await RunningBroker()
-        plain.program.signal(SIGHUP)
-        #expect(await plain.program.end() == 0)
-
-        let directory = try TemporaryDirectory()
-        let file = directory.path("fanfare.yaml")
-        try Data("apps: [\(Self.first)]\n".utf8).write(to: URL(filePath: file))
-        var (terminal, end): (Int32, Int32) = (-1, -1)
-        try #require(openpty(&terminal, &end, nil, nil, nil) == 0)
-        let process = Process()
-        process.executableURL = Program.url
-        process.arguments = ["serve", "--port", "0", "--config", file]
-        process.environment = [:]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        #expect(
-            String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).contains(
-                "ready"
-            )
-        )
-        close(terminal)
-        kill(process.processIdentifier, SIGHUP)
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit)
-        #expect(process.terminationStatus == 0)
+    @Test("Without a file SIGHUP stops the broker")
+    func noFile() async throws {
+        let broker = try await RunningBroker()
+        broker.program.signal(SIGHUP)
+        #expect(await broker.program.end() == 0)
     }
 }

@@ -1,9 +1,13 @@
 """The command-line program against a broker in another process."""
 
 import json
+import os
+import pty
+import signal
+import subprocess
 from types import SimpleNamespace
 
-from programs import Broker, Program, run
+from programs import BUILD, STOP_TIME_MAX, Broker, Program, run
 
 
 def trigger(url, *arguments):
@@ -79,3 +83,26 @@ def test_help_has_examples():
     for command in ("serve", "trigger", "listen"):
         shown = run("fanfare", command, "--help").stdout
         assert "Examples:" in shown and f"fanfare {command}" in shown
+
+
+def test_a_broker_with_a_file_stops_when_it_loses_its_terminal(tmp_path):
+    # With a file SIGHUP asks for a reload, unless it came because the terminal is gone.
+    file = tmp_path / "fanfare.yaml"
+    file.write_text('apps: [{id: 7, key: one, secret: first-secret}]\n')
+    terminal, end = pty.openpty()
+    broker = subprocess.Popen(
+        [BUILD / "fanfare", "serve", "--port", "0", "--config", file],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=end,
+        text=True,
+    )
+    os.close(end)
+    try:
+        assert "ready" in broker.stdout.readline()
+        os.close(terminal)
+        broker.send_signal(signal.SIGHUP)
+        assert broker.wait(STOP_TIME_MAX) == 0
+    finally:
+        broker.kill()
+        broker.wait()
