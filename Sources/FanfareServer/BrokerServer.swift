@@ -43,9 +43,24 @@ public final class BrokerServer: Sendable {
     ///   - configuration: What it serves, and to whom.
     ///   - log: Where it reports.
     /// - Throws: ``StartError`` when the kernel or OpenSSL refuses what every broker needs, or a certificate is bad.
-    public init(
+    public convenience init(
         configuration: Configuration,
         log: Logger = Logger(label: "fanfare")
+    ) throws(StartError) {
+        try self.init(
+            configuration: configuration,
+            log: log,
+            settings: ServerSettings(configuration),
+            witness: nil
+        )
+    }
+
+    /// Makes a broker whose channels have a witness.
+    init(
+        configuration: Configuration,
+        log: Logger,
+        settings: ServerSettings,
+        witness: (any ChannelWitness)?
     ) throws(StartError) {
         self.configuration = configuration
         self.log = log
@@ -56,7 +71,6 @@ public final class BrokerServer: Sendable {
             throw .certificate(error)
         }
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
-        let settings = ServerSettings(configuration)
         let tenants = Tenants(configuration.apps)
         self.tenants = Mutex(tenants)
         do {
@@ -70,7 +84,8 @@ public final class BrokerServer: Sendable {
                         loop: loop,
                         settings: settings,
                         tenants: tenants,
-                        lines: Lines(of: number, mailboxes: mailboxes)
+                        lines: Lines(of: number, mailboxes: mailboxes),
+                        witness: witness
                     )
                 )
             }

@@ -9,7 +9,9 @@ extension Switchboard {
         if let member {
             guard enter(caller, in: channel, at: address, as: member) else { return }
         } else {
+            let isFirst = channel.attendance.isVacant
             channel.attendance.join(from: caller.shard)
+            if isFirst { tell(.occupied, on: address) }
         }
         let members = channel.attendance.members
         if caller.shard == lines.shard {
@@ -27,6 +29,7 @@ extension Switchboard {
         as member: Member
     ) -> Bool {
         let membersMax = tenants.apps[address.app]?.limits.membersMax ?? 0
+        let isFirst = channel.attendance.isVacant
         let arrival = channel.attendance.join(
             caller.socketID,
             from: caller.shard,
@@ -39,6 +42,8 @@ extension Switchboard {
             send(.refused(address, caller, membersMax: membersMax), to: caller.shard)
         case .ofConnection: break
         case .ofMember:
+            if isFirst { tell(.occupied, on: address) }
+            tell(.memberAdded(member.id), on: address)
             // Ahead of the grant on every line: who joins is seated behind this notice, and finds themself in the list
             // that comes with the grant.
             announce(.memberAdded(member, to: channel.name), on: channel, at: address)
@@ -53,11 +58,18 @@ extension Switchboard {
         from channel: Channel,
         at address: ChannelAddress
     ) {
-        guard channel.name.kind.isPresence else { return channel.attendance.leave(from: shard) }
-        if case .ofMember(let user) = channel.attendance.leave(connection, from: shard) {
-            let notice = ServerMessage.memberRemoved(channel: channel.name.text, userID: user.text)
-            announce(notice, on: channel, at: address)
+        var notice: ServerMessage?
+        if channel.name.kind.isPresence {
+            let departure = channel.attendance.leave(connection, from: shard)
+            // Only the last connection of a user can be the last of all.
+            guard case .ofMember(let user) = departure else { return }
+            tell(.memberRemoved(user), on: address)
+            notice = .memberRemoved(channel: channel.name.text, userID: user.text)
+        } else {
+            channel.attendance.leave(from: shard)
         }
+        guard !channel.attendance.isVacant else { return tell(.vacated, on: address) }
+        if let notice { announce(notice, on: channel, at: address) }
     }
 
     /// Puts a notice of the broker's own in order among the channel's events.
@@ -66,7 +78,6 @@ extension Switchboard {
         on channel: Channel,
         at address: ChannelAddress
     ) {
-        guard !channel.attendance.isVacant else { return }
         relay(EventFrame(notice), on: channel, at: address, except: nil)
     }
 

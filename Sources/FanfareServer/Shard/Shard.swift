@@ -14,7 +14,8 @@ actor Shard: LoopResident {
         loop: EventLoop,
         settings: ServerSettings,
         tenants: Tenants,
-        lines: Lines
+        lines: Lines,
+        witness: (any ChannelWitness)? = nil
     ) throws(SystemError) {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
@@ -22,7 +23,8 @@ actor Shard: LoopResident {
             reactor: reactor,
             settings: settings,
             tenants: tenants,
-            lines: lines
+            lines: lines,
+            witness: witness
         )
         switchboard.watchLiveness()
         site = HTTPSite(

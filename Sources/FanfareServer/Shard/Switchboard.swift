@@ -10,6 +10,8 @@ import WebSocket
 final class Switchboard: TimerTarget {
     let reactor: Reactor
     let settings: ServerSettings
+    /// Who is told what happens on the channels whose home is this shard, if anybody is.
+    let witness: (any ChannelWitness)?
     /// The apps that are served.
     private(set) var tenants: Tenants
     /// The connections that have to go since the apps were replaced.
@@ -23,9 +25,16 @@ final class Switchboard: TimerTarget {
     private(set) var isDraining = false
 
     /// Makes the switchboard of the shard that speaks over `lines`.
-    init(reactor: Reactor, settings: ServerSettings, tenants: Tenants, lines: Lines) {
+    init(
+        reactor: Reactor,
+        settings: ServerSettings,
+        tenants: Tenants,
+        lines: Lines,
+        witness: (any ChannelWitness)? = nil
+    ) {
         self.reactor = reactor
         self.settings = settings
+        self.witness = witness
         self.tenants = tenants
         self.lines = lines
         deflaters = SharedDeflaters(options: settings.deflate ?? DeflateOptions())
