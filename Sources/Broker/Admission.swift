@@ -20,10 +20,9 @@ enum Admission {
         app: App
     ) throws(SubscriptionRefusal) -> Member? {
         switch channel.kind {
-        case .public: return nil
-        case .private, .presence: break
-        case .cache, .privateCache, .presenceCache, .encrypted, .encryptedCache, .serverToUser:
-            throw .unavailable(channel)
+        case .public, .cache: return nil
+        case .private, .privateCache, .encrypted, .encryptedCache, .presence, .presenceCache: break
+        case .serverToUser: throw .unavailable(channel)
         }
         guard let auth, !auth.isEmpty else {
             throw .unsigned(

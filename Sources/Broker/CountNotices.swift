@@ -20,6 +20,9 @@ public struct CountNotices: Sendable {
     /// Makes the notices of channels that were never told anything.
     public init() {}
 
+    /// Whether ``due(at:)`` has nothing to say, and nothing to forget.
+    public var isEmpty: Bool { told.isEmpty }
+
     /// Takes in that a channel's count has changed.
     ///
     /// - Parameters:

@@ -50,6 +50,9 @@ public struct EventCache: Sendable {
     /// The number of events held, expired ones included until ``expire(at:)``.
     public var count: Int { stores.values.reduce(0) { $0 + $1.entries.count } }
 
+    /// Whether nothing is remembered: ``expire(at:)`` would have nothing to do.
+    public var isEmpty: Bool { stores.isEmpty }
+
     /// Keeps an event in place of the channel's last.
     ///
     /// - Parameters:

@@ -13,11 +13,12 @@ final class ServerSettings: Sendable {
     let streamLimits: StreamLimits
     let deflate: DeflateOptions?
     /// Messages waiting on a line between two shards before triggers are refused with 503.
-    let lineLengthMax = 100_000
+    let lineLengthMax: Int
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
     let farewellTimeout: Duration = .seconds(5)
 
-    init(_ configuration: Configuration) {
+    init(_ configuration: Configuration, lineLengthMax: Int = 100_000) {
+        self.lineLengthMax = lineLengthMax
         quota = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
         pathPrefix = configuration.pathPrefix
         liveness = Liveness.Settings(

@@ -11,6 +11,8 @@ final class Tenants: Sendable {
     let apps: Apps
     /// The connections of each app, and of those that were served earlier and have some left.
     let quotas: [AppID: ConnectionQuota]
+    /// Whether the subscribers of any app are told how many they are: spares the others a look at their app.
+    let tellsCounts: Bool
     private let origins: [AppID: Origin]
 
     /// An app and what it was made from.
@@ -50,6 +52,7 @@ final class Tenants: Sendable {
         generation = (old?.generation ?? 0) + 1
         apps = Apps(origins.values.map(\.app))
         self.quotas = quotas
+        tellsCounts = origins.values.contains { $0.app.features.subscriptionCount }
         self.origins = origins
     }
 

@@ -44,8 +44,40 @@ private let socketID = SocketID(1234, 1234)
         return refusal
     }
 
-    @Test func publicChannelsIgnoreAuthAndData() throws {
-        #expect(try outcome("chat", "nonsense", "nonsense") == .success(nil))
+    @Test("Channels open to everybody ignore auth and data", arguments: ["chat", "cache-chat"])
+    func openChannels(channel: String) throws {
+        #expect(try outcome(channel, "nonsense", "nonsense") == .success(nil))
+        #expect(try outcome(channel, nil) == .success(nil))
+    }
+
+    private func sign(_ channel: String, _ channelData: String? = nil) -> String {
+        ChannelSignature.auth(
+            socketID: socketID,
+            channel: channel,
+            channelData: channelData,
+            key: app.key,
+            secret: app.secret
+        )
+    }
+
+    @Test(
+        "Every private kind needs a signature of its whole name",
+        arguments: [
+            "private-x", "private-cache-x", "private-encrypted-x", "private-encrypted-cache-x",
+        ]
+    )
+    func privateKinds(channel: String) throws {
+        #expect(try outcome(channel, sign(channel)) == .success(nil))
+        #expect(try refusal(channel, nil)?.type == "AuthError")
+        #expect(try refusal(channel, sign("private-y"))?.type == "AuthError")
+    }
+
+    @Test("Every presence kind needs a member", arguments: ["presence-x", "presence-cache-x"])
+    func presenceKinds(channel: String) throws {
+        let data = #"{"user_id":"ann"}"#
+        let member = try outcome(channel, sign(channel, data), data).get()
+        #expect(member == Member(id: UserID("ann")))
+        #expect(try refusal(channel, sign(channel)) == .noChannelData(try ChannelName(channel)))
     }
 
     @Test(

@@ -66,7 +66,7 @@ import Testing
     @Test(
         "Channels that need what is not there are refused",
         arguments: [
-            "private-x", "presence-x", "private-encrypted-x", "private-cache-x", "cache-x",
+            "private-x", "presence-x", "private-encrypted-x", "private-cache-x",
             "presence-cache-x", "private-encrypted-cache-x", "#server-to-user-1",
         ]
     )

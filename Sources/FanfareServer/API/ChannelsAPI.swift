@@ -43,11 +43,16 @@ struct ChannelsAPI {
             countsSubscriptions: app.countsSubscriptions
         )
         let address = ChannelAddress(app: app.id, name: name)
-        switchboard.inquireCounts(of: [address]) { answer in
+        let finish = { (answer: [ChannelCount]) in
             let counts = ChannelCounts(answer)
             var attributes = counts.attributes(query.info, of: name)
             attributes.isOccupied = counts.isOccupied(name)
             exchange.respond(.json(APIAnswer.channel(attributes)))
+        }
+        if query.info.contains(.cache) {
+            switchboard.inquireCache(of: address, finish: finish)
+        } else {
+            switchboard.inquireCounts(of: [address], finish: finish)
         }
     }
 
@@ -94,7 +99,8 @@ struct ChannelCounts {
         return ChannelAttributes(
             userCount: info.contains(.userCount) ? count?.userCount ?? 0 : nil,
             subscriptionCount: info.contains(.subscriptionCount)
-                ? count?.subscriptionCount ?? 0 : nil
+                ? count?.subscriptionCount ?? 0 : nil,
+            cache: info.contains(.cache) ? count?.cache ?? .empty : nil
         )
     }
 }

@@ -95,12 +95,15 @@ final class Connection: StreamOwner {
     ///
     /// - Parameters:
     ///   - channel: The channel.
-    ///   - members: Who is on it from here on, this connection's user included; none unless it is a presence channel.
+    ///   - grant: Who is on it from here on, and what comes ahead of its live events.
     ///   - request: What is granted.
     /// - Returns: Whether the connection still waits for this.
-    func granted(_ channel: ChannelName, among members: [Member], request: UInt32) -> Bool {
+    func granted(_ channel: ChannelName, _ grant: Grant, request: UInt32) -> Bool {
         guard !isClosing, session.granted(channel, request: request) else { return false }
-        send(.subscriptionSucceeded(channel: channel, members: members))
+        send(.subscriptionSucceeded(channel: channel, members: grant.members))
+        if case .cached(let event, _) = grant {
+            if let event { write(event.bytes) } else { send(.cacheMiss(channel: channel.text)) }
+        }
         return true
     }
 

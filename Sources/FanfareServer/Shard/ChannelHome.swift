@@ -14,11 +14,16 @@ extension Switchboard {
             if isFirst { tell(.occupied, on: address) }
         }
         let members = channel.attendance.members
+        let grant: Grant =
+            address.name.kind.isCache
+            ? .cached(opening(of: address), members: members) : .live(members: members)
         if caller.shard == lines.shard {
-            seat(caller, in: channel, among: members)
+            seat(caller, in: channel, grant)
         } else {
-            lines.say(.granted(address, caller, members: members), to: caller.shard)
+            lines.say(.granted(address, caller, grant), to: caller.shard)
         }
+        // Behind the grant on every line, so that who joins is told too.
+        countChanged(of: channel, at: address)
     }
 
     /// Lets a connection in as a member, if there is room, and tells the others of one who is new.
@@ -68,12 +73,13 @@ extension Switchboard {
         } else {
             channel.attendance.leave(from: shard)
         }
+        countChanged(of: channel, at: address)
         guard !channel.attendance.isVacant else { return tell(.vacated, on: address) }
         if let notice { announce(notice, on: channel, at: address) }
     }
 
     /// Puts a notice of the broker's own in order among the channel's events.
-    private func announce(
+    func announce(
         _ notice: ServerMessage,
         on channel: Channel,
         at address: ChannelAddress
@@ -83,13 +89,14 @@ extension Switchboard {
 
     /// Encodes an event once and sends it where the channel has subscribers.
     func relay(_ publication: Publication, on address: ChannelAddress) {
+        if address.name.kind.isCache { keep(publication, on: address) }
         guard let channel = channels[address] else { return }
         let frame = EventFrame(publication, channel: address.name)
         relay(frame, on: channel, at: address, except: publication.except)
     }
 
     /// Sends a frame where the channel has subscribers.
-    private func relay(
+    func relay(
         _ frame: EventFrame,
         on channel: Channel,
         at address: ChannelAddress,

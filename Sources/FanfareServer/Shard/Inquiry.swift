@@ -69,10 +69,26 @@ extension Switchboard {
         inquire(byHome.map { ($0.key, .counts($0.value)) }, finish: finish)
     }
 
+    /// Asks the home of a cache channel for its counts, and for what it holds.
+    func inquireCache(of address: ChannelAddress, finish: @escaping ([ChannelCount]) -> Void) {
+        inquire([(address.home(among: shardCount), .cached(address))], finish: finish)
+    }
+
     /// Asks the home of a presence channel who is on it.
     func inquireUsers(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
         inquire([(address.home(among: shardCount), .users(address))]) {
             finish($0.flatMap(\.users))
         }
+    }
+}
+
+extension Switchboard {
+    /// What this shard, as a home, has to say to a question.
+    func answer(_ question: Question) -> [ChannelCount] {
+        var counts = channels.answer(question)
+        if case .cached(let address) = question {
+            counts[0].cache = cachedEvents.attribute(of: address)
+        }
+        return counts
     }
 }

@@ -12,8 +12,8 @@ enum LineMessage: Sendable {
     ///
     /// Indirect, so that events, of which there are far more, do not take the room of a member.
     indirect case subscribeAsMember(ChannelAddress, Caller, Member)
-    /// From the home: the connection counts as a subscriber from here on, on a presence channel among these members.
-    case granted(ChannelAddress, Caller, members: [Member])
+    /// From the home: the connection counts as a subscriber from here on.
+    case granted(ChannelAddress, Caller, Grant)
     /// From the home of a presence channel: it has as many members as it may have.
     case refused(ChannelAddress, Caller, membersMax: Int)
     /// To the home: a connection of `shard` has left.

@@ -9,6 +9,8 @@ enum Question: Sendable {
     case counts([ChannelAddress])
     /// Who is on this presence channel.
     case users(ChannelAddress)
+    /// The counts of this cache channel, and what it holds.
+    case cached(ChannelAddress)
 }
 
 /// What a home says of one channel.
@@ -20,6 +22,8 @@ struct ChannelCount: Sendable {
     var userCount: Int
     /// Who they are, if that was the question.
     var users: [UserID] = []
+    /// What the channel holds, if that was the question.
+    var cache: ChannelAttributes.Cache?
 }
 
 extension ChannelTable {
@@ -33,6 +37,8 @@ extension ChannelTable {
             .map { count($0.name, $0.attendance) }
         case .counts(let addresses):
             addresses.map { count($0.name, self[$0]?.attendance) }
+        case .cached(let address):
+            [count(address.name, self[address]?.attendance)]
         case .users(let address):
             [count(address.name, self[address]?.attendance, listsUsers: true)]
         }

@@ -18,6 +18,9 @@ final class Switchboard: TimerTarget {
     private var strangers: [Connection] = []
     var lines: Lines
     var channels: ChannelTable
+    /// What the cache channels whose home is this shard hold.
+    let cachedEvents: CachedEvents
+    private(set) lazy var countPace = CountPace(of: self)
     private let deflaters: SharedDeflaters
     private var connections: ConnectionTable
     private var inquiries = Inquiries()
@@ -38,6 +41,7 @@ final class Switchboard: TimerTarget {
         self.tenants = tenants
         self.lines = lines
         deflaters = SharedDeflaters(options: settings.deflate ?? DeflateOptions())
+        cachedEvents = CachedEvents(reactor: reactor)
         channels = ChannelTable(shard: lines.shard)
         connections = ConnectionTable(shard: lines.shard, shardCount: lines.count)
     }
@@ -105,10 +109,10 @@ final class Switchboard: TimerTarget {
     }
 
     /// Tells a connection that it counts as a subscriber, and seats it among this shard's own.
-    func seat(_ caller: Caller, in channel: Channel, among members: [Member]) {
+    func seat(_ caller: Caller, in channel: Channel, _ grant: Grant) {
         // A connection that has closed meanwhile has told the home so already.
         guard let connection = connections[caller.socketID],
-            connection.granted(channel.name, among: members, request: caller.request)
+            connection.granted(channel.name, grant, request: caller.request)
         else { return }
         channel.join(connection.stream, windowBits: connection.sharedWindowBits)
     }
@@ -178,9 +182,9 @@ final class Switchboard: TimerTarget {
             admit(caller, to: address, as: nil)
         case .subscribeAsMember(let address, let caller, let member):
             admit(caller, to: address, as: member)
-        case .granted(let address, let caller, let members):
+        case .granted(let address, let caller, let grant):
             let channel = channels.open(address)
-            seat(caller, in: channel, among: members)
+            seat(caller, in: channel, grant)
             closeIfVacant(channel, at: address)
         case .refused(let address, let caller, let membersMax):
             connections[caller.socketID]?
@@ -194,7 +198,7 @@ final class Switchboard: TimerTarget {
         case .deliver(let address, let frame, let except):
             if let channel = channels[address] { deliver(frame, on: channel, except: except) }
         case .question(let question, let inquiry, let asker):
-            send(.answer(channels.answer(question), inquiry: inquiry), to: asker)
+            send(.answer(answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):
             if let finish = inquiries.receive(counts, of: inquiry) { finish() }
         }

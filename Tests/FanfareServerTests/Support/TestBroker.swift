@@ -1,6 +1,7 @@
-import FanfareServer
 import Logging
 import Net
+
+@testable import FanfareServer
 
 /// A development broker on a free port, for the length of a test.
 struct TestBroker {
@@ -9,6 +10,8 @@ struct TestBroker {
 
     static func run<R>(
         loops: Int = 1,
+        lineLengthMax: Int? = nil,
+        witness: (any ChannelWitness)? = nil,
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (TestBroker) async throws -> R
     ) async throws -> R {
@@ -18,7 +21,15 @@ struct TestBroker {
         change(&configuration)
         var log = Logger(label: "test")
         log.logLevel = .error
-        let server = try BrokerServer(configuration: configuration, log: log)
+        let settings =
+            lineLengthMax.map { ServerSettings(configuration, lineLengthMax: $0) }
+            ?? ServerSettings(configuration)
+        let server = try BrokerServer(
+            configuration: configuration,
+            log: log,
+            settings: settings,
+            witness: witness
+        )
         let addresses = try await server.start()
         let broker = TestBroker(server: server, port: addresses.plain?.port ?? 0)
         do {

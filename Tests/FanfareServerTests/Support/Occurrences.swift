@@ -1,0 +1,36 @@
+import Broker
+import PusherProtocol
+import Synchronization
+
+@testable import FanfareServer
+
+/// A witness that writes down what it is told, a line each.
+final class Occurrences: ChannelWitness {
+    private let lines = Mutex<[String]>([])
+
+    /// What was told so far, in order.
+    var told: [String] { lines.withLock { $0 } }
+
+    /// What was told so far of one channel.
+    func told(of channel: String) -> [String] {
+        told.compactMap {
+            $0.hasPrefix(channel + " ") ? String($0.dropFirst(channel.count + 1)) : nil
+        }
+    }
+
+    func witness(_ occurrence: ChannelOccurrence, on address: ChannelAddress) {
+        let text =
+            switch occurrence {
+            case .occupied: "occupied"
+            case .vacated: "vacated"
+            case .memberAdded(let user): "+\(user)"
+            case .memberRemoved(let user): "-\(user)"
+            case .clientEvent(let event, let sender, let user):
+                "\(event.name) \(event.data ?? "without data") of \(sender) \(user?.text ?? "nobody")"
+            case .cacheMiss: "miss"
+            case .cacheFilled: "filled"
+            case .subscriptionCount(let count): "\(count)"
+            }
+        lines.withLock { $0.append("\(address.name.text) \(text)") }
+    }
+}
