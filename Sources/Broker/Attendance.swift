@@ -30,6 +30,9 @@ public struct Attendance: Sendable {
     /// The members of a presence channel; none on any other.
     public var members: [Member] { roster.members }
 
+    /// The user of a connection that is on a presence channel.
+    public func user(of connection: SocketID) -> UserID? { roster.user(of: connection) }
+
     /// Counts one more connection of `shard`.
     public mutating func join(from shard: Int) {
         if shard == home {

@@ -71,6 +71,9 @@ public struct Roster: Sendable {
         precondition(former == nil, "a connection joined twice")
     }
 
+    /// The user of a connection; `nil` when it is not on the channel.
+    public func user(of connection: SocketID) -> UserID? { users[connection] }
+
     /// Strikes a connection off.
     public mutating func leave(_ connection: SocketID) -> Departure {
         guard let user = users.removeValue(forKey: connection), let place = places[user] else {

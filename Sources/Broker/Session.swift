@@ -14,6 +14,8 @@ public struct Session {
         case join(ChannelName, as: Member?, request: UInt32)
         /// Take the connection out of the channel, here and at its home.
         case leave(ChannelName)
+        /// Hand this event to the channel's home, for everybody on it but the client itself.
+        case publish(ClientEvent, on: ChannelName)
         /// Say why, close with this code, and drop the connection.
         case close(PusherCode, message: String)
     }
@@ -26,6 +28,7 @@ public struct Session {
     private var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
     private var subscriptionBucket = TokenBucket()
+    var clientEventBucket = TokenBucket()
     private var faults = FaultCount()
 
     /// Begins the conversation of the client `socketID` of `app`.
@@ -63,11 +66,7 @@ public struct Session {
                 now: now
             )
         case .clientEvent(let event):
-            return refuse(
-                "Client event rejected - this broker does not relay client events "
-                    + "(channel \(event.channel))",
-                now: now
-            )
+            return receive(event, now: now)
         case .unsupported(let event):
             return refuse("Unsupported event received on socket: '\(event)'", now: now)
         }
@@ -112,6 +111,11 @@ public struct Session {
     }
 
     // MARK: - Subscriptions
+
+    /// Whether the channel's home has granted a subscription that the client has not given up.
+    func isActive(on channel: ChannelName) -> Bool {
+        if case .active = subscriptions[channel] { true } else { false }
+    }
 
     private mutating func subscribe(
         _ text: String,
@@ -180,8 +184,8 @@ public struct Session {
         return [.send(told)] + refuse(refusal.description, now: now)
     }
 
-    private mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> [Effect]
-    {
+    /// Tells the client what is wrong with its message; the connection stays, unless it makes a habit of it.
+    mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> [Effect] {
         if faults.record(at: now) > app.limits.faultsPerMinuteMax {
             return [
                 .close(

@@ -23,6 +23,18 @@ private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
         #expect(roster.isEmpty)
     }
 
+    @Test func knowsTheUserOfEachConnection() {
+        var roster = Roster()
+        _ = roster.join(connection(1), as: member("ann"), membersMax: 1)
+        _ = roster.join(connection(2), as: member("ann"), membersMax: 1)
+        _ = roster.join(connection(3), as: member("bob"), membersMax: 1)
+        #expect(roster.user(of: connection(2)) == UserID("ann"))
+        #expect(roster.user(of: connection(3)) == nil, "was refused")
+        _ = roster.leave(connection(2))
+        #expect(roster.user(of: connection(2)) == nil)
+        #expect(roster.user(of: connection(1)) == UserID("ann"))
+    }
+
     @Test func theInfoOfTheFirstConnectionStaysUntilTheUserHasLeft() {
         var roster = Roster()
         _ = roster.join(connection(1), as: member("ann", info: "1"), membersMax: 100)

@@ -177,6 +177,7 @@ private final class Client {
             case .join(let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
             case .leave(let channel): "leave \(channel.text)"
+            case .publish(let event, let channel): "publish \(event.name) on \(channel.text)"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }
         }

@@ -77,6 +77,25 @@ private func miss(_ channel: String) -> String {
         }
     }
 
+    @Test("An event of a client is not kept", arguments: [1, 3])
+    func forgetsClientEvents(loops: Int) async throws {
+        try await TestBroker.run(loops: loops) { broker in
+            let channel = "private-cache-b"
+            let (sender, _) = try await broker.subscribed(to: channel)
+            let (other, _) = try await broker.subscribed(to: channel)
+            for client in [sender, other] { #expect(try await client.nextText() == miss(channel)) }
+            try sender.publish("client-e", channel, json: "1")
+            #expect(try await other.nextText() == eventText("client-e", channel, data: "1"))
+            #expect(try await broker.subscribed(to: channel).0.nextText() == miss(channel))
+            _ = try await broker.trigger("e", "2", on: channel)
+            #expect(try await other.nextText() == eventText("e", channel, data: "2"))
+            try sender.publish("client-e", channel, json: "3")
+            #expect(try await other.nextText() == eventText("client-e", channel, data: "3"))
+            let (late, _) = try await broker.subscribed(to: channel)
+            #expect(try await late.nextText() == eventText("e", channel, data: "2"))
+        }
+    }
+
     @Test("An event whose time is over is a miss")
     func expires() async throws {
         try await TestBroker.run {

@@ -84,12 +84,24 @@ final class Connection: StreamOwner {
             case .join(let channel, let member, let request):
                 switchboard.join(channel, of: self, as: member, request: request)
             case .leave(let channel): switchboard.leave(channel, of: self)
+            case .publish(let event, let channel): publish(event, on: channel)
             case .close(let code, let message): close(code, message: message)
             }
         }
     }
 
     // MARK: - Channels
+
+    private func publish(_ event: ClientEvent, on channel: ChannelName) {
+        if switchboard.canPublish {
+            switchboard.publish(event, on: channel, of: self)
+        } else {
+            let message =
+                "Client event rejected - the broker has more events than it can relay: "
+                + "try again in a second"
+            send(.error(code: nil, message: message))
+        }
+    }
 
     /// The channel's home counts this connection from here on; events follow the acknowledgement.
     ///

@@ -1,3 +1,4 @@
+import Broker
 import PusherProtocol
 import WebSocket
 
@@ -14,6 +15,17 @@ struct EventFrame: Sendable {
         bytes = FrameEncoder.frame(.text, payloadLength: length) {
             publication.appendEnvelope(for: channel, to: &$0)
         }
+    }
+
+    /// Encodes an event of a client, which on a presence channel is one of this user.
+    init(_ event: ClientEvent, of user: UserID?, channel: ChannelName) {
+        var frame: [UInt8] = []
+        let userToken = user.map { JSONWriter.token($0.text) }
+        let payload = FrameEncoder.append(.text, to: &frame) {
+            event.appendEnvelope(for: channel, userID: userToken, to: &$0)
+        }
+        headerLength = payload.lowerBound
+        bytes = frame
     }
 
     /// Encodes a notice of the broker's own to all subscribers.

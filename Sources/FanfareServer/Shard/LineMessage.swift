@@ -20,6 +20,8 @@ enum LineMessage: Sendable {
     case unsubscribe(ChannelAddress, shard: Int, SocketID)
     /// To the home: an event to be put in order.
     case publish(ChannelAddress, Publication)
+    /// To the home: an event of a client that is on the channel.
+    indirect case clientEvent(ChannelAddress, ClientEvent, sender: SocketID)
     /// From the home: the frame for this shard's own subscribers, except one.
     case deliver(ChannelAddress, EventFrame, except: SocketID?)
     /// To a home: count channels, and send the answer to `asker`.

@@ -195,6 +195,8 @@ final class Switchboard: TimerTarget {
             closeIfVacant(channel, at: address)
         case .publish(let address, let publication):
             relay(publication, on: address)
+        case .clientEvent(let address, let event, let sender):
+            relay(event, of: sender, on: address)
         case .deliver(let address, let frame, let except):
             if let channel = channels[address] { deliver(frame, on: channel, except: except) }
         case .question(let question, let inquiry, let asker):

@@ -1,0 +1,40 @@
+import PusherProtocol
+
+/// The events that clients send to the others on a channel (Pusher documentation, "Triggering client events").
+extension Session {
+    /// Judges an event; what is accepted goes to the channel's home, and everything else is answered with an error.
+    mutating func receive(_ event: ClientEvent, now: Int64) -> [Effect] {
+        guard app.features.clientEvents else {
+            return refuse(
+                "To send client events, you must enable this feature in the Settings page of your "
+                    + "dashboard. On this broker that is features.client_events of the app",
+                now: now
+            )
+        }
+        guard let channel = try? ChannelName(event.channel, limits: app.limits.texts) else {
+            return refuseUnsubscribed(event, now: now)
+        }
+        guard channel.kind.allowsClientEvents else {
+            return refuse(
+                "Client event rejected - only supported on private and presence channels",
+                now: now
+            )
+        }
+        guard isActive(on: channel) else { return refuseUnsubscribed(event, now: now) }
+        let rate = app.limits.clientEventRate
+        guard clientEventBucket.take(at: now, rate) else {
+            // No fault: who sends a little too much loses an event, and not the connection.
+            let code = PusherCode.clientEventRejected
+            let limit = "a connection may send \(rate.perSecond) a second"
+            return [.send(.error(code: code, message: "\(code.message): \(limit)"))]
+        }
+        return [.publish(event, on: channel)]
+    }
+
+    private mutating func refuseUnsubscribed(_ event: ClientEvent, now: Int64) -> [Effect] {
+        refuse(
+            "Cannot broadcast client event (connection not subscribed to channel \(event.channel))",
+            now: now
+        )
+    }
+}

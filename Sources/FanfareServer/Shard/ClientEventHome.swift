@@ -1,0 +1,28 @@
+import Broker
+import PusherProtocol
+
+/// How an event of a client comes to the others on its channel: through the channel's home, like every event.
+extension Switchboard {
+    /// Hands an event that the session has accepted to the channel's home.
+    func publish(_ event: ClientEvent, on channel: ChannelName, of connection: Connection) {
+        let address = ChannelAddress(app: connection.app.id, name: channel)
+        let home = address.home(among: shardCount)
+        let sender = connection.socketID
+        guard home != lines.shard else { return relay(event, of: sender, on: address) }
+        lines.say(.clientEvent(address, event, sender: sender), to: home)
+    }
+
+    /// Gives an event its place in the channel's order, and the member who sends it on a presence channel.
+    func relay(_ event: ClientEvent, of sender: SocketID, on address: ChannelAddress) {
+        // The sender is on the channel: the same line has brought its subscription, and would bring its end.
+        guard let channel = channels[address] else { return }
+        var user: UserID?
+        if address.name.kind.isPresence {
+            user = channel.attendance.user(of: sender)
+            guard user != nil else { return }
+        }
+        tell(.clientEvent(event, sender: sender, userID: user), on: address)
+        let frame = EventFrame(event, of: user, channel: address.name)
+        relay(frame, on: channel, at: address, except: sender)
+    }
+}
