@@ -13,6 +13,8 @@ private final class Notices {
         notices.changed(channel, to: count, at: now)
     }
 
+    var isEmpty: Bool { notices.isEmpty }
+
     func due(at now: Int64) -> [ChannelAddress] { notices.due(at: now) }
 }
 
@@ -32,6 +34,7 @@ private final class Notices {
         }
         let isTold = notices.changed(to: 0, at: 0)
         #expect(!isTold, "nobody is there")
+        #expect(notices.isEmpty)
         #expect(notices.due(at: 100_000).isEmpty)
     }
 
@@ -43,7 +46,9 @@ private final class Notices {
         #expect(notices.due(at: 5_000) == [channel])
         #expect(!notices.changed(to: 104, at: 6_000))
         #expect(notices.due(at: 10_000) == [channel])
+        #expect(!notices.isEmpty)
         #expect(notices.due(at: 15_000).isEmpty)
+        #expect(notices.isEmpty)
         #expect(notices.changed(to: 105, at: 15_001))
     }
 

@@ -88,8 +88,9 @@ extension EventCache {
         cache.expire(at: 1_000)
         #expect(cache.count == 1)
         #expect(try cache.data(on: "cache-b", at: 1_000) == "2")
+        #expect(!cache.isEmpty)
         cache.expire(at: 1_600)
-        #expect(cache.count == 0)
+        #expect(cache.count == 0 && cache.isEmpty)
     }
 
     @Test(arguments: [(0, 100), (1_000, 0)])
@@ -110,7 +111,10 @@ extension EventCache {
         #expect(miss(at: 60_000))
         try cache.store("1", on: "cache-a", at: 60_001)
         #expect(miss(at: 62_000))
+        cache.expire(at: 62_001)
+        #expect(!cache.isEmpty, "a miss is remembered too")
         cache.expire(at: 130_000)
+        #expect(cache.isEmpty)
         #expect(miss(at: 130_000, missesMax: 0))
         #expect(miss(at: 130_000, missesMax: 0))
     }

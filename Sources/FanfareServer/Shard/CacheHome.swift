@@ -6,15 +6,23 @@ import PusherProtocol
 ///
 /// The timer runs only while something is kept: most shards have no cache channel.
 final class CachedEvents: TimerTarget {
-    /// The time between two sweeps; an event that has expired is given to nobody, swept out or not.
-    private static let sweepInterval = Duration.seconds(15)
-
     private var cache = EventCache()
     private let reactor: Reactor
+    private let sweepInterval: Duration
     private var isSwept = false
 
     /// Makes an empty cache on the loop of `reactor`.
-    init(reactor: Reactor) { self.reactor = reactor }
+    ///
+    /// - Parameters:
+    ///   - reactor: Whose clock and timers it uses.
+    ///   - sweepInterval: The time between two sweeps; what has expired is given to nobody, swept out or not.
+    init(reactor: Reactor, sweepInterval: Duration = .seconds(15)) {
+        self.reactor = reactor
+        self.sweepInterval = sweepInterval
+    }
+
+    /// Whether nothing is kept, and no timer runs for it.
+    var isAtRest: Bool { cache.isEmpty && !isSwept }
 
     /// The channel's event; `nil` when there is none, or none that is still good.
     func event(on address: ChannelAddress) -> EventCache.Entry? {
@@ -57,7 +65,7 @@ final class CachedEvents: TimerTarget {
     private func sweepLater() {
         guard !isSwept, !cache.isEmpty else { return }
         isSwept = true
-        reactor.schedule(after: CachedEvents.sweepInterval, self)
+        reactor.schedule(after: sweepInterval, self)
     }
 
     func timerFired(tag: Int) {
