@@ -99,7 +99,7 @@ private func miss(_ channel: String) -> String {
     @Test("An event whose time is over is a miss")
     func expires() async throws {
         try await TestBroker.run {
-            $0.apps[0].cacheLifetime = 1
+            $0.apps[0].cacheLifetime = 3
         } _: { broker in
             _ = try await broker.trigger("e", "1", on: "cache-a")
             let (early, _) = try await broker.subscribed(to: "cache-a")
