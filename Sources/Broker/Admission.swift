@@ -9,6 +9,7 @@ enum Admission {
     ///   - socketID: The connection that asks, which the signature must name.
     ///   - auth: The app's key and the backend's signature; public channels need none.
     ///   - channelData: The text beside it, which the backend has signed too.
+    ///   - user: Who the connection is signed in as, if anybody.
     ///   - app: The app of the connection.
     /// - Returns: The member that the connection will belong to, on a presence channel.
     /// - Throws: Why it may not.
@@ -17,12 +18,15 @@ enum Admission {
         socketID: SocketID,
         auth: String?,
         channelData: String?,
+        user: Member? = nil,
         app: App
     ) throws(SubscriptionRefusal) -> Member? {
         switch channel.kind {
         case .public, .cache: return nil
         case .private, .privateCache, .encrypted, .encryptedCache, .presence, .presenceCache: break
-        case .serverToUser: throw .unavailable(channel)
+        case .serverToUser:
+            guard let user, user.id.text == channel.userID else { throw .notTheUser(channel) }
+            return nil
         }
         guard let auth, !auth.isEmpty else {
             throw .unsigned(
@@ -44,7 +48,10 @@ enum Admission {
             throw .signature(error)
         }
         guard channel.kind.isPresence else { return nil }
-        guard let channelData else { throw .noChannelData(channel) }
+        guard let channelData else {
+            guard let user else { throw .noChannelData(channel) }
+            return user
+        }
         do throws(MemberError) {
             return try Member(channelData: channelData, limits: app.limits)
         } catch {

@@ -22,7 +22,7 @@ extension Session {
         }
         guard isActive(on: channel) else { return refuseUnsubscribed(event, now: now) }
         let rate = app.limits.clientEventRate
-        guard clientEventBucket.take(at: now, rate) else {
+        guard extras.clientEventBucket.take(at: now, rate) else {
             // No fault: who sends a little too much loses an event, and not the connection.
             let code = PusherCode.clientEventRejected
             let limit = "a connection may send \(rate.perSecond) a second"

@@ -16,6 +16,14 @@ public struct Session {
         case leave(ChannelName)
         /// Hand this event to the channel's home, for everybody on it but the client itself.
         case publish(ClientEvent, on: ChannelName)
+        /// Count the connection as one that is signed in as the user, until it closes.
+        case signIn(UserID)
+        /// Tell the connection of these users' coming and going, and at first whether they are there.
+        case watch([UserID])
+        /// Tell it no more of these.
+        case unwatch([UserID])
+        /// Let the connection stay, if the app has room for one more: its probation is over.
+        case beginTenure
         /// Say why, close with this code, and drop the connection.
         case close(PusherCode, message: String)
     }
@@ -27,14 +35,18 @@ public struct Session {
 
     private var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
+    /// Whether the connection still has to prove that the app's backend knows it; here it takes no room.
+    public internal(set) var isOnProbation: Bool
     private var subscriptionBucket = TokenBucket()
-    var clientEventBucket = TokenBucket()
     private var faults = FaultCount()
+    /// What few sessions need; see the extensions.
+    var extras = SessionExtras()
 
     /// Begins the conversation of the client `socketID` of `app`.
     public init(socketID: SocketID, app: App) {
         self.socketID = socketID
         self.app = app
+        isOnProbation = app.features.authorizationTimeout != nil
     }
 
     /// The channels that the connection has joined or asked to join.
@@ -59,12 +71,8 @@ public struct Session {
             return subscribe(channel, auth: auth, channelData: channelData, now: now)
         case .unsubscribe(let channel):
             return unsubscribe(channel, now: now)
-        case .signin:
-            return refuse(
-                "User sign-in is not available on this broker",
-                code: .unauthorized,
-                now: now
-            )
+        case .signin(let auth, let userData):
+            return signIn(auth: auth, userData: userData, now: now)
         case .clientEvent(let event):
             return receive(event, now: now)
         case .unsupported(let event):
@@ -145,6 +153,7 @@ public struct Session {
                 socketID: socketID,
                 auth: auth,
                 channelData: channelData,
+                user: extras.user,
                 app: app
             )
         } catch {
@@ -152,7 +161,8 @@ public struct Session {
         }
         lastRequest &+= 1
         subscriptions.put(name, .awaited(request: lastRequest))
-        return [.join(name, as: member, request: lastRequest)]
+        let join = Effect.join(name, as: member, request: lastRequest)
+        return isOnProbation && name.kind.requiresSignature ? [join] + endProbation() : [join]
     }
 
     private mutating func unsubscribe(_ text: String, now: Int64) -> [Effect] {

@@ -8,14 +8,14 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     case tooMany(limit: Int)
     /// The connection subscribes faster than the app allows.
     case tooFast(Rate)
-    /// The broker does not serve this type of channel.
-    case unavailable(ChannelName)
     /// There is no `auth`, which was to sign this text.
     case unsigned(String)
     /// The `auth` is not the app's signature.
     case signature(SignatureError)
     /// A presence channel was to be joined by nobody in particular.
     case noChannelData(ChannelName)
+    /// The channel is that of a user, and the connection is not signed in as them.
+    case notTheUser(ChannelName)
     /// The `channel_data` makes nobody a member.
     case member(MemberError)
     /// The presence channel has as many members as the app allows.
@@ -24,9 +24,9 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     /// The `type` of `pusher:subscription_error`.
     var type: String {
         switch self {
-        case .invalidName, .unavailable: "InvalidChannel"
+        case .invalidName: "InvalidChannel"
         case .tooMany, .tooFast, .full, .member(.idTooLong), .member(.infoTooLong): "LimitReached"
-        case .unsigned, .signature, .noChannelData, .member: "AuthError"
+        case .unsigned, .signature, .noChannelData, .notTheUser, .member: "AuthError"
         }
     }
 
@@ -48,13 +48,14 @@ extension SubscriptionRefusal: CustomStringConvertible {
         case .tooMany(let limit): "A connection may have \(limit) subscriptions at the most"
         case .tooFast(let rate):
             "A connection may subscribe to \(rate.perSecond) channels a second: try again later"
-        case .unavailable(let name):
-            "Channel \(name.text) is of a type that this broker does not serve"
         case .unsigned(let text):
             "No auth given: it must be the app key, a colon and the HMAC SHA256 hex digest of \(text)"
         case .signature(let error): error.description
         case .noChannelData(let name):
-            "No channel_data given: \(name.text) is joined as a user, by a JSON object with user_id"
+            "No channel_data given: \(name.text) is joined as a user, by a JSON object with user_id, "
+                + "or on a connection that is signed in"
+        case .notTheUser(let name):
+            "Channel \(name.text) is for connections that are signed in as \(name.userID ?? "its user")"
         case .member(let error): error.description
         case .full(let name, let membersMax):
             "Channel \(name.text) has \(membersMax) members, and may not have more"

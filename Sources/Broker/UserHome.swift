@@ -101,8 +101,8 @@ public struct UserHome: Sendable {
         }
     }
 
-    /// Whether ``leave(at:)`` will have something to say.
-    public var awaitsDepartures: Bool { !leaving.isEmpty }
+    /// When ``leave(at:)`` may have something to say next; `nil` while nobody is leaving.
+    public var nextDeparture: Int64? { leaving.first?.at }
 
     /// Tells a connection of a user's coming and going from now on.
     ///

@@ -178,6 +178,7 @@ private final class Client {
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
             case .leave(let channel): "leave \(channel.text)"
             case .publish(let event, let channel): "publish \(event.name) on \(channel.text)"
+            case .signIn, .watch, .unwatch, .beginTenure: "\(effect)"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }
         }

@@ -16,7 +16,7 @@ private func watcher(_ number: UInt64) -> UserHome.Watcher {
 private final class Home {
     private var home = UserHome()
     var count: Int { home.count }
-    var awaitsDepartures: Bool { home.awaitsDepartures }
+    var nextDeparture: Int64? { home.nextDeparture }
     func isOnline(_ user: UserAddress) -> Bool { home.isOnline(user) }
     func signIn(_ user: UserAddress) -> Set<UserHome.Watcher> { home.signIn(user) }
     func signOut(_ user: UserAddress, at now: Int64) { home.signOut(user, at: now) }
@@ -47,9 +47,9 @@ private final class Home {
         #expect(home.signIn(user("ann")).isEmpty)
         #expect(home.watch(user("ann"), by: watcher(1)))
         home.signOut(user("ann"), at: 0)
-        #expect(!home.awaitsDepartures)
+        #expect(home.nextDeparture == nil)
         home.signOut(user("ann"), at: 10)
-        #expect(home.awaitsDepartures)
+        #expect(home.nextDeparture == 3_010)
         #expect(home.leave(at: 3_009).isEmpty)
         let departures = home.leave(at: 3_010)
         #expect(departures.map(\.user) == [user("ann")])

@@ -10,6 +10,8 @@ import Testing
         ("/apps/a-b/channels/presence-x", .channel(app: 6..<9, name: 19..<29)),
         ("/apps/3/channels/%23x", .channel(app: 6..<7, name: 17..<21)),
         ("/apps/3/channels/presence-x/users", .users(app: 6..<7, channel: 17..<27)),
+        ("/apps/3/users/a%3Db/terminate_connections", .terminate(app: 6..<7, user: 14..<19)),
+        ("/users/ann/terminate_connections", .terminate(app: nil, user: 7..<10)),
         ("/health", .health),
     ])
     func finds(path: String, route: Route) {
@@ -27,7 +29,10 @@ import Testing
         "/apps/3/events/x",
         "/apps/3/nothing", "/apps/3/channels/", "/apps/3/channels/x/y", "/apps/3/channels//users",
         "/apps/3/events/x/users",
-        "/apps/3/channels/x/users/", "/health/",
+        "/apps/3/channels/x/users/", "/health/", "/apps/3/users/x",
+        "/apps/3/users//terminate_connections",
+        "/users//terminate_connections", "/users/x/terminate_connections/", "/users/x", "/users",
+        "/apps/3/channels/x/terminate_connections", "/apps/3/users/x/users",
         "/APPS/3/events",
         "apps/3/events", "//apps/3/events",
     ])

@@ -40,9 +40,9 @@ struct API {
                 Response(refusing: .methodNotAllowed(head.method, allowed: route.methods))
             )
         }
-        guard let id = route.app else { return exchange.respond(.text("ok\n")) }
+        if route == .health { return exchange.respond(.text("ok\n")) }
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
-        let app = try authenticate(head, parameters, body, id: id)
+        let app = try authenticate(head, parameters, body, id: route.app)
         switch route {
         case .events:
             try EventsAPI(app, switchboard).trigger(body, parameters, exchange)
@@ -55,6 +55,8 @@ struct API {
         case .users(_, let channel):
             try ChannelsAPI(app, switchboard)
                 .listUsers(head.pathText(channel), parameters, exchange)
+        case .terminate(_, let user):
+            try UsersAPI(app, switchboard).terminate(head.pathText(user), parameters, exchange)
         case .health: break
         }
     }
@@ -64,16 +66,17 @@ struct API {
         return Route(path: path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
     }
 
-    /// The app that signed the request; `id` is where the path names it.
+    /// The app that signed the request; `id` is where the path names it, `nil` if only the signature does.
     private func authenticate(
         _ head: RequestHead,
         _ parameters: QueryParameters,
         _ body: Span<UInt8>,
-        id: Range<Int>
+        id: Range<Int>?
     ) throws(APIError) -> App {
         let apps = switchboard.tenants.apps
         let app = try head.withPath { (path) throws(APIError) in
-            guard let app = apps[id: path.extracting(id)] else {
+            var app = id.flatMap { apps[id: path.extracting($0)] }
+            if let id, app == nil {
                 throw APIError(status: 404, message: "No app has the ID \(head.pathText(id))")
             }
             try RequestSignature.verify(
@@ -84,11 +87,13 @@ struct API {
                 body: body,
                 now: switchboard.reactor.unixTime
             ) { key in
-                if let secret = app.secret(of: key) { return .app(secret) }
+                if app == nil { app = apps[key: key] }
+                if let secret = app?.secret(of: key) { return .app(secret) }
                 return apps[key: key] == nil ? .nobody : .otherApp
             }
             return app
         }
+        guard let app else { throw APIError(status: 401, message: "Unknown auth_key") }
         guard app.isEnabled else {
             throw APIError(status: 403, message: "App \(app.id) is disabled")
         }

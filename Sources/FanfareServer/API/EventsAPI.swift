@@ -30,7 +30,7 @@ struct EventsAPI {
             limits: app.limits.texts
         )
         try check(publication)
-        try checkRoom()
+        try switchboard.checkRoom()
         publish(publication)
         guard !publication.info.isEmpty else { return exchange.respond(EventsAPI.accepted) }
         count([publication]) { counts in
@@ -45,7 +45,7 @@ struct EventsAPI {
     func triggerBatch(_ body: Span<UInt8>, _ exchange: HTTPExchange) throws(APIError) {
         let publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
         for publication in publications { try check(publication) }
-        try checkRoom()
+        try switchboard.checkRoom()
         for publication in publications { publish(publication) }
         count(publications) { counts in
             let events = publications.map { publication in
@@ -58,16 +58,6 @@ struct EventsAPI {
 
     private func check(_ publication: Publication) throws(APIError) {
         try publication.info.checkForTrigger(countsSubscriptions: app.countsSubscriptions)
-    }
-
-    /// Checks that the shards keep up with what they are sent.
-    private func checkRoom() throws(APIError) {
-        guard switchboard.canPublish else {
-            throw APIError(
-                status: 503,
-                message: "The broker has more events than it can relay: try again in a second"
-            )
-        }
     }
 
     private func publish(_ publication: Publication) {
@@ -84,5 +74,17 @@ struct EventsAPI {
         let channels = Set(publications.lazy.filter { !$0.info.isEmpty }.flatMap(\.channels))
         let addresses = channels.map { ChannelAddress(app: app.id, name: $0) }
         switchboard.inquireCounts(of: addresses) { finish(ChannelCounts($0)) }
+    }
+}
+
+extension Switchboard {
+    /// Checks that the shards keep up with what they are sent.
+    func checkRoom() throws(APIError) {
+        guard canPublish else {
+            throw APIError(
+                status: 503,
+                message: "The broker has more events than it can relay: try again in a second"
+            )
+        }
     }
 }

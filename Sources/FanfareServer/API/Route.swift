@@ -13,6 +13,9 @@ enum Route: Equatable {
     case channel(app: Range<Int>, name: Range<Int>)
     /// `/apps/{id}/channels/{name}/users`, the name percent-encoded.
     case users(app: Range<Int>, channel: Range<Int>)
+    /// `/apps/{id}/users/{user}/terminate_connections`, the user percent-encoded; the official Python library leaves out
+    /// `/apps/{id}`, and means the app whose key has signed.
+    case terminate(app: Range<Int>?, user: Range<Int>)
     /// `/health`, for load balancers and container engines.
     case health
 
@@ -26,6 +29,14 @@ enum Route: Equatable {
         let first = Route.segment(of: path, at: &position)
         if segment(first, is: "health"), position == path.count {
             self = .health
+            return
+        }
+        if segment(first, is: "users"), let user = Route.segment(of: path, at: &position),
+            !user.isEmpty,
+            segment(Route.segment(of: path, at: &position), is: "terminate_connections"),
+            position == path.count
+        {
+            self = .terminate(app: nil, user: user)
             return
         }
         guard segment(first, is: "apps"),
@@ -43,6 +54,9 @@ enum Route: Equatable {
             self = .channel(app: app, name: name)
         case (let name?, _) where segment(resource, is: "channels") && segment(part, is: "users"):
             self = .users(app: app, channel: name)
+        case (let user?, _)
+        where segment(resource, is: "users") && segment(part, is: "terminate_connections"):
+            self = .terminate(app: app, user: user)
         default: return nil
         }
     }
@@ -56,12 +70,13 @@ enum Route: Equatable {
         return start..<position
     }
 
-    /// Where the path names the app that the request is for.
+    /// Where the path names the app that the request is for, if it does.
     var app: Range<Int>? {
         switch self {
         case .events(let app), .batchEvents(let app), .channels(let app), .channel(let app, _),
             .users(let app, _):
             app
+        case .terminate(let app, _): app
         case .health: nil
         }
     }
@@ -69,7 +84,7 @@ enum Route: Equatable {
     /// The methods that the resource takes.
     var methods: [Method] {
         switch self {
-        case .events, .batchEvents: Route.writing
+        case .events, .batchEvents, .terminate: Route.writing
         case .channels, .channel, .users: Route.reading
         case .health: Route.probing
         }

@@ -10,7 +10,10 @@ final class Connection: StreamOwner {
     private var session: Session
     private var endpoint: WebSocketEndpoint
     private(set) var isClosing = false
+    /// Whether the connection counts towards its app's quota; on probation it does not.
+    private(set) var hasPlace: Bool
 
+    /// Makes a connection, for which a place in the app's quota was taken unless it begins on probation.
     init(
         socketID: SocketID,
         app: App,
@@ -22,6 +25,7 @@ final class Connection: StreamOwner {
         self.endpoint = endpoint
         self.switchboard = switchboard
         session = Session(socketID: socketID, app: app)
+        hasPlace = !session.isOnProbation
     }
 
     /// The identifier that the client signs with and that backends exclude.
@@ -78,13 +82,17 @@ final class Connection: StreamOwner {
     }
 
     private func perform(_ effects: [Session.Effect]) {
-        for effect in effects {
+        for effect in effects where !isClosing {
             switch effect {
             case .send(let message): send(message)
             case .join(let channel, let member, let request):
                 switchboard.join(channel, of: self, as: member, request: request)
             case .leave(let channel): switchboard.leave(channel, of: self)
             case .publish(let event, let channel): publish(event, on: channel)
+            case .signIn(let user): switchboard.signIn(self, as: user)
+            case .watch(let users): switchboard.watch(users, of: self)
+            case .unwatch(let users): switchboard.unwatch(users, of: self)
+            case .beginTenure: beginTenure()
             case .close(let code, let message): close(code, message: message)
             }
         }
@@ -125,6 +133,28 @@ final class Connection: StreamOwner {
         let refusal = SubscriptionRefusal.full(channel, membersMax: membersMax)
         let now = switchboard.reactor.now.nanoseconds
         perform(session.refused(channel, request: request, refusal, now: now))
+    }
+
+    // MARK: - Users
+
+    /// Tells the client of users whom it watches.
+    func learn(online: [UserID], offline: [UserID]) {
+        guard !isClosing, let message = session.learn(online: online, offline: offline) else {
+            return
+        }
+        send(message)
+    }
+
+    /// Lets the connection stay although nothing was proved.
+    func endProbation() { perform(session.endProbation()) }
+
+    /// The connection counts towards its app's quota from here on.
+    private func beginTenure() {
+        switchboard.endProbation(of: self)
+        hasPlace = switchboard.takePlace(for: self)
+        if !hasPlace {
+            close(.overConnectionQuota, message: PusherCode.overConnectionQuota.message)
+        }
     }
 
     // MARK: - What leaves
@@ -187,6 +217,10 @@ final class Connection: StreamOwner {
         guard !isClosing else { return false }
         isClosing = true
         for channel in session.channels { switchboard.leave(channel, of: self) }
+        if let user = session.user {
+            switchboard.unwatch(session.watchedUsers, of: self)
+            switchboard.signOut(self, as: user)
+        }
         return true
     }
 

@@ -63,6 +63,7 @@ final class Gateway {
                 switchboard: switchboard
             )
             switchboard.admit(connection)
+            if !connection.hasPlace { switchboard.beginProbation(of: connection) }
             connection.begin(&output)
             return connection
         } catch {
@@ -74,7 +75,7 @@ final class Gateway {
         }
     }
 
-    /// The app that the client may connect to; a place in its quota is taken.
+    /// The app that the client may connect to; a place in its quota is taken, but not for a time of probation.
     private func admission(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> App {
         guard !switchboard.isDraining else { throw Exclusion(.reconnectImmediately) }
         let url = try url(head, stream)
@@ -85,9 +86,10 @@ final class Gateway {
         guard stream.isSecure || !app.isTLSOnly else { throw Exclusion(.appOnlyTLS) }
         guard app.isEnabled else { throw Exclusion(.appDisabled) }
         try checkOrigin(head, app)
-        guard quota.take() else { throw Exclusion(.overConnectionQuota) }
+        let hasPlace = app.features.authorizationTimeout == nil
+        guard !hasPlace || quota.take() else { throw Exclusion(.overConnectionQuota) }
         guard switchboard.settings.quota.take() else {
-            quota.giveBack()
+            if hasPlace { quota.giveBack() }
             throw Exclusion(.overCapacity)
         }
         return app

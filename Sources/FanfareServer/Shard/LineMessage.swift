@@ -28,6 +28,8 @@ enum LineMessage: Sendable {
     case question(Question, inquiry: InquiryID, asker: Int)
     /// From a home: what it counted.
     case answer([ChannelCount], inquiry: InquiryID)
+    /// About users, of whom there is far less to say than of events.
+    indirect case users(UserMessage)
 }
 
 /// A connection that asked its channel's home for something.

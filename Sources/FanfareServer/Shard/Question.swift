@@ -32,7 +32,8 @@ extension ChannelTable {
         switch question {
         case .occupiedChannels(let app, let prefix):
             channels(of: app).filter { channel in
-                !channel.attendance.isVacant && channel.name.text.hasPrefix(prefix)
+                !channel.attendance.isVacant && channel.name.kind != .serverToUser
+                    && channel.name.text.hasPrefix(prefix)
             }
             .map { count($0.name, $0.attendance) }
         case .counts(let addresses):

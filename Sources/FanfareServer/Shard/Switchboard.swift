@@ -21,6 +21,8 @@ final class Switchboard: TimerTarget {
     /// What the cache channels whose home is this shard hold.
     let cachedEvents: CachedEvents
     private(set) lazy var countPace = CountPace(of: self)
+    var users = Users()
+    var probation = Probation()
     private let deflaters: SharedDeflaters
     private var connections: ConnectionTable
     private var inquiries = Inquiries()
@@ -63,8 +65,15 @@ final class Switchboard: TimerTarget {
     func dismiss(_ connection: Connection) {
         connections.remove(connection.socketID)
         settings.quota.giveBack()
-        tenants.quotas[connection.app.id]?.giveBack()
+        if connection.hasPlace {
+            tenants.quotas[connection.app.id]?.giveBack()
+        } else {
+            endProbation(of: connection)
+        }
     }
+
+    /// The connection with this socket ID, if it is one of this shard and still open.
+    func connection(_ id: SocketID) -> Connection? { connections[id] }
 
     /// Notes that something arrived from a client.
     func heard(_ connection: Connection) {
@@ -203,6 +212,7 @@ final class Switchboard: TimerTarget {
             send(.answer(answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):
             if let finish = inquiries.receive(counts, of: inquiry) { finish() }
+        case .users(let message): receive(message)
         }
     }
 
@@ -213,7 +223,11 @@ final class Switchboard: TimerTarget {
         reactor.schedule(after: .seconds(settings.liveness.interval), self)
     }
 
+    /// What the timer of the next user to go offline is called with.
+    static let departuresTag = 1
+
     func timerFired(tag: Int) {
+        if tag == Switchboard.departuresTag { return reportDepartures() }
         for (connection, verdict) in connections.judge(at: reactor.seconds, settings.liveness) {
             connection.answer(verdict)
         }

@@ -1,0 +1,38 @@
+import Broker
+import HTTP1
+import HTTPServer
+import PusherProtocol
+
+/// `POST /apps/{id}/users/{user}/terminate_connections`: a backend throws a user out.
+struct UsersAPI {
+    private let app: App
+    private let switchboard: Switchboard
+
+    init(_ app: App, _ switchboard: Switchboard) {
+        self.app = app
+        self.switchboard = switchboard
+    }
+
+    /// Closes every connection that is signed in as the user; that there is none is not an error.
+    ///
+    /// Who is on a presence channel under that id, but not signed in, stays.
+    func terminate(
+        _ encodedID: String,
+        _ parameters: QueryParameters,
+        _ exchange: HTTPExchange
+    ) throws(APIError) {
+        try parameters.refuseAllButSignature()
+        let id = PercentEncoding.decode(encodedID) ?? encodedID
+        let limits = app.limits.texts
+        guard ChannelName.isValidUserID(id.utf8.span, limits: limits) else {
+            throw APIError(
+                status: 400,
+                message: "Invalid user id: \"\(id)\" (it may have \(limits.userIDLengthMax) "
+                    + "characters out of A-Z a-z 0-9 _ - = @ , . ;)"
+            )
+        }
+        try switchboard.checkRoom()
+        switchboard.terminate(UserAddress(app: app.id, id: UserID(id)))
+        exchange.respond(.json(APIAnswer.empty))
+    }
+}

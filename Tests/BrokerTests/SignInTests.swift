@@ -1,0 +1,149 @@
+import PusherProtocol
+import Testing
+
+@testable import Broker
+
+@Suite("Signing in, Pusher protocol §10.1") struct SignInTests {
+    private let ann = #"{"id":"ann","user_info":{"name":"Ann"}}"#
+
+    private func success(_ userData: String) -> String {
+        let data = String(decoding: JSONWriter.token(userData), as: UTF8.self)
+        return #"{"event":"pusher:signin_success","data":{"user_data":\#(data)}}"#
+    }
+
+    @Test func aSignatureOfTheAppsSignsIn() {
+        let client = UserClient()
+        #expect(client.signIn(ann) == ["sign in ann", success(ann)])
+        #expect(client.user == UserID("ann"))
+    }
+
+    @Test("Signing in again as the same user succeeds again, and takes the new info")
+    func again() {
+        let client = UserClient()
+        _ = client.signIn(ann)
+        let other = #"{"id":"ann","user_info":2}"#
+        #expect(client.signIn(other) == [success(other)])
+        #expect(client.subscribe("presence-x") == ["join presence-x as ann 1"])
+    }
+
+    @Test("Signing in as somebody else is refused with 4009, and the connection stays who it was")
+    func asAnother() throws {
+        let client = UserClient()
+        _ = client.signIn(ann)
+        let effects = client.signIn(#"{"id":"bob"}"#)
+        #expect(effects.count == 1)
+        #expect(
+            try #require(effects.first).hasPrefix(#"{"event":"pusher:error","data":{"code":4009,"#)
+        )
+        #expect(effects.first?.contains("ann") == true)
+        #expect(client.user == UserID("ann"))
+    }
+
+    @Test(
+        "What signs nobody in is refused with 4009, which closes nothing",
+        arguments: [
+            #"{"id":7}"#, #"{"id":""}"#, "{}", "[]", "ann", #"{"id":"a b"}"#,
+            #"{"id":"ann","watchlist":{}}"#, #"{"id":"ann","watchlist":[1]}"#,
+            #"{"id":"\#(String(repeating: "x", count: 129))"}"#,
+            #"{"id":"ann","user_info":"\#(String(repeating: "x", count: 1_024))"}"#,
+        ]
+    )
+    func refuses(userData: String) {
+        let client = UserClient()
+        let effects = client.signIn(userData)
+        #expect(effects.count == 1)
+        #expect(effects.first?.contains(#""code":4009"#) == true, "\(effects)")
+        #expect(client.user == nil)
+    }
+
+    @Test func aSignatureOfSomebodyElsesIsRefused() {
+        let client = UserClient()
+        let effects = client.signIn(ann, secret: "other")
+        #expect(effects.count == 1)
+        #expect(effects.first?.contains(#""code":4009"#) == true)
+        #expect(effects.first?.contains("1.2::user::") == true, "it names what was to be signed")
+        let unknown = client.receive(.signin(auth: "other-key:00", userData: ann), now: 0)
+        #expect(unknown.first?.contains("Invalid key") == true)
+        #expect(client.user == nil)
+    }
+
+    @Test("Where users are switched off, signing in is refused with 4009")
+    func switchedOff() {
+        let client = UserClient(features: AppFeatures(users: false))
+        let effects = client.signIn(ann)
+        #expect(effects.count == 1)
+        #expect(effects.first?.contains(#""code":4009"#) == true)
+        #expect(client.user == nil)
+    }
+
+    // MARK: - Channels
+
+    @Test("A presence channel is joined as the signed-in user when there is no channel_data")
+    func presenceWithoutChannelData() {
+        let client = UserClient()
+        #expect(client.subscribe("presence-x").first?.contains("AuthError") == true)
+        _ = client.signIn(ann)
+        #expect(client.subscribe("presence-x") == ["join presence-x as ann 1"])
+        #expect(
+            client.subscribe("presence-y", secret: "other").count == 2,
+            "it is signed all the same"
+        )
+    }
+
+    @Test("Explicit channel_data wins over the sign-in")
+    func presenceWithChannelData() {
+        let client = UserClient()
+        _ = client.signIn(ann)
+        #expect(
+            client.subscribe("presence-x", data: #"{"user_id":"bob"}"#)
+                == ["join presence-x as bob 1"]
+        )
+    }
+
+    @Test("A user's channel is joined by the user alone, and needs no signature")
+    func serverToUser() {
+        let client = UserClient()
+        func subscribe(_ channel: String) -> [String] {
+            client.receive(.subscribe(channel: channel, auth: "", channelData: nil), now: 0)
+        }
+        func isRefused(_ effects: [String]) -> Bool {
+            effects.count == 2 && effects[0].contains(#"\"type\":\"AuthError\""#)
+                && effects[1].contains("pusher:error")
+        }
+        #expect(isRefused(subscribe("#server-to-user-ann")))
+        _ = client.signIn(ann)
+        #expect(isRefused(subscribe("#server-to-user-bob")))
+        #expect(isRefused(subscribe("#server-to-user-an")))
+        #expect(subscribe("#server-to-user-ann") == ["join #server-to-user-ann 1"])
+    }
+
+    // MARK: - Probation
+
+    @Test("A connection is on probation until it signs in or joins with a signature")
+    func probation() {
+        let features = AppFeatures(authorizationTimeout: 30)
+        #expect(!UserClient().isOnProbation)
+        let signedIn = UserClient(features: features)
+        #expect(signedIn.isOnProbation)
+        #expect(signedIn.signIn(ann) == ["sign in ann", "stay", success(ann)])
+        #expect(signedIn.subscribe("private-x") == ["join private-x 1"])
+        let joined = UserClient(features: features)
+        #expect(
+            joined.receive(.subscribe(channel: "news", auth: nil, channelData: nil), now: 0)
+                == ["join news 1"]
+        )
+        #expect(joined.subscribe("private-x", secret: "other").count == 2)
+        #expect(joined.isOnProbation)
+        #expect(joined.subscribe("private-x") == ["join private-x 2", "stay"])
+        #expect(!joined.isOnProbation)
+        let forgiven = UserClient(features: features)
+        #expect(forgiven.endProbation() == ["stay"])
+        #expect(forgiven.endProbation() == [])
+    }
+
+    @Test("What few sessions need makes all others eight bytes larger, and no more")
+    func size() {
+        #expect(MemoryLayout<SessionExtras>.size == 8)
+        #expect(MemoryLayout<Session>.size <= 96)
+    }
+}

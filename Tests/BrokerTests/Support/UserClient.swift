@@ -1,0 +1,83 @@
+import PusherProtocol
+
+@testable import Broker
+
+/// A session that signs in, and whose effects are read as text.
+final class UserClient {
+    private var session: Session
+
+    /// A client of the app `app-key`, `1.2`.
+    init(_ limits: AppLimits = AppLimits(), features: AppFeatures = AppFeatures()) {
+        let app = App(
+            id: AppID("1"),
+            key: "app-key",
+            secret: AppSecret("app-secret"),
+            features: features,
+            limits: limits
+        )
+        session = Session(socketID: SocketID(1, 2), app: app)
+    }
+
+    // `now` is in seconds.
+    func receive(_ message: ClientMessage, now: Int64) -> [String] {
+        text(session.receive(message, now: now * 1_000_000_000))
+    }
+
+    private func text(_ effects: [Session.Effect]) -> [String] {
+        effects.map { effect in
+            switch effect {
+            case .send(let message): String(decoding: message.bytes, as: UTF8.self)
+            case .join(let channel, let member, let request):
+                "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
+            case .leave(let channel): "leave \(channel.text)"
+            case .publish(let event, let channel): "publish \(event.name) on \(channel.text)"
+            case .signIn(let user): "sign in \(user)"
+            case .watch(let users): "watch " + users.map(\.text).sorted().joined(separator: " ")
+            case .unwatch(let users):
+                "unwatch " + users.map(\.text).sorted().joined(separator: " ")
+            case .beginTenure: "stay"
+            case .close(let code, let message): "close \(code.rawValue) \(message)"
+            }
+        }
+    }
+
+    var user: UserID? { session.user }
+    var watchedUsers: [UserID] { session.watchedUsers }
+    var isOnProbation: Bool { session.isOnProbation }
+
+    /// Signs in as the backend of the app would have it.
+    func signIn(_ userData: String, secret: String = "app-secret") -> [String] {
+        let auth = UserSignature.auth(
+            socketID: session.socketID,
+            userData: userData,
+            key: "app-key",
+            secret: AppSecret(secret)
+        )
+        return receive(.signin(auth: auth, userData: userData), now: 0)
+    }
+
+    /// Subscribes as the backend of the app would have it.
+    func subscribe(_ channel: String, data: String? = nil, secret: String = "app-secret")
+        -> [String]
+    {
+        let auth = ChannelSignature.auth(
+            socketID: session.socketID,
+            channel: channel,
+            channelData: data,
+            key: "app-key",
+            secret: AppSecret(secret)
+        )
+        return receive(
+            .subscribe(channel: channel, auth: auth, channelData: data),
+            now: 0
+        )
+    }
+
+    /// What the client is told by what a home says of users.
+    func learn(online: [String] = [], offline: [String] = []) -> String? {
+        session.learn(online: online.map { UserID($0) }, offline: offline.map { UserID($0) })
+            .map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
+
+    func endProbation() -> [String] { text(session.endProbation()) }
+}

@@ -1,0 +1,97 @@
+import PusherProtocol
+import Testing
+
+@testable import Broker
+
+@Suite("Watchlists, Pusher protocol §10.4") struct WatchlistTests {
+    private func client(_ users: String..., watchlistMax: Int = 100) -> UserClient {
+        let client = UserClient(
+            AppLimits(watchlistMax: watchlistMax),
+            features: AppFeatures(watchlist: true)
+        )
+        _ = signIn(client, users)
+        return client
+    }
+
+    private func signIn(_ client: UserClient, _ users: [String]) -> [String] {
+        let list = users.map { "\"\($0)\"" }.joined(separator: ",")
+        return client.signIn(#"{"id":"me","watchlist":[\#(list)]}"#)
+    }
+
+    private func told(online: String? = nil, offline: String? = nil) -> String {
+        let groups = [("online", online), ("offline", offline)].compactMap { name, users in
+            users.map { #"{"name":"\#(name)","user_ids":[\#($0)]}"# }
+        }
+        return
+            #"{"event":"pusher_internal:watchlist_events","data":{"events":[\#(groups.joined(separator: ","))]}}"#
+    }
+
+    @Test("The state of all comes first, at once, when every home has answered")
+    func firstState() {
+        let client = client("a", "b", "c")
+        #expect(client.learn(online: ["c"]) == nil)
+        #expect(
+            client.learn(online: ["a"], offline: ["b"])
+                == told(online: #""a","c""#, offline: #""b""#)
+        )
+    }
+
+    @Test("A group of nobody is left out")
+    func emptyGroups() {
+        #expect(client("a").learn(online: ["a"]) == told(online: #""a""#))
+        #expect(client("a").learn(offline: ["a"]) == told(offline: #""a""#))
+    }
+
+    @Test("After the first state only changes are told")
+    func changes() {
+        let client = client("a", "b")
+        _ = client.learn(online: ["a"], offline: ["b"])
+        #expect(client.learn(online: ["a"]) == nil)
+        #expect(client.learn(online: ["b"]) == told(online: #""b""#))
+        #expect(client.learn(offline: ["a"]) == told(offline: #""a""#))
+        #expect(client.learn(offline: ["a"]) == nil)
+    }
+
+    @Test("Who is not on the list, or not any more, is not spoken of")
+    func strangers() {
+        let client = client("a", "b")
+        _ = client.learn(online: ["a"], offline: ["b"])
+        #expect(client.learn(online: ["x"]) == nil)
+        _ = signIn(client, ["b"])
+        #expect(client.learn(offline: ["a"]) == nil)
+        #expect(UserClient().learn(online: ["a"]) == nil)
+    }
+
+    @Test("A second sign-in changes the list, and tells only of those who are new on it")
+    func secondSignIn() {
+        let client = client("a", "b")
+        _ = client.learn(online: ["a"], offline: ["b"])
+        let effects = signIn(client, ["b", "c"])
+        #expect(Array(effects.dropFirst()) == ["unwatch a", "watch c"])
+        // What changes meanwhile does not wait for the home of the new one.
+        #expect(client.learn(online: ["b"]) == told(online: #""b""#))
+        #expect(client.learn(offline: ["c"]) == told(offline: #""c""#))
+        #expect(Array(signIn(client, []).dropFirst()) == ["unwatch b c"])
+        #expect(client.watchedUsers.isEmpty)
+    }
+
+    @Test("Of a list that is too long the first are watched, and 4302 says how many")
+    func tooLong() {
+        let client = UserClient(AppLimits(watchlistMax: 2), features: AppFeatures(watchlist: true))
+        let effects = signIn(client, ["a", "b", "c"])
+        #expect(effects.count == 4)
+        #expect(effects[1].contains("pusher:signin_success"))
+        #expect(
+            effects[2]
+                == #"{"event":"pusher:error","data":{"code":4302,"message":"Watchlist limit exceeded: of the 3 users that are named, the first 2 are watched"}}"#
+        )
+        #expect(effects[3] == "watch a b")
+        #expect(signIn(UserClient(features: AppFeatures(watchlist: true)), ["a", "b"]).count == 3)
+    }
+
+    @Test func withoutTheFeatureAListMeansNothing() {
+        let client = UserClient(AppLimits(watchlistMax: 1))
+        #expect(signIn(client, ["a", "b"]).count == 2)
+        #expect(client.watchedUsers.isEmpty)
+    }
+}
