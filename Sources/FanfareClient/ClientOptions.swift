@@ -27,6 +27,8 @@ public struct ClientOptions: Sendable {
     /// Bytes of data in those calls, with the same consequence.
     public var pendingCallbackBytesMax = 8 << 20
 
+    /// Signs where the app's secret is at hand; without it only public channels let the client in.
+    package var signer: LocalSigner?
     /// What carries the connection.
     public var transport: any ClientTransport = DefaultTransport.shared
     /// The time to go by.

@@ -19,6 +19,7 @@ struct ClientSession {
         var connectTimeout: Duration
         var reconnects: Bool
         var backoff: Backoff
+        var signer: LocalSigner?
     }
 
     private enum Phase: Equatable {
@@ -232,6 +233,8 @@ struct ClientSession {
         liveness.begin(activityTimeout: timeout, pongTimeout: settings.pongTimeout, at: now)
         effects.append(.startTimer(timeout))
         change(to: .connected(socketID: socketID.description))
+        // Ahead of the subscriptions, of which some may be for the user alone.
+        if let signIn = settings.signer?.signIn(socketID) { effects.append(.send(signIn)) }
         for channel in subscriptions.begin() { sendSubscribe(channel) }
     }
 
@@ -245,8 +248,9 @@ struct ClientSession {
         case .subscriptionSucceeded(let channel, _): confirm(channel, message)
         case .subscriptionError(let channel, let kind, let text, let status):
             refuse(channel, message, kind: kind, text: text, status: status)
-        case .connectionEstablished, .pong, .signinSuccess, .watchlist: break
-        case .subscriptionCount, .memberAdded, .memberRemoved, .cacheMiss, .event:
+        case .connectionEstablished, .pong: break
+        case .subscriptionCount, .memberAdded, .memberRemoved, .cacheMiss, .signinSuccess,
+            .watchlist, .event:
             deliver(message)
         }
     }
@@ -300,7 +304,13 @@ struct ClientSession {
     }
 
     private mutating func sendSubscribe(_ channel: String) {
-        effects.append(.send(.subscribe(channel: channel, auth: nil, channelData: nil)))
+        var message = ClientMessage.subscribe(channel: channel, auth: nil, channelData: nil)
+        if let signer = settings.signer, case .connected(let id) = status,
+            let socketID = SocketID(id)
+        {
+            message = signer.subscribe(to: channel, socketID)
+        }
+        effects.append(.send(message))
     }
 
     /// Gives the connection up from this side.

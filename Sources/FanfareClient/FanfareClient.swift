@@ -61,7 +61,8 @@ public final class FanfareClient: Sendable {
             pongTimeout: options.pongTimeout,
             connectTimeout: options.connectTimeout,
             reconnects: options.reconnects,
-            backoff: options.backoff
+            backoff: options.backoff,
+            signer: options.signer
         )
         state = Mutex(State(session: ClientSession(settings: settings)))
     }

@@ -2,7 +2,7 @@ import PusherProtocol
 
 extension ChannelEvent {
     /// What an app sees of a message of the broker: events as they are, and of the protocol's own
-    /// those about a channel, under the names that pusher-js gives them.
+    /// those about a channel, under the names that pusher-js gives them, and those about users.
     ///
     /// - Returns: `nil` for what concerns the connection alone.
     init?(_ message: ServerMessage) {
@@ -47,12 +47,27 @@ extension ChannelEvent {
             }
         case .cacheMiss(let channel):
             self.init("pusher:cache_miss", channel) { _ in }
-        case .connectionEstablished, .error, .ping, .pong, .signinSuccess, .watchlist:
+        case .signinSuccess(let userData):
+            self.init("pusher:signin_success", nil) { data in
+                data.name("user_data")
+                data.string(userData)
+            }
+        case .watchlist(let online, let offline):
+            self.init("pusher:watchlist_events", nil) { data in
+                for (group, users) in [("online", online), ("offline", offline)]
+                where !users.isEmpty {
+                    data.name(group)
+                    data.beginArray()
+                    for user in users { data.string(user) }
+                    data.endArray()
+                }
+            }
+        case .connectionEstablished, .error, .ping, .pong:
             return nil
         }
     }
 
-    private init(_ name: String, _ channel: String, _ members: (inout JSONWriter) -> Void) {
+    private init(_ name: String, _ channel: String?, _ members: (inout JSONWriter) -> Void) {
         var json = JSONWriter()
         json.beginObject()
         members(&json)

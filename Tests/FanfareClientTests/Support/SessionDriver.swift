@@ -14,6 +14,7 @@ struct SessionDriver {
         activityTimeout: Duration = .seconds(120),
         reconnects: Bool = true,
         backoff: Backoff = Backoff(),
+        signer: LocalSigner? = nil,
         seed: UInt64 = 1
     ) {
         session = ClientSession(
@@ -23,7 +24,8 @@ struct SessionDriver {
                 pongTimeout: .seconds(30),
                 connectTimeout: .seconds(15),
                 reconnects: reconnects,
-                backoff: backoff
+                backoff: backoff,
+                signer: signer
             ),
             generator: SeededRandom(seed: seed)
         )
