@@ -4,7 +4,7 @@ import FanfareAPI
 /// `fanfare trigger`: sends an event, as a backend would.
 struct Trigger: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send an event to one or more channels, as a backend would.",
+        abstract: "Send an event to one or more channels or users, as a backend would.",
         discussion: """
             The data is sent as it is written, JSON or not. A lone - takes it from standard \
             input, without the line end that it may close with.
@@ -14,6 +14,7 @@ struct Trigger: AsyncParsableCommand {
               fanfare trigger hello 1 --channel news --channel sport
               date | fanfare trigger tick - --channel clock
               fanfare trigger hello 1 --channel news --info subscription_count
+              fanfare trigger hello 1 --user ann
             """
     )
 
@@ -28,6 +29,12 @@ struct Trigger: AsyncParsableCommand {
         help: ArgumentHelp("A channel to send it to; may be repeated.", valueName: "channel")
     )
     var channels: [String] = []
+
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp("A signed-in user to send it to; may be repeated.", valueName: "id")
+    )
+    var users: [String] = []
 
     @Option(help: ArgumentHelp("A connection to leave out, as 123.456.", valueName: "id"))
     var socketID: String?
@@ -51,7 +58,9 @@ struct Trigger: AsyncParsableCommand {
     var secret: String?
 
     func validate() throws {
-        if channels.isEmpty { throw ValidationError("Name a channel with --channel.") }
+        if channels.isEmpty, users.isEmpty {
+            throw ValidationError("Name a channel with --channel, or a user with --user.")
+        }
         do {
             _ = try BrokerAddress(broker.httpURL)
         } catch {
@@ -71,12 +80,13 @@ struct Trigger: AsyncParsableCommand {
             )
             let states = try await api.trigger(
                 event,
-                on: channels,
+                on: channels + users.map { FanfareAPI.channel(ofUser: $0) },
                 text: text,
                 except: socketID,
                 info: Set(info.map(\.attribute))
             )
-            Standard.print("sent \(event) to \(channels.joined(separator: ", "))")
+            let receivers = channels + users.map { "user \($0)" }
+            Standard.print("sent \(event) to \(receivers.joined(separator: ", "))")
             for (channel, state) in states.sorted(by: { $0.key < $1.key }) {
                 Standard.print("\(channel): \(Self.describe(state))")
             }

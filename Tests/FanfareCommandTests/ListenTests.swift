@@ -72,11 +72,41 @@ import Testing
 
     @Test(arguments: [
         ["listen"], ["listen", "news", "--count", "0"], ["listen", "news", "--url", "127.0.0.1"],
-        ["listen", "news", "--trust", "f", "--insecure"],
+        ["listen", "news", "--trust", "f", "--insecure"], ["listen", "presence-x"],
+        ["listen", "news", "--watch", "bob"], ["listen", "news", "--user-info", "{}"],
+        ["listen", "--user", "a b"], ["listen", "--user", "ann", "--user-info", "{"],
     ])
     func whatMakesNoSenseIsRefused(arguments: [String]) async throws {
         let result = try await Program.run(arguments)
         #expect(result.code == 64)
         #expect(result.errors.contains("Usage: fanfare listen"))
+    }
+
+    @Test(arguments: [
+        (
+            ChannelEvent(name: "pusher:subscription_succeeded", channel: "news\n", data: "{}"),
+            #"subscribed to news\n"#
+        ),
+        (
+            ChannelEvent(
+                name: "pusher:subscription_succeeded",
+                channel: "presence-x",
+                data: #"{"presence":{"ids":["ann","bob"],"hash":{},"count":2}}"#
+            ),
+            "subscribed to presence-x, 2 members: ann, bob"
+        ),
+        (
+            ChannelEvent(
+                name: "pusher:signin_success",
+                channel: nil,
+                data: #"{"user_data":"{\"id\":\"ann\"}"}"#
+            ),
+            "signed in as ann"
+        ),
+        (ChannelEvent(name: "pusher:member_added", channel: "presence-x", data: "{}"), nil),
+    ])
+    func whatTheProtocolSays(event: ChannelEvent, line: String?) {
+        #expect(ProtocolLine.text(event) == line)
+        #expect(ProtocolLine.isOfTheConnection(event) == (line != nil))
     }
 }
