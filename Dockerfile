@@ -6,6 +6,9 @@
 # or, without a configuration file, with an app from `fanfare keys app`:
 #
 #     docker run --publish 6001:6001 fanfare serve --host 0.0.0.0 --app ID:KEY:SECRET
+#
+# Webhooks that shall outlive the container wait in a volume: --volume fanfare:/var/lib/fanfare, and
+# webhooks.database: /var/lib/fanfare/webhooks.sqlite in the configuration.
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update --quiet \
@@ -24,9 +27,10 @@ RUN swift build --configuration release --static-swift-stdlib --product fanfare 
 FROM debian:12-slim
 RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
-        ca-certificates libssl3 libstdc++6 zlib1g \
+        ca-certificates libsqlite3-0 libssl3 libstdc++6 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --no-create-home --shell /usr/sbin/nologin fanfare
+    && useradd --system --no-create-home --shell /usr/sbin/nologin fanfare \
+    && install --directory --owner fanfare --group fanfare --mode 700 /var/lib/fanfare
 COPY --from=build /usr/local/bin/fanfare /usr/local/bin/fanfare
 USER fanfare
 EXPOSE 6001

@@ -19,6 +19,7 @@ run: ## Build for release, then start the broker and the Realtime table demo
 
 build: ## Build everything for release, with the Swift runtime inside
 	@$(scripts)/install.sh build
+	@echo 'Building for release (some minutes the first time, for the libraries as well) …'
 	swift build -c release --static-swift-stdlib
 
 test: ## Run every test: Swift, official client libraries, and a browser

@@ -69,7 +69,7 @@ let package = Package(
             name: "FanfareServer",
             dependencies: [
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Yams", .product(name: "Logging", package: "swift-log"),
+                "Webhooks", "Yams", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -95,8 +95,8 @@ let package = Package(
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareServer", "FanfareClient", "FanfareAPI", "Net", "WebSocket", "HTTP1",
-                "PusherProtocol", "Digests",
+                "FanfareServer", "FanfareClient", "FanfareAPI", "Webhooks", "Net", "WebSocket",
+                "HTTP1", "PusherProtocol", "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -225,8 +225,9 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "TestRandom", .product(name: "Logging", package: "swift-log"),
+                "FanfareServer", "Webhooks", "Net", "HTTP1", "HTTPServer", "WebSocket",
+                "PusherProtocol", "Broker", "Digests", "TestRandom",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -270,8 +271,8 @@ let package = Package(
         .testTarget(
             name: "FanfareCommandTests",
             dependencies: [
-                "fanfare", "FanfareServer", "FanfareClient", "Net", "HTTP1", "WebSocket",
-                "PusherProtocol",
+                "fanfare", "FanfareServer", "FanfareClient", "Webhooks", "Net", "HTTP1",
+                "HTTPServer", "WebSocket", "PusherProtocol",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: strict

@@ -3,8 +3,9 @@ import Glibc
 public import Logging
 public import Net
 import Synchronization
+import Webhooks
 
-/// A broker in this process: its loops, its shards and its listeners.
+/// A broker in this process: its loops, its shards, its listeners and its webhooks.
 ///
 ///     let server = try BrokerServer(configuration: .development)
 ///     let addresses = try await server.start()
@@ -34,6 +35,7 @@ public final class BrokerServer: Sendable {
     private let tls: TLSContext?
     private let shards: [Shard]
     private let tenants: Mutex<Tenants>
+    private let courier: Courier
     /// Whether ``stop(within:)`` has been called: a stopped loop answers nobody.
     private let isStopping = Atomic(false)
 
@@ -50,17 +52,25 @@ public final class BrokerServer: Sendable {
         try self.init(
             configuration: configuration,
             log: log,
-            settings: ServerSettings(configuration),
-            witness: nil
+            settings: ServerSettings(configuration)
         )
     }
 
-    /// Makes a broker whose channels have a witness.
+    /// Makes a broker with settings beyond the configuration.
+    ///
+    /// - Parameters:
+    ///   - configuration: What it serves, and to whom.
+    ///   - log: Where it reports.
+    ///   - settings: What every shard needs to know.
+    ///   - witness: Who is told what happens on channels; `nil` for the webhooks.
+    ///   - webhookSettings: The limits and delays of webhooks; `nil` for the default ones.
+    /// - Throws: ``StartError``, as above.
     init(
         configuration: Configuration,
         log: Logger,
         settings: ServerSettings,
-        witness: (any ChannelWitness)?
+        witness: (any ChannelWitness)? = nil,
+        webhookSettings: WebhookSettings? = nil
     ) throws(StartError) {
         self.configuration = configuration
         self.log = log
@@ -73,6 +83,12 @@ public final class BrokerServer: Sendable {
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
         let tenants = Tenants(configuration.apps)
         self.tenants = Mutex(tenants)
+        let courier = Courier(
+            settings: webhookSettings ?? WebhookSettings(configuration.webhooks),
+            tenants: tenants,
+            log: log
+        )
+        self.courier = courier
         do {
             var loops: [EventLoop] = []
             for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
@@ -85,7 +101,7 @@ public final class BrokerServer: Sendable {
                         settings: settings,
                         tenants: tenants,
                         lines: Lines(of: number, mailboxes: mailboxes),
-                        witness: witness
+                        witness: witness ?? courier
                     )
                 )
             }
@@ -100,6 +116,17 @@ public final class BrokerServer: Sendable {
     /// - Returns: The addresses, with the ports that the kernel chose where 0 was asked for.
     /// - Throws: ``StartError`` that names the address that could not be listened on.
     public func start() async throws(StartError) -> Addresses {
+        // Before anybody can come of whom there is something to tell.
+        do { try await courier.start() } catch { throw .webhooks(error) }
+        do {
+            return try await listen()
+        } catch {
+            await courier.stop(within: .zero)
+            throw error
+        }
+    }
+
+    private func listen() async throws(StartError) -> Addresses {
         do throws(SystemError) {
             for shard in shards { try shard.loop.start(shard) }
         } catch {
@@ -146,6 +173,8 @@ public final class BrokerServer: Sendable {
             apps: changes,
             restartKeys: configuration.restartKeys(comparedWith: self.configuration)
         )
+        // Before clients of a new app can come.
+        await courier.adopt(tenants)
         for shard in runningShards { await shard.adopt(tenants) }
         var areLeft = true
         while areLeft {
@@ -183,19 +212,22 @@ public final class BrokerServer: Sendable {
     ///
     /// Clients are closed in portions: all of them come back at once, to this broker's successor or its neighbours.
     ///
-    /// - Parameter deadline: What is still queued after this long is dropped.
+    /// - Parameter deadline: What is still queued after this long is dropped; webhooks then stay in their file.
     public func stop(within deadline: Duration = .seconds(10)) async {
         guard !isStopping.exchange(true, ordering: .acquiringAndReleasing) else {
             return await waitUntilStopped()
         }
         let end = ContinuousClock.now + deadline
         for shard in shards { await shard.closeListeners() }
+        await courier.holdDepartures()
         var areLeft = true
         while areLeft, ContinuousClock.now < end {
             areLeft = false
             for shard in shards where await shard.drain(upTo: 500) { areLeft = true }
             if areLeft { try? await Task.sleep(for: .milliseconds(20)) }
         }
+        // While the loops still run, so that whoever waits for their end waits for this as well.
+        await courier.stop(within: max(.zero, end - ContinuousClock.now))
         for shard in shards { await shard.stop() }
         await waitUntilStopped()
     }

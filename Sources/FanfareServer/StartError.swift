@@ -1,4 +1,5 @@
 public import Net
+public import Webhooks
 
 /// Why a broker could not start.
 public enum StartError: Error, CustomStringConvertible {
@@ -12,6 +13,8 @@ public enum StartError: Error, CustomStringConvertible {
     case resolve(ResolveError)
     /// The address cannot be listened on.
     case listen(SocketAddress, SystemError)
+    /// Webhooks cannot be sent.
+    case webhooks(WebhooksError)
 
     /// One line that says what to do.
     public var description: String {
@@ -27,6 +30,8 @@ public enum StartError: Error, CustomStringConvertible {
         case .listen(let address, let error):
             "Cannot listen on \(address): \(error). "
                 + "Is another broker running there? Choose another port with --port"
+        case .webhooks(let error):
+            "Webhooks cannot be sent: \(error)"
         }
     }
 }

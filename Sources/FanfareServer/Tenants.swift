@@ -1,5 +1,6 @@
 import Broker
 import PusherProtocol
+import Webhooks
 
 /// The apps that are served, with the connections that each has: what a reload replaces on every shard.
 ///
@@ -55,6 +56,9 @@ final class Tenants: Sendable {
         tellsCounts = origins.values.contains { $0.app.features.subscriptionCount }
         self.origins = origins
     }
+
+    /// The apps whose backends are told what happens on their channels.
+    var webhookApps: [WebhookApp] { origins.values.compactMap { WebhookApp($0.configuration) } }
 
     /// How these tenants differ from those before them.
     func changes(since old: Tenants) -> AppChanges {

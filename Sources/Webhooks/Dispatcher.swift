@@ -89,7 +89,11 @@ actor Dispatcher {
         // Ids of one run follow each other, and those of a later run are higher, so that they say what came first.
         lastID = clock.unixTime * 1_000
         await openFile()
-        guard phase == .created else { return }
+        guard phase == .created else {
+            // It was stopped meanwhile, when there was nothing to close yet.
+            await transport?.close()
+            return
+        }
         phase = .running
         turns = Task { [signals] in
             for await _ in signals.stream { turn() }

@@ -52,6 +52,17 @@ public struct WebhookEndpoint: Sendable, Equatable {
         self.isBatched = isBatched
     }
 
+    /// Whether requests can be sent to a URL.
+    ///
+    /// - Parameter url: The URL as it is configured.
+    /// - Returns: Whether ``init(url:kinds:channelPrefix:channelSuffix:headers:isBatched:)`` takes it.
+    public static func isURL(_ url: String) -> Bool {
+        do {
+            try check(url: url)
+            return true
+        } catch { return false }
+    }
+
     /// Whether the endpoint is told of `event`.
     func accepts(_ event: WebhookEvent) -> Bool {
         guard kinds.contains(event.kind) else { return false }

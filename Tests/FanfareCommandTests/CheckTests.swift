@@ -126,7 +126,8 @@ import Testing
 
     @Test(arguments: [
         [], ["check"], ["keys"], ["keys", "app"], ["keys", "secret"], ["listen"],
-        ["keys", "certificate"], ["serve"],
+        ["keys", "certificate"], ["serve"], ["webhooks"], ["webhooks", "list"],
+        ["webhooks", "replay"], ["webhooks", "delete"],
         ["trigger"],
     ])
     func everyHelpHasExamples(arguments: [String]) async throws {

@@ -92,16 +92,17 @@ class Program:
 
 
 class Broker(Program):
-    """`fanfare serve` on loopback, with the development app."""
+    """`fanfare serve` on loopback, with the development app or what a configuration file says."""
 
     app_id, key, secret = "1", "app-key", "app-secret"
 
-    def __init__(self, port=0, certificate=None):
+    def __init__(self, port=0, certificate=None, configuration=None):
+        configured = ["--config", configuration] if configuration else []
         tls = []
         if certificate:
             tls = ["--tls-port", 0]
             tls += ["--tls-certificate", certificate.certificate, "--tls-key", certificate.key]
-        super().__init__("fanfare", "serve", "--port", port, *tls)
+        super().__init__("fanfare", "serve", "--port", port, *tls, *configured)
         ready = self.await_ready(r"^fanfare: ready .*")[0]
         self.port = int(re.search(r"\bws://[^ ]*:(\d+)", ready)[1])
         secure = re.search(r"\bwss://[^ ]*:(\d+)", ready)

@@ -27,12 +27,13 @@ class Subscriber:
         )
         subscribed = queue.Queue()
         self.socket_id = None
+        self._channels = {}
 
         def connected(data):
             self.socket_id = json.loads(data)["socket_id"]
             for name in channels:
                 auth = backend and backend.authenticate(name, self.socket_id)["auth"]
-                channel = self._pusher.subscribe(name, auth)
+                channel = self._channels[name] = self._pusher.subscribe(name, auth)
                 channel.bind("pusher_internal:subscription_succeeded", subscribed.put)
                 for event in ("greeting", "farewell", MEMBER_ADDED, MEMBER_REMOVED):
                     channel.bind(event, self._listener(name, event))
@@ -49,6 +50,10 @@ class Subscriber:
     def next(self):
         """The next event: channel, name and data."""
         return self.events.get(timeout=START_TIME_MAX)
+
+    def trigger(self, channel, event, data):
+        """Sends an event to the others on a channel."""
+        self._channels[channel].trigger(event, data)
 
     def __enter__(self):
         return self

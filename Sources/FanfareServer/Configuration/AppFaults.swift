@@ -1,4 +1,5 @@
 internal import Net
+internal import Webhooks
 
 extension Configuration {
     /// What is wrong with the apps beyond single values.
@@ -92,6 +93,11 @@ extension Configuration {
                         "headers.\(name)",
                         "is written twice, in capitals and small letters: keep one"
                     )
+                }
+                // What the broker will do with it, so that nothing is left to find at start.
+                let isInBounds = SettingKind<String>.endpoint.holds(webhook.url)
+                if isInBounds, !WebhookEndpoint.isURL(webhook.url) {
+                    add("url", "is no URL that a request can be sent to: \"\(webhook.url)\"")
                 }
             }
         }

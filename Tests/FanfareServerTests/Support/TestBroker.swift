@@ -1,5 +1,6 @@
 import Logging
 import Net
+import Webhooks
 
 @testable import FanfareServer
 
@@ -8,10 +9,22 @@ struct TestBroker {
     let server: BrokerServer
     let port: UInt16
 
+    /// Runs a broker.
+    ///
+    /// - Parameters:
+    ///   - loops: Its shards.
+    ///   - lineLengthMax: The messages that may wait on a line between two shards; `nil` for as many as usual.
+    ///   - witness: Who is told what happens on channels; `nil` for its webhooks.
+    ///   - absenceDelay: How long webhooks wait for who has left to be back; `nil` for as long as usual.
+    ///   - change: What its configuration has instead of the development broker's.
+    ///   - body: The test.
+    /// - Returns: What the test returns.
+    /// - Throws: What the test throws, or what keeps the broker from starting.
     static func run<R>(
         loops: Int = 1,
         lineLengthMax: Int? = nil,
         witness: (any ChannelWitness)? = nil,
+        absenceDelay: Duration? = nil,
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (TestBroker) async throws -> R
     ) async throws -> R {
@@ -24,11 +37,14 @@ struct TestBroker {
         let settings =
             lineLengthMax.map { ServerSettings(configuration, lineLengthMax: $0) }
             ?? ServerSettings(configuration)
+        var webhookSettings = WebhookSettings(configuration.webhooks)
+        if let absenceDelay { webhookSettings.absenceDelay = absenceDelay }
         let server = try BrokerServer(
             configuration: configuration,
             log: log,
             settings: settings,
-            witness: witness
+            witness: witness,
+            webhookSettings: webhookSettings
         )
         let addresses = try await server.start()
         let broker = TestBroker(server: server, port: addresses.plain?.port ?? 0)

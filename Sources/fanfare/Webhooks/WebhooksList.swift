@@ -1,0 +1,90 @@
+import ArgumentParser
+import Glibc
+import Webhooks
+
+/// `fanfare webhooks list`: shows the dead letters.
+struct WebhooksList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show the webhooks that could not be delivered, newest first.",
+        discussion: """
+            Of each: its number, when it was given up, its app and where it should have gone; why \
+            it was given up; and what it tells.
+
+            Examples:
+              fanfare webhooks list --config fanfare.yaml
+              fanfare webhooks list --limit 100
+              fanfare webhooks list --all --json | jq 'select(.app == "1").events'
+            """
+    )
+
+    @OptionGroup var file: WebhookFile
+
+    @Option(help: ArgumentHelp("The most to show.", valueName: "count"))
+    var limit: Int?
+
+    @Flag(help: "Show all of them, however many there are.")
+    var all = false
+
+    @Flag(help: "Print each as a JSON object on a line of its own.")
+    var json = false
+
+    /// How many are shown when nobody says how many.
+    private static let defaultLimit = 20
+    /// How many are read at a time.
+    private static let portion = 100
+
+    func validate() throws {
+        if limit != nil, all { throw ValidationError("Choose --limit or --all.") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more.") }
+    }
+
+    func run() throws {
+        let queue = try file.open()
+        let form = DeadLetterText(isJSON: json, isColored: Standard.isColored(STDOUT_FILENO))
+        var remaining = all ? Int.max : limit ?? Self.defaultLimit
+        var shown = 0
+        do {
+            var last: Int64?
+            while remaining > 0 {
+                let letters = try queue.deadLetters(
+                    countMax: min(remaining, Self.portion),
+                    before: last
+                )
+                guard let oldest = letters.last else { break }
+                for letter in letters { Standard.print(form.text(letter)) }
+                last = oldest.id
+                shown += letters.count
+                remaining -= letters.count
+            }
+            guard !json else { return }
+            Standard.print(
+                Self.summary(
+                    shown: shown,
+                    count: try queue.deadLetterCount(),
+                    waiting: try queue.deliveryCount()
+                )
+            )
+        } catch {
+            throw file.refusal(error)
+        }
+    }
+
+    /// What there is beside the dead letters that are shown.
+    static func summary(shown: Int, count: Int, waiting: Int) -> String {
+        let letters =
+            switch count {
+            case 0: "There are no dead letters"
+            case 1: "There is 1 dead letter"
+            case shown: "There are \(count) dead letters"
+            default: "There are \(count) dead letters, of which --all shows all"
+            }
+        let webhooks =
+            switch waiting {
+            case 0: "nothing waits"
+            case 1: "1 webhook waits"
+            default: "\(waiting) webhooks wait"
+            }
+        return "\(letters); \(webhooks) to be sent."
+    }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import Webhooks
+
+/// `fanfare webhooks replay`: lets dead letters be sent again.
+struct WebhooksReplay: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Send webhooks again that could not be delivered.",
+        discussion: """
+            The broker that uses the file sends them within seconds, or when it is started: as new \
+            webhooks, with the time of then and a new signature, and for as long as any other. What \
+            fails once more is a dead letter again.
+
+            Examples:
+              fanfare webhooks replay 1763743203042000 --config fanfare.yaml
+              fanfare webhooks replay --all
+            """
+    )
+
+    @OptionGroup var choice: DeadLetterChoice
+
+    @OptionGroup var file: WebhookFile
+
+    func run() throws {
+        let queue = try file.open()
+        do {
+            let count =
+                choice.all
+                ? try queue.replayAll()
+                : try choice.count { id throws(WebhookQueueError) in
+                    try queue.replay(id)
+                }
+            let subject =
+                switch count {
+                case 0: "There is nothing to send again."
+                case 1: "1 webhook is sent again, within seconds if the broker runs."
+                default: "\(count) webhooks are sent again, within seconds if the broker runs."
+                }
+            Standard.print(subject)
+            try choice.expect(count)
+        } catch let error as WebhookQueueError {
+            throw file.refusal(error)
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import HTTP1
+import HTTPServer
+import Net
+import Synchronization
+import Testing
+import Webhooks
+
+/// A backend that refuses webhooks for good until it is told to take them.
+private final class Backend: Sendable {
+    private final class Book: Sendable {
+        let bodies = Mutex<[String]>([])
+        let isWilling = Mutex(false)
+    }
+
+    let url: String
+    private let service: HTTPService
+    private let book = Book()
+
+    init() throws {
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        service = try HTTPService.start(on: [address]) { [book] request in
+            book.bodies.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
+            return Response(status: book.isWilling.withLock { $0 } ? 200 : 410)
+        }
+        url = "http://127.0.0.1:\(try #require(service.addresses.first?.port))/webhooks"
+    }
+
+    var bodies: [String] { book.bodies.withLock { $0 } }
+
+    func becomeWilling() { book.isWilling.withLock { $0 = true } }
+
+    func stop() async { await service.stop(within: .zero) }
+}
+
+/// Waits until `condition` holds, for 30 seconds at the most.
+private func eventually(_ condition: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("the condition did not come true")
+            return
+        }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+@Suite("fanfare webhooks", .timeLimit(.minutes(1))) struct WebhooksCommandTests {
+    /// A configuration whose webhooks wait in a file beside it.
+    private struct Place {
+        let directory: TemporaryDirectory
+        let file: String
+        let database: String
+
+        init(url: String = "https://example.com/webhooks") throws {
+            directory = try TemporaryDirectory()
+            file = directory.path("fanfare.yaml")
+            database = directory.path("webhooks.sqlite")
+            try """
+            apps: [{id: 1, key: app-key, secret: app-secret, webhooks: [{url: "\(url)"}]}]
+            webhooks: {database: \(database)}
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+        }
+
+        func run(_ arguments: String...) async throws -> Program.Result {
+            try await Program.run(["webhooks"] + arguments + ["--config", file])
+        }
+
+        func letters() throws -> [DeadLetter] { try WebhookQueue(reading: database).deadLetters() }
+
+        /// Waits for so many dead letters.
+        func letters(_ count: Int) async throws -> [DeadLetter] {
+            // Until there is something to keep there is no file.
+            try await eventually { (try? letters())?.count == count }
+            return try letters()
+        }
+    }
+
+    @Test("A dead letter is listed, sent again, and gone")
+    func replay() async throws {
+        let backend = try Backend()
+        let place = try Place(url: backend.url)
+        let broker = try await RunningBroker(["--config", place.file])
+        let empty = try await place.run("list")
+        #expect(empty.output == "There are no dead letters; nothing waits to be sent.\n")
+        #expect(empty.code == 0)
+
+        let listener = try RunningProgram(["listen", "news", "--url", broker.url()])
+        let letter = try #require(try await place.letters(1).first)
+        let listed = try await place.run()
+        #expect(listed.code == 0)
+        #expect(
+            listed.output.contains(
+                " app 1  \(backend.url)\n    gone after 1 attempt: the endpoint answered 410\n"
+                    + #"    [{"name":"channel_occupied","channel":"news"}]"#
+            ),
+            "\(listed.output)"
+        )
+        #expect(listed.output.hasSuffix("There is 1 dead letter; nothing waits to be sent.\n"))
+
+        backend.becomeWilling()
+        let replayed = try await place.run("replay", "\(letter.id)")
+        #expect(
+            replayed.output == "1 webhook is sent again, within seconds if the broker runs.\n"
+        )
+        #expect(replayed.code == 0, "\(replayed.errors)")
+        #expect(try await place.letters(0).isEmpty)
+        // It came twice: refused at first, and then again with the time of now.
+        try await eventually { backend.bodies.count == 2 }
+        let bodies = backend.bodies
+        #expect(bodies.count == 2)
+        #expect(
+            bodies.allSatisfy { $0.contains(#"[{"name":"channel_occupied","channel":"news"}]"#) }
+        )
+        #expect(Set(bodies).count == 2)
+        listener.signal(SIGINT)
+        broker.program.signal(SIGTERM)
+        #expect(await broker.program.end() == 0)
+        await backend.stop()
+    }
+
+    @Test("While no broker runs: all as JSON, some deleted, all sent again by the next")
+    func jsonAndDelete() async throws {
+        let backend = try Backend()
+        let place = try Place(url: backend.url)
+        let first = try await RunningBroker(["--config", place.file])
+        let listener = try RunningProgram(["listen", "a", "b", "c", "--url", first.url()])
+        let letters = try await place.letters(3)
+        first.program.signal(SIGTERM)
+        #expect(await first.program.end() == 0)
+        listener.signal(SIGINT)
+
+        let json = try await place.run("list", "--all", "--json")
+        let objects = try json.output.split(separator: "\n").map {
+            try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(objects.map { $0["id"] as? Int64 } == letters.map(\.id))
+        #expect(objects.allSatisfy { $0["cause"] as? String == "gone" })
+        #expect(
+            Set(objects.compactMap { ($0["channels"] as? [String])?.first }) == ["a", "b", "c"]
+        )
+        #expect(objects.allSatisfy { ($0["events"] as? [Any])?.count == 1 })
+        let one = try await place.run("list", "--limit", "1")
+        #expect(one.output.split(separator: "\n").count == 4)
+        #expect(
+            one.output.hasSuffix(
+                "There are 3 dead letters, of which --all shows all; nothing waits to be sent.\n"
+            )
+        )
+
+        let deleted = try await place.run("delete", "\(letters[0].id)", "12345")
+        #expect(deleted.code == 1)
+        #expect(deleted.output == "1 dead letter is deleted.\n")
+        #expect(deleted.errors == "fanfare: there is no dead letter 12345\n")
+        #expect(try place.letters().map(\.id) == letters.dropFirst().map(\.id))
+
+        backend.becomeWilling()
+        let replayed = try await place.run("replay", "--all")
+        #expect(
+            replayed.output == "2 webhooks are sent again, within seconds if the broker runs.\n"
+        )
+        let waiting = try await place.run()
+        #expect(waiting.output.contains("; it is about to be sent again\n"))
+        #expect(
+            try await place.run("replay", "--all").output == "There is nothing to send again.\n"
+        )
+        #expect(try await place.run("delete", "--all").output == "There is nothing to delete.\n")
+        let second = try await RunningBroker(["--config", place.file])
+        #expect(try await place.letters(0).isEmpty)
+        second.program.signal(SIGTERM)
+        #expect(await second.program.end() == 0)
+        #expect(backend.bodies.count == 5)
+        await backend.stop()
+    }
+
+    @Test("Without a file it says so, and what to do")
+    func withoutAFile() async throws {
+        let unconfigured = try await Program.run(["webhooks"])
+        #expect(unconfigured.code == 1)
+        #expect(unconfigured.errors.contains("Name the broker's own with --config."))
+
+        let place = try Place()
+        let missing = try await place.run("list")
+        #expect(missing.code == 1)
+        #expect(missing.errors.contains("There is no file \(place.database)"))
+
+        try "apps: [{id: 1, key: k, secret: s}]".write(
+            toFile: place.file,
+            atomically: true,
+            encoding: .utf8
+        )
+        let memory = try await place.run("replay", "--all")
+        #expect(memory.code == 1)
+        #expect(memory.errors.contains("webhooks.database is none in \(place.file)"))
+        #expect(memory.errors.contains("Set it to a path"))
+
+        try "no database".write(toFile: place.file, atomically: true, encoding: .utf8)
+        #expect(try await place.run().errors.contains("the configuration has"))
+    }
+
+    @Test("A file that is no database is not touched")
+    func noDatabase() async throws {
+        let place = try Place()
+        let text = String(repeating: "This is no database. ", count: 100)
+        try text.write(toFile: place.database, atomically: true, encoding: .utf8)
+        let result = try await place.run()
+        #expect(result.code == 1)
+        #expect(result.errors.contains("The file of the webhooks cannot be used: "))
+        #expect(try String(contentsOfFile: place.database, encoding: .utf8) == text)
+    }
+
+    @Test(arguments: [
+        ["replay"], ["delete"], ["replay", "1", "--all"], ["replay", "x"],
+        ["list", "--limit", "0"], ["list", "--limit", "1", "--all"], ["list", "1"],
+    ])
+    func whatMakesNoSenseEndsWith64(arguments: [String]) async throws {
+        let result = try await Program.run(["webhooks"] + arguments)
+        #expect(result.code == 64)
+        #expect(result.errors.contains("Usage: fanfare webhooks"))
+    }
+}

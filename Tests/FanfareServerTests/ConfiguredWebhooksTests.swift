@@ -1,0 +1,71 @@
+import Broker
+import Testing
+import Webhooks
+
+@testable import FanfareServer
+
+@Suite("Webhooks as they are configured") struct ConfiguredWebhooksTests {
+    @Test("Every event that can be configured is one that can be told")
+    func events() {
+        let kinds = WebhookConfiguration.Event.allCases.map { WebhookKind($0) }
+        #expect(Set(kinds) == Set(WebhookKind.allCases))
+    }
+
+    @Test func anEndpointIsAsItIsConfigured() throws {
+        var webhook = WebhookConfiguration(url: "https://example.com/hook")
+        webhook.events = [.cacheMiss, .clientEvent]
+        webhook.channelPrefix = "private-"
+        webhook.channelSuffix = "-eu"
+        webhook.headers = ["X-A": "b"]
+        webhook.isBatching = true
+        var app = AppConfiguration(id: "7", key: "k", secret: "s")
+        app.webhooks = [webhook]
+        let made = try #require(WebhookApp(app))
+        #expect(made.id == AppID("7"))
+        #expect(made.key == "k")
+        #expect(
+            made.endpoints == [
+                try WebhookEndpoint(
+                    url: "https://example.com/hook",
+                    kinds: [.cacheMiss, .clientEvent],
+                    channelPrefix: "private-",
+                    channelSuffix: "-eu",
+                    headers: ["X-A": "b"],
+                    isBatched: true
+                )
+            ]
+        )
+    }
+
+    @Test func anAppThatTellsNothingHasNone() {
+        var app = AppConfiguration(id: "7", key: "k", secret: "s")
+        #expect(WebhookApp(app) == nil)
+        app.webhooks = [WebhookConfiguration(url: "https://example.com/hook")]
+        #expect(WebhookApp(app) != nil)
+        app.isEnabled = false
+        #expect(WebhookApp(app) == nil)
+    }
+
+    /// Texts that are odd enough for two judges to differ.
+    @Test(arguments: [
+        "https://a.test", "https://a.test/%zz", "https://a.test/{x}?[y]#z", "http://a.test:8080/ü",
+        "https://a.test:99999/", "http://[::1]:80/", "http://[::1", "https://a..test/",
+        "https://a.test/\\\"<>^`|", "https://user@a.test/", "https://a.test?x", "https://a_b.test",
+    ])
+    func aURLWithoutFaultsIsOneThatARequestCanBeSentTo(url: String) {
+        var configuration = Configuration.development
+        configuration.apps[0].webhooks = [WebhookConfiguration(url: url)]
+        guard configuration.faults().isEmpty else { return }
+        #expect(WebhookApp(configuration.apps[0])?.endpoints.map(\.url) == [url])
+    }
+
+    @Test func theFilesAreThoseOfTheConfiguration() {
+        var webhooks = Configuration.Webhooks()
+        webhooks.database = "/a"
+        webhooks.trust = "/b"
+        let settings = WebhookSettings(webhooks)
+        #expect(settings.path == "/a")
+        #expect(settings.trustFile == "/b")
+        #expect(settings.absenceDelay == .seconds(3))
+    }
+}

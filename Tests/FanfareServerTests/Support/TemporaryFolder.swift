@@ -1,0 +1,16 @@
+import Foundation
+
+/// A path that nobody else has, in a folder that is removed at the end.
+final class TemporaryFolder: Sendable {
+    private let url = FileManager.default.temporaryDirectory
+        .appendingPathComponent("fanfare-\(UUID().uuidString)")
+
+    init() throws {
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// The path of a file in it.
+    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+}
