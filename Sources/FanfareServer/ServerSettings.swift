@@ -7,6 +7,7 @@ final class ServerSettings: Sendable {
     /// Connections of the whole process.
     let quota: ConnectionQuota
     let pathPrefix: String
+    let requiresProtocolVersion: Bool
     let liveness: Liveness.Settings
     let httpLimits: HTTPLimits
     let webSocketLimits: WebSocketLimits
@@ -21,6 +22,7 @@ final class ServerSettings: Sendable {
         self.lineLengthMax = lineLengthMax
         quota = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
         pathPrefix = configuration.pathPrefix
+        requiresProtocolVersion = configuration.requiresProtocolVersion
         liveness = Liveness.Settings(
             activityTimeout: configuration.activityTimeout,
             pongTimeout: configuration.pongTimeout

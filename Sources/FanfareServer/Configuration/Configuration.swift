@@ -29,6 +29,8 @@ public struct Configuration: Sendable, Equatable {
     public var activityTimeout = 120
     /// How long a peer may take to answer a ping, in seconds.
     public var pongTimeout = 30
+    /// Whether clients must name the version of the protocol; one that does not is refused with 4008.
+    public var requiresProtocolVersion = false
     /// The connections of the whole process; `nil` leaves it to the limit of open descriptors.
     public var connectionsMax: Int?
     /// The length of one WebSocket message of a client, in bytes.

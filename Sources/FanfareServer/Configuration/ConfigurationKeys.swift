@@ -33,6 +33,7 @@ extension ConfigurationKey<Configuration> {
             .count("a number of seconds", in: 1...86_400)
         ),
         Self("clients.pong_timeout", \.pongTimeout, .count("a number of seconds", in: 1...3_600)),
+        Self("clients.require_protocol_version", \.requiresProtocolVersion, .yesOrNo),
         Self(
             "limits.connections_max",
             \.connectionsMax,

@@ -96,10 +96,15 @@ final class Gateway {
     }
 
     private func url(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> ConnectionURL {
-        let prefix = switchboard.settings.pathPrefix
+        let settings = switchboard.settings
+        let prefix = settings.pathPrefix
         do throws(PusherCode) {
             return try head.withTarget { (target) throws(PusherCode) in
-                try ConnectionURL(target: target, pathPrefix: prefix)
+                try ConnectionURL(
+                    target: target,
+                    pathPrefix: prefix,
+                    requiresVersion: settings.requiresProtocolVersion
+                )
             }
         } catch {
             // An app for TLS only says so before all else: its clients come back with TLS, and learn the rest then.
