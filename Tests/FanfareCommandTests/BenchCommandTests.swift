@@ -157,6 +157,9 @@ import Testing
         Refusal(arguments: ["idle", "--seconds", "0"], text: "--seconds must be between"),
         Refusal(arguments: ["presence", "--channel", "news"], text: "begin with presence-"),
         Refusal(arguments: ["presence", "--visitors", "100"], text: "between 1 and 99"),
+        Refusal(arguments: ["joins", "--users", "20001"], text: "between 1 and 20,000"),
+        Refusal(arguments: ["joins", "--users", "5", "--step", "6"], text: "between 1 and 5"),
+        Refusal(arguments: ["joins", "--within", "0"], text: "--within must be between"),
         Refusal(arguments: ["all", "--connections", "-1"], text: "--connections"),
     ])
     func refusesOptions(_ refusal: Refusal) async throws {
@@ -165,7 +168,7 @@ import Testing
         #expect(outcome.errors.contains(refusal.text), "\(outcome.errors)")
     }
 
-    @Test(arguments: ["fanout", "channels", "churn", "idle", "presence", "all"])
+    @Test(arguments: ["fanout", "channels", "churn", "idle", "presence", "joins", "all"])
     func helpHasExamples(command: String) async throws {
         let help = try await Program.run(["bench", command, "--help"])
         #expect(help.code == 0)

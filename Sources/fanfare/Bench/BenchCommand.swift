@@ -16,11 +16,12 @@ struct BenchCommand: ParsableCommand {
               fanfare bench churn --url wss://localhost:6002 --insecure
               fanfare bench idle --connections 10000
               fanfare bench presence --observers 50
+              fanfare bench joins --users 5000
               fanfare bench all --json result.json
             """,
         subcommands: [
             FanoutCommand.self, ChannelsCommand.self, ChurnCommand.self, IdleCommand.self,
-            PresenceCommand.self, AllCommand.self,
+            PresenceCommand.self, JoinsCommand.self, AllCommand.self,
         ]
     )
 }

@@ -10,6 +10,8 @@ final class Device: StreamOwner {
     let index: Int
     /// Whether the server has granted it permessage-deflate.
     private(set) var isCompressed = false
+    /// How many members the channel had, itself included, when its subscription was acknowledged.
+    private(set) var memberCount = 0
     private let crowd: any Crowd
     private let traffic: Traffic
     private var stream: Stream?
@@ -180,8 +182,9 @@ final class Device: StreamOwner {
         case (.connectionEstablished(let socketID, _), .greeting):
             phase = .subscribing
             crowd.greeted(self, as: socketID)
-        case (.subscriptionSucceeded, .subscribing):
+        case (.subscriptionSucceeded(_, let data), .subscribing):
             phase = .listening
+            memberCount = Self.memberCount(in: data)
             crowd.acknowledged(self, at: now)
         case (.subscriptionError(_, let type, let message, let status), _):
             fail("\(type): \(message) (\(status))", advice: Advice.forSubscription(status: status))
@@ -191,6 +194,14 @@ final class Device: StreamOwner {
         case (.ping, _): send(.pong)
         default: break
         }
+    }
+
+    /// The `count` that ends the data of a presence channel's acknowledgement; 0 where there is none.
+    private static func memberCount(in data: String) -> Int {
+        let tail = data.utf8.suffix(24)
+        guard let start = tail.lastIndex(of: UInt8(ascii: ":")) else { return 0 }
+        let digits = tail[tail.index(after: start)...].prefix { $0 != UInt8(ascii: "}") }
+        return Int(Substring(digits)) ?? 0
     }
 
     // MARK: The end
