@@ -1,0 +1,134 @@
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Requests by the rules, HTTP API §1, §4") struct HTTPConformanceTests {
+    private let trigger = SignedRequest(
+        path: "/apps/1/events",
+        body: #"{"name":"e","channel":"a","data":"1"}"#
+    )
+
+    @Test(
+        "Other methods are 405 and told which are allowed, HEAD too",
+        arguments: [
+            ("/apps/1/events", "POST"), ("/apps/1/batch_events", "POST"),
+            ("/apps/1/channels", "GET"), ("/apps/1/channels/a", "GET"),
+            ("/apps/1/channels/presence-a/users", "GET"),
+        ]
+    )
+    func methods(path: String, allowed: String) async throws {
+        try await TestBroker.run { broker in
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "PROPFIND"]
+            where method != allowed {
+                let wire = try Wire(port: broker.port)
+                try wire.send(SignedRequest(method: method, path: path).text)
+                let head = try await wire.read(through: "\r\n\r\n")
+                #expect(head.hasPrefix("HTTP/1.1 405 "), "\(method)")
+                #expect(head.lowercased().contains("\r\nallow: \(allowed.lowercased())"))
+            }
+        }
+    }
+
+    @Test(
+        "What is not there is 404, and so is an app that does not exist",
+        arguments: [
+            ("/", "Nothing is at /\n"), ("/apps", "Nothing is at /apps\n"),
+            ("/apps/1", "Nothing is at /apps/1\n"), ("/apps/1/event", "Nothing is at"),
+            ("/apps/1/events/", "Nothing is at"), ("/apps/1/channels/a/members", "Nothing is at"),
+            ("/apps/404/channels", "No app has the ID 404\n"),
+        ]
+    )
+    func nowhere(path: String, text: String) async throws {
+        try await TestBroker.run { broker in
+            let answer = try await broker.query(path)
+            #expect(answer.status == 404)
+            #expect(answer.body.hasPrefix(text))
+        }
+    }
+
+    @Test("No answer lets a web page of another origin read it: the API is for servers")
+    func crossOrigin() async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            let origin = "Origin: https://a.test\r\nContent-Length"
+            var answers = [
+                try await wire.ask(text: trigger.text.replacing("Content-Length", with: origin))
+            ]
+            answers.append(
+                try await wire.ask(
+                    text: "OPTIONS /apps/1/events HTTP/1.1\r\nHost: h\r\nOrigin: https://a.test\r\n"
+                        + "Access-Control-Request-Method: POST\r\n\r\n"
+                )
+            )
+            answers.append(
+                try await wire.ask(text: "GET /apps/1/channels HTTP/1.1\r\nHost: h\r\n\r\n")
+            )
+            #expect(answers.map(\.status) == [200, 204, 401])
+            for answer in answers { #expect(!answer.head.lowercased().contains("access-control")) }
+        }
+    }
+
+    @Test("Any Content-Type will do, and none: libraries differ")
+    func contentTypes() async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            for type in ["application/json", "text/plain", "application/x-www-form-urlencoded"] {
+                let field = "Content-Type: \(type)\r\nContent-Length"
+                let text = trigger.text.replacing("Content-Length", with: field)
+                #expect(try await wire.ask(text: text).status == 200)
+            }
+            #expect(try await wire.ask(trigger).status == 200)
+        }
+    }
+
+    @Test("A client that expects it is told to continue before it sends its content")
+    func expectContinue() async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            let text = trigger.text.replacing(
+                "Content-Length",
+                with: "Expect: 100-continue\r\nContent-Length"
+            )
+            let head = try #require(text.firstRange(of: "\r\n\r\n"))
+            try wire.send(String(text[..<head.upperBound]))
+            #expect(try await wire.read(through: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+            try wire.send(String(text[head.upperBound...]))
+            #expect(try await wire.answer().status == 200)
+        }
+    }
+
+    @Test("One connection takes request after request, also behind every kind of refusal")
+    func keepAlive() async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            var forged = trigger
+            forged.secret = "wrong"
+            var faulty = trigger
+            faulty.body = "nonsense"
+            var nowhere = trigger
+            nowhere.path = "/nowhere"
+            var wrongMethod = trigger
+            wrongMethod.method = "PUT"
+            for (request, status) in [
+                (forged, 401), (faulty, 400), (nowhere, 404), (wrongMethod, 405), (trigger, 200),
+            ] {
+                let answer = try await wire.ask(request)
+                #expect(answer.status == status)
+                #expect(!answer.head.lowercased().contains("connection: close"))
+            }
+            // All at once, without waiting for an answer.
+            for request in [forged, trigger, faulty, trigger] { try wire.send(request.text) }
+            var statuses: [Int] = []
+            for _ in 0..<4 { statuses.append(try await wire.answer().status) }
+            #expect(statuses == [401, 200, 400, 200])
+        }
+    }
+}
+
+extension Wire {
+    /// Sends a request that is written out, and waits for its answer.
+    fileprivate func ask(text: String) async throws -> Answer {
+        try send(text)
+        return try await answer()
+    }
+}

@@ -1,0 +1,121 @@
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Limits by the rules, Pusher protocol §14, HTTP API §5") struct LimitsConformanceTests {
+    private func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+    @Test("A channel's name has 200 characters at the most, on both sides and by one setting")
+    func channelNames() async throws {
+        for limit in [200, 164] {
+            try await TestBroker.run {
+                $0.apps[0].channelNameLengthMax = limit
+            } _: { broker in
+                let (client, _) = try await broker.connected()
+                try await client.subscribe(to: text(limit))
+                try client.send(
+                    #"{"event":"pusher:subscribe","data":{"channel":"\#(text(limit + 1))"}}"#
+                )
+                let refusal = try await client.nextText()
+                #expect(refusal.contains("pusher:subscription_error"))
+                #expect(
+                    refusal.contains("has \(limit + 1) characters, at most \(limit) are allowed")
+                )
+                for (count, status) in [(limit, 200), (limit + 1, 400)] {
+                    let body = #"{"name":"e","channel":"\#(text(count))","data":"1"}"#
+                    #expect(try await broker.post(body).status == status)
+                }
+            }
+        }
+    }
+
+    @Test("An event's name has 200 characters at the most")
+    func eventNames() async throws {
+        try await TestBroker.run { broker in
+            for (count, status) in [(200, 200), (201, 400)] {
+                let body = #"{"name":"\#(text(count))","channel":"a","data":"1"}"#
+                let answer = try await broker.post(body)
+                #expect(answer.status == status)
+            }
+        }
+    }
+
+    @Test("An event's data has 10,240 bytes at the most, counted behind the escapes of the request")
+    func eventData() async throws {
+        try await TestBroker.run { broker in
+            for (unit, bytes) in [("x", 1), ("é", 2), ("\\u0041", 1), ("\\ud83d\\ude00", 4)] {
+                let count = 10_240 / bytes
+                for (count, status) in [(count, 200), (count + 1, 413)] {
+                    let data = String(repeating: unit, count: count)
+                    let answer = try await broker.post(
+                        #"{"name":"e","channel":"a","data":"\#(data)"}"#
+                    )
+                    #expect(answer.status == status, "\(unit)")
+                    guard status == 413 else { continue }
+                    #expect(
+                        answer.body.hasPrefix(
+                            "The data content of this event exceeds the allowed maximum (10240 bytes). See "
+                        )
+                    )
+                }
+            }
+        }
+    }
+
+    @Test("One trigger names 100 channels at the most")
+    func channelsPerTrigger() async throws {
+        try await TestBroker.run { broker in
+            for (count, status) in [(100, 200), (101, 400)] {
+                let channels = (0..<count).map { "c\($0)" }
+                let body = #"{"name":"e","channels":\#(channels),"data":"1"}"#
+                let answer = try await broker.post(body)
+                #expect(answer.status == status)
+                if status == 400 { #expect(answer.body == "Too many channels (101 > 100)\n") }
+            }
+        }
+    }
+
+    @Test("A batch has 10 events at the most, and the limit of data is each event's own")
+    func eventsPerBatch() async throws {
+        try await TestBroker.run { broker in
+            for (count, status) in [(10, 200), (11, 400)] {
+                let event = #"{"name":"e","channel":"a","data":"\#(text(10_240))"}"#
+                let events = Array(repeating: event, count: count).joined(separator: ",")
+                let answer = try await broker.post(
+                    #"{"batch":[\#(events)]}"#,
+                    to: "/apps/1/batch_events"
+                )
+                #expect(answer.status == status)
+                if status == 400 { #expect(answer.body == "Batch too large (11 > 10)\n") }
+            }
+        }
+    }
+
+    @Test("A user id has 128 characters at the most, and user_info 1,024 bytes")
+    func members() async throws {
+        try await TestBroker.run { broker in
+            for (id, info, isAccepted) in [
+                (128, 2, true), (129, 2, false), (1, 1_024, true), (1, 1_025, false),
+            ] {
+                let (client, socketID) = try await broker.connected()
+                // A string of JSON: two of its bytes are the quotes.
+                let data = #"{"user_id":"\#(text(id))","user_info":"\#(text(info - 2))"}"#
+                try client.send(subscribeMessage(to: "presence-x", socketID: socketID, data: data))
+                let answer = try await client.nextText()
+                #expect(answer.contains("subscription_succeeded") == isAccepted)
+                if !isAccepted { #expect(answer.contains(#"\"type\":\"LimitReached\""#)) }
+            }
+        }
+    }
+
+    @Test("A request's content over the limit is refused with 413 when its length is announced")
+    func requestBodies() async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            try wire.send(
+                "POST /apps/1/events HTTP/1.1\r\nHost: h\r\nContent-Length: 1048577\r\n\r\n"
+            )
+            #expect(try await wire.answer().status == 413)
+        }
+    }
+}
