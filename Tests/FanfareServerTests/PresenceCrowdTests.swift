@@ -60,9 +60,9 @@ private struct Device {
 }
 
 @Suite("Presence, with many users and devices") struct PresenceCrowdTests {
-    /// How long the crowd comes and goes: longer by the environment, as in `FANFARE_PRESENCE_SECONDS=60 swift test
+    /// How long the crowd comes and goes: longer by the environment, as in `PRESENCE_SECONDS=60 swift test
     /// --filter PresenceCrowdTests`, and then all 200 users are there.
-    private static let seconds = getenv("FANFARE_PRESENCE_SECONDS").flatMap {
+    private static let seconds = getenv("PRESENCE_SECONDS").flatMap {
         Int(String(cString: $0))
     }
 

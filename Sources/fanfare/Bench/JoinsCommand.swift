@@ -13,7 +13,7 @@ struct JoinsCommand: ParsableCommand {
             and so does the memory for a member. The figures are those of each step by itself, \
             taken when everybody knows everybody.
 
-            The app must allow as many members: FANFARE_APPS_0_MEMBERS_MAX=5000 fanfare serve.
+            The app must allow as many members: members_max in the configuration.
 
             Examples:
               fanfare bench joins
