@@ -3,7 +3,7 @@ import Testing
 
 /// `PROTOCOL.md` names a test for each rule; here it is held to that.
 @Suite("The rules in PROTOCOL.md") struct ProtocolTests {
-    /// What stands in the place of a test for what is not built yet.
+    /// What stands before the tests of a rule that is not kept yet.
     private static let notYet = "not yet"
 
     @Test("Each rule names tests, and each of them is there")
@@ -11,10 +11,8 @@ import Testing
         let tests = try Self.tests()
         let rules = Self.rules(in: try Self.text(of: "PROTOCOL.md"))
         #expect(rules.count > 100)
-        for rule in rules {
-            if rule.tests.isEmpty, !rule.evidence.contains(Self.notYet) {
-                Issue.record("no test is named for: \(rule.text)")
-            }
+        for rule in rules where !rule.evidence.hasPrefix(Self.notYet) {
+            if rule.tests.isEmpty { Issue.record("no test is named for: \(rule.text)") }
             for test in rule.tests where !tests.contains(test) {
                 Issue.record("there is no \(test), which is named for: \(rule.text)")
             }

@@ -83,6 +83,25 @@ def test_texts_have_these_ciphertexts(channel, text, ciphertext):
     assert opened(channel, json.dumps(event)) == text.encode()
 
 
+def test_the_bytes_of_secret_and_ciphertext():
+    secret = bytes.fromhex("83702ee9267e50253e20c7c5b05bdad2babe1a2e2dcd21d1e9609c5996d2f6c6")
+    assert base64.b64encode(secret).decode() == SECRETS[0][2]
+    other = bytes.fromhex("648cab543fb4064e96d0de8c6a585566371109ffdf176ccd0cf90df4a6f78680")
+    assert base64.b64encode(other).decode() == SECRETS[1][2]
+    # The tag of 16 bytes comes first.
+    assert base64.b64decode(CIPHERTEXTS[0][2]).hex() == (
+        "26e749cccba7488895ace0c0a3e95fa54b062738288f9f7a3d8120d0492ded46c7b20e628aa01a6712"
+    )
+
+
+def test_a_key_that_was_not_decoded_gives_another_secret():
+    # As pusher-http-swift 0.1.0 derives it: from the base64 text of the key instead of its bytes.
+    text = base64.b64encode(MASTER_KEY)
+    assert text == b"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    secret = pusher.crypto.generate_shared_secret(ROOM.encode(), text)
+    assert base64.b64encode(secret) == b"fN130vh8QZEjDVPaeHbUYFLVmabPA6sL1Upz20AScOM="
+
+
 def test_the_ciphertext_of_the_library_s_own_tests():
     event = pusher.crypto.encrypt(
         "pvUPIk0YG6MnxCEMIUUVFrbDmQwbhICXUcy",
