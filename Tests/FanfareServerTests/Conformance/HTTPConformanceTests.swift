@@ -14,6 +14,7 @@ import Testing
             ("/apps/1/events", "POST"), ("/apps/1/batch_events", "POST"),
             ("/apps/1/channels", "GET"), ("/apps/1/channels/a", "GET"),
             ("/apps/1/channels/presence-a/users", "GET"),
+            ("/apps/1/users/ann/terminate_connections", "POST"),
         ]
     )
     func methods(path: String, allowed: String) async throws {
@@ -35,6 +36,8 @@ import Testing
             ("/", "Nothing is at /\n"), ("/apps", "Nothing is at /apps\n"),
             ("/apps/1", "Nothing is at /apps/1\n"), ("/apps/1/event", "Nothing is at"),
             ("/apps/1/events/", "Nothing is at"), ("/apps/1/channels/a/members", "Nothing is at"),
+            ("/apps/1/channels/a/stats", "Nothing is at"),
+            ("/apps/1/channels/a/events", "Nothing is at"),
             ("/apps/404/channels", "No app has the ID 404\n"),
         ]
     )
