@@ -68,12 +68,16 @@ import Testing
     @Test("Nothing comes after an unsubscription", arguments: [1, 2])
     func unsubscribes(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
+            let (other, _) = try await broker.connected()
+            try await other.subscribe(to: "chat")
             let (client, _) = try await broker.connected()
             try await client.subscribe(to: "chat")
             try client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"chat"}}"#)
             try client.send(#"{"event":"pusher:ping"}"#)
             #expect(try await client.nextText() == #"{"event":"pusher:pong","data":{}}"#)
             _ = try await broker.trigger("e", "1", on: "chat")
+            // A trigger is answered when it is on its way to the channel's home, not when it is there.
+            #expect(try await other.nextText() == #"{"event":"e","channel":"chat","data":"1"}"#)
             try await client.subscribe(to: "chat")
             _ = try await broker.trigger("e", "2", on: "chat")
             #expect(try await client.nextText() == #"{"event":"e","channel":"chat","data":"2"}"#)
