@@ -99,10 +99,11 @@ private func miss(_ channel: String) -> String {
     @Test("An event whose time is over is a miss")
     func expires() async throws {
         try await TestBroker.run {
-            $0.apps[0].cacheLifetime = 3
+            $0.apps[0].cacheLifetime = 1
         } _: { broker in
-            _ = try await broker.trigger("e", "1", on: "cache-a")
             let (early, _) = try await broker.subscribed(to: "cache-a")
+            #expect(try await early.nextText() == miss("cache-a"))
+            _ = try await broker.trigger("e", "1", on: "cache-a")
             #expect(try await early.nextText() == eventText("e", "cache-a", data: "1"))
             try await eventually {
                 let (late, _) = try await broker.subscribed(to: "cache-a")
