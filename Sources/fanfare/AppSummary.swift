@@ -1,4 +1,5 @@
 import FanfareServer
+import Webhooks
 
 /// What an app of a configuration amounts to, in a few lines for people; no secret is among them.
 enum AppSummary {

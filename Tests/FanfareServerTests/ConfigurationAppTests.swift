@@ -1,6 +1,7 @@
 import Logging
 import Net
 import Testing
+import Webhooks
 
 @testable import FanfareServer
 

@@ -1,6 +1,7 @@
 import FanfareServer
 import PusherProtocol
 import Testing
+import Webhooks
 
 @Suite("Webhooks: what clients and caches do", .timeLimit(.minutes(1))) struct WebhookEventTests {
     /// Runs a broker whose app tells a backend everything that `webhook` asks for.

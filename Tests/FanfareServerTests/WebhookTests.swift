@@ -2,6 +2,7 @@ import FanfareServer
 import Foundation
 import PusherProtocol
 import Testing
+import Webhooks
 
 extension AppConfiguration {
     /// The development app, whose backends are told of what happens.

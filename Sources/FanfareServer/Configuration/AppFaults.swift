@@ -79,7 +79,7 @@ extension Configuration {
                     faults.append(ConfigurationFault(key: key, problem: problem))
                 }
                 if webhook.events.isEmpty {
-                    let names = WebhookConfiguration.Event.allCases.map(\.rawValue)
+                    let names = WebhookKind.allCases.map(\.rawValue)
                     add("events", "must name at least one of " + names.joined(separator: ", "))
                 }
                 let headers = webhook.headers.keys.sorted()

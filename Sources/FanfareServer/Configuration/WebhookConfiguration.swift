@@ -1,32 +1,11 @@
+public import Webhooks
+
 /// One endpoint of an app's backend, which is told what happens on the app's channels.
 public struct WebhookConfiguration: Sendable, Hashable {
-    /// What an endpoint can be told of.
-    public enum Event: String, Sendable, Hashable, CaseIterable {
-        /// A channel has its first subscriber.
-        case channelOccupied = "channel_occupied"
-        /// A channel's last subscriber has left.
-        case channelVacated = "channel_vacated"
-        /// A user's first connection has joined a presence channel.
-        case memberAdded = "member_added"
-        /// A user's last connection has left a presence channel.
-        case memberRemoved = "member_removed"
-        /// A client has sent an event.
-        case clientEvent = "client_event"
-        /// Somebody has subscribed to a cache channel that holds no event.
-        case cacheMiss = "cache_miss"
-        /// The number of a channel's subscribers has changed.
-        case subscriptionCount = "subscription_count"
-
-        /// What every official library understands: some refuse a whole request for one name that they do not know.
-        public static let common: [Event] = [
-            .channelOccupied, .channelVacated, .memberAdded, .memberRemoved, .clientEvent,
-        ]
-    }
-
     /// Where to send to: `https://…` or `http://…`.
     public var url: String
     /// What to tell.
-    public var events = Event.common
+    public var events = WebhookKind.common
     /// What a channel's name must begin with; empty for any channel.
     public var channelPrefix = ""
     /// What a channel's name must end with; empty for any channel.
@@ -48,6 +27,13 @@ public struct WebhookConfiguration: Sendable, Hashable {
     static let reservedHeaderPrefix = "x-pusher-"
     /// The most fields to send beside the protocol's own.
     static let headerCountMax = 20
+}
+
+extension WebhookKind {
+    /// What every official library understands: some refuse a whole request for one name that they do not know.
+    public static let common: [WebhookKind] = [
+        .channelOccupied, .channelVacated, .memberAdded, .memberRemoved, .clientEvent,
+    ]
 }
 
 extension WebhookConfiguration: CustomStringConvertible, CustomReflectable {

@@ -32,16 +32,11 @@ extension WebhookEndpoint {
     init(_ configuration: WebhookConfiguration) throws(WebhookEndpointFault) {
         try self.init(
             url: configuration.url,
-            kinds: Set(configuration.events.compactMap { WebhookKind($0) }),
+            kinds: Set(configuration.events),
             channelPrefix: configuration.channelPrefix,
             channelSuffix: configuration.channelSuffix,
             headers: configuration.headers,
             isBatched: configuration.isBatching
         )
     }
-}
-
-extension WebhookKind {
-    /// The kind that goes by the same name.
-    init?(_ event: WebhookConfiguration.Event) { self.init(rawValue: event.rawValue) }
 }

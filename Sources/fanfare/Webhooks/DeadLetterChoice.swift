@@ -21,27 +21,45 @@ struct DeadLetterChoice: ParsableArguments {
         if !ids.isEmpty, all { throw ValidationError("Choose numbers or --all.") }
     }
 
-    /// Does something to each that was named, and reports those that are not there.
+    /// Changes those that were chosen, and says how many there were.
     ///
-    /// - Parameter change: Changes one, and returns whether it is there.
-    /// - Returns: How many are there.
-    /// - Throws: What went wrong with the file; those before are changed.
-    func count(
-        _ change: (Int64) throws(WebhookQueueError) -> Bool
+    /// - Parameters:
+    ///   - file: Where they are.
+    ///   - changeAll: Changes all of them, and returns how many.
+    ///   - change: Changes one, and returns whether it is there.
+    ///   - outcome: What to say of a number of them.
+    /// - Throws: What went wrong with the file, those before being changed; `ExitCode.failure` when some that were named
+    ///   are not there.
+    func apply(
+        in file: WebhookFile,
+        all changeAll: (WebhookQueue) throws(WebhookQueueError) -> Int,
+        each change: (WebhookQueue, Int64) throws(WebhookQueueError) -> Bool,
+        outcome: (Int) -> String
+    ) throws {
+        let queue = try file.open()
+        let count: Int
+        do throws(WebhookQueueError) {
+            count = all ? try changeAll(queue) : try self.count(in: queue, change)
+        } catch {
+            throw file.refusal(error)
+        }
+        Standard.print(outcome(count))
+        if !all, count < Set(ids).count { throw ExitCode.failure }
+    }
+
+    /// Changes each that was named, reports those that are not there, and returns how many are.
+    private func count(
+        in queue: WebhookQueue,
+        _ change: (WebhookQueue, Int64) throws(WebhookQueueError) -> Bool
     ) throws(WebhookQueueError) -> Int {
         var count = 0
         for id in Set(ids).sorted() {
-            if try change(id) {
+            if try change(queue, id) {
                 count += 1
             } else {
                 Standard.report("fanfare: there is no dead letter \(id)")
             }
         }
         return count
-    }
-
-    /// Ends with code 1 when some that were named are not there.
-    func expect(_ count: Int) throws {
-        if !all, count < Set(ids).count { throw ExitCode.failure }
     }
 }

@@ -20,24 +20,17 @@ struct WebhooksDelete: ParsableCommand {
     @OptionGroup var file: WebhookFile
 
     func run() throws {
-        let queue = try file.open()
-        do {
-            let count =
-                choice.all
-                ? try queue.deleteAll()
-                : try choice.count { id throws(WebhookQueueError) in
-                    try queue.delete(id)
-                }
-            let subject =
+        try choice.apply(
+            in: file,
+            all: { queue throws(WebhookQueueError) in try queue.deleteAll() },
+            each: { queue, id throws(WebhookQueueError) in try queue.delete(id) },
+            outcome: { count in
                 switch count {
                 case 0: "There is nothing to delete."
                 case 1: "1 dead letter is deleted."
                 default: "\(count) dead letters are deleted."
                 }
-            Standard.print(subject)
-            try choice.expect(count)
-        } catch let error as WebhookQueueError {
-            throw file.refusal(error)
-        }
+            }
+        )
     }
 }

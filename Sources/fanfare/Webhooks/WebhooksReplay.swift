@@ -22,24 +22,17 @@ struct WebhooksReplay: ParsableCommand {
     @OptionGroup var file: WebhookFile
 
     func run() throws {
-        let queue = try file.open()
-        do {
-            let count =
-                choice.all
-                ? try queue.replayAll()
-                : try choice.count { id throws(WebhookQueueError) in
-                    try queue.replay(id)
-                }
-            let subject =
+        try choice.apply(
+            in: file,
+            all: { queue throws(WebhookQueueError) in try queue.replayAll() },
+            each: { queue, id throws(WebhookQueueError) in try queue.replay(id) },
+            outcome: { count in
                 switch count {
                 case 0: "There is nothing to send again."
                 case 1: "1 webhook is sent again, within seconds if the broker runs."
                 default: "\(count) webhooks are sent again, within seconds if the broker runs."
                 }
-            Standard.print(subject)
-            try choice.expect(count)
-        } catch let error as WebhookQueueError {
-            throw file.refusal(error)
-        }
+            }
+        )
     }
 }
