@@ -2,6 +2,8 @@
 
 import queue
 
+from pysher.channel import Channel
+
 from programs import START_TIME_MAX, await_true
 from pysher_client import Subscriber
 
@@ -33,10 +35,11 @@ class Session(Subscriber):
     def join(self, channel):
         """Subscribes to one more channel, without a signature."""
         subscribed = queue.Queue()
-        # Bound before the answer can come, which Pysher hands to those it knows alone.
-        joined = self._pusher.subscribe(channel, "")
+        # Pysher's own subscribe sends first and binds later, when the answer may have come already.
+        joined = self._pusher.channels[channel] = Channel(channel, self._pusher.connection)
         joined.bind("pusher_internal:subscription_succeeded", subscribed.put)
         joined.bind("greeting", self._listener(channel, "greeting"))
+        self._pusher.connection.send_event("pusher:subscribe", {"channel": channel, "auth": ""})
         subscribed.get(timeout=START_TIME_MAX)
 
     @property
