@@ -142,10 +142,3 @@ public final class Listener {
         retryTimer = reactor.schedule(after: Self.retryDelay, .accept(self))
     }
 }
-
-/// Owns a stream for the moment between its making and the listener's choice.
-private final class Nobody: StreamOwner, Sendable {
-    static let shared = Nobody()
-    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { 0 }
-    func streamClosed(_ stream: Stream, error: StreamError?) {}
-}

@@ -162,9 +162,7 @@ public final class Reactor {
         repeat {
             flushStreams()
             for (stream, notice) in exchange(&notices, with: []) { tell(stream, notice) }
-            for (stream, error) in exchange(&closed, with: []) {
-                stream.currentOwner.streamClosed(stream, error: error)
-            }
+            part()
         } while !dirty.isEmpty || !notices.isEmpty || !closed.isEmpty
     }
 
@@ -186,11 +184,7 @@ public final class Reactor {
             }
         }
         timers.removeAll()
-        while !closed.isEmpty {
-            for (stream, error) in exchange(&closed, with: []) {
-                stream.currentOwner.streamClosed(stream, error: error)
-            }
-        }
+        while !closed.isEmpty { part() }
         ready = []
         dirty = []
         notices = []
@@ -203,6 +197,14 @@ public final class Reactor {
         swap(&dirty, &current)
         for stream in current { stream.flush() }
         current.removeAll(keepingCapacity: true)
+    }
+
+    /// Tells the owners of streams that have ended, and parts the two: each holds the other, and would for ever.
+    private func part() {
+        for (stream, error) in exchange(&closed, with: []) {
+            stream.currentOwner.streamClosed(stream, error: error)
+            stream.currentOwner = Nobody.shared
+        }
     }
 
     private func tell(_ stream: Stream, _ notice: Notice) {

@@ -88,6 +88,43 @@ import Testing
         #expect(owner.error == nil)
     }
 
+    @Test func letsGoOfItsOwnerWhenItHasEnded() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        weak var owner: Holder?
+        weak var stream: Net.Stream?
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        let listener = try reactor.listen(on: address) { accepted in
+            let holder = Holder(accepted)
+            (owner, stream) = (holder, accepted)
+            return holder
+        }
+        let client = Recorder()
+        let connection = try reactor.connect(
+            to: listener.address,
+            timeout: .seconds(5),
+            owner: client
+        )
+        reactor.run { stream?.isOpen == true }
+        connection.close(within: .seconds(5))
+        reactor.run { reactor.streamCount == 0 }
+        #expect(owner == nil)
+        #expect(stream == nil)
+    }
+
+    /// Holds its stream, as owners do.
+    private final class Holder: StreamOwner {
+        let stream: Net.Stream
+
+        init(_ stream: Net.Stream) { self.stream = stream }
+
+        func stream(_ stream: Net.Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+            bytes.count
+        }
+
+        func streamClosed(_ stream: Net.Stream, error: StreamError?) {}
+    }
+
     @Test func lendsAgainWhatWasNotConsumed() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
