@@ -21,14 +21,14 @@ STOP_TIME_MAX = 20
 class Program:
     """One running program; what it prints, on either stream, is kept for the report of a failure."""
 
-    def __init__(self, name, *arguments):
-        path = BUILD / name
+    def __init__(self, name, *arguments, folder=BUILD, through=()):
+        path = folder / name
         assert path.exists(), f"{path} is missing: run `swift build --build-tests` first"
         self.name = name
         self.lines = []
         self._new_lines = queue.Queue()
         self._process = subprocess.Popen(
-            [path, *map(str, arguments)],
+            [*through, path, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -72,6 +72,10 @@ class Program:
         except AssertionError:
             self._process.kill()
             raise
+
+    def wait(self, seconds=START_TIME_MAX):
+        """Its exit status, when it has ended by itself."""
+        return self._process.wait(seconds)
 
     def stop(self):
         """Ends it as Ctrl-C does; returns its exit status."""

@@ -1,3 +1,4 @@
+import Dispatch
 import PusherSwift
 
 func readmePusherSwift() {
@@ -9,4 +10,5 @@ func readmePusherSwift() {
         callback: { (data: Any?) -> Void in print(data ?? "") }
     )
     pusher.connect()
+    dispatchMain()
 }

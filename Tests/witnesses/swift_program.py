@@ -1,0 +1,74 @@
+"""Swift programs of a page, compiled against the modules that the tests were built with."""
+
+import functools
+import json
+import re
+import subprocess
+
+from programs import BUILD, ROOT, Program
+
+
+def programs_in(page):
+    """The Swift programs that a Markdown page shows, in order."""
+    return re.findall(r"^```swift\n(.*?)^```", (ROOT / page).read_text(), re.S | re.M)
+
+
+def compile_program(source, folder, name):
+    """Compiles a complete program; the path of what came out of it."""
+    main = folder / name / "main.swift"
+    main.parent.mkdir()
+    main.write_text(source)
+    targets = [target for module in imports_of(source) for target in closure_of(module)]
+    objects = [path for target in dict.fromkeys(targets) for path in sorted((BUILD / f"{target}.build").rglob("*.o"))]
+    maps = [
+        flag
+        for path in ROOT.glob("Sources/*/module.modulemap")
+        for flag in ("-Xcc", f"-fmodule-map-file={path}")
+    ]
+    program = main.parent / name
+    compiled = subprocess.run(
+        [
+            *("swiftc", "-swift-version", "6", "-warnings-as-errors", "-I", BUILD / "Modules", *maps),
+            *(main, *objects, *libraries(), "-o", program),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert compiled.returncode == 0, f"{source}\n{compiled.stderr}"
+    return program
+
+
+def start(path):
+    """Runs a compiled program, whose lines are to be heard at once, as on a terminal."""
+    return Program(path.name, folder=path.parent, through=("stdbuf", "-oL"))
+
+
+def imports_of(source):
+    """The modules that a program imports."""
+    return re.findall(r"^import (\w+)", source, re.M)
+
+
+@functools.cache
+def description():
+    """What Package.swift says, as the package manager reads it."""
+    printed = subprocess.run(
+        ["swift", "package", "dump-package"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return {target["name"]: target for target in json.loads(printed.stdout)["targets"]}
+
+
+@functools.cache
+def closure_of(module):
+    """A target and all that it depends on, other packages' products by the names of their modules."""
+    if module not in description():
+        return (module,) if (BUILD / f"{module}.build").exists() else ()
+    names = [module]
+    for dependency in description()[module]["dependencies"]:
+        for value in dependency.values():
+            names += closure_of(value[0])
+    return tuple(dict.fromkeys(names))
+
+
+def libraries():
+    """The system's libraries that the package's own modules need."""
+    return ["-lssl", "-lcrypto", "-lz"]
