@@ -74,6 +74,14 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .target(
+            name: "HTTPClient",
+            dependencies: [
+                .target(name: "Net", condition: onLinux), .target(name: "HTTP1", condition: onLinux),
+            ],
+            swiftSettings: strict
+        ),
+
         // The SDKs.
         .target(
             name: "FanfareClient",
@@ -87,7 +95,7 @@ let package = Package(
         .target(name: "PusherSwift", dependencies: ["FanfareClient"], swiftSettings: strict),
         .target(
             name: "FanfareAPI",
-            dependencies: ["PusherProtocol", "HTTP1", .target(name: "Net", condition: onLinux)],
+            dependencies: ["PusherProtocol", "HTTPClient"],
             swiftSettings: strict
         ),
 

@@ -59,11 +59,7 @@ public final class FanfareAPI: Sendable {
         settings: Settings = Settings()
     ) throws(FanfareAPIError) {
         let address = try BrokerAddress(url)
-        #if canImport(Darwin)
-            let transport = try URLSessionTransport(to: address, trust: settings.trust)
-        #else
-            let transport = try SocketTransport(to: address, trust: settings.trust)
-        #endif
+        let transport = try BrokerTransport(to: address, trust: settings.trust)
         try self.init(
             appID: appID,
             key: key,

@@ -2,7 +2,7 @@
     import HTTP1
     import Net
 
-    /// One connection to the broker; confined to the pool's thread.
+    /// One connection to the server; confined to the pool's thread.
     ///
     /// It carries one request at a time, and tells its pool when it is done, free or lost.
     final class PooledConnection: StreamOwner, TimerTarget {
@@ -105,7 +105,7 @@
                 self,
                 unanswered,
                 isStale: wasUsed && !hasBegun,
-                reason: error.map { "\($0)" } ?? "the broker closed it"
+                reason: error.map { "\($0)" } ?? "the other side closed it"
             )
         }
 
@@ -114,18 +114,18 @@
             guard let done = exchange, let head else { return }
             exchange = nil
             wasUsed = true
-            done.finish(.success(APIResponse(status: head.status.code, body: body)))
+            done.finish(.success(HTTPAnswer(status: head.status.code, body: body)))
             pool.finished(done.id, self, canBeKept: head.keepAlive && isLast)
         }
 
-        private func fail(_ error: FanfareAPIError) {
+        private func fail(_ error: HTTPFailure) {
             guard let failed = exchange else { return }
             exchange = nil
             failed.finish(.failure(error))
             pool.finished(failed.id, self, canBeKept: false)
         }
 
-        private static func failure(_ error: HTTPError) -> FanfareAPIError {
+        private static func failure(_ error: HTTPError) -> HTTPFailure {
             switch error {
             case .contentTooLong(_, let limit): .answerTooLong(lengthMax: limit)
             case .responseTruncated: .connectionLost("the answer was cut off")

@@ -8,14 +8,14 @@
     ///
     /// Connections are kept open between requests, at most ``connectionCountMax`` at a time, each for one request at a
     /// time; a request that finds all of them busy waits. They are closed when they were idle for
-    /// ``idleTimeout``, which is shorter than a broker's patience, so that both hardly ever let go at once.
-    public final class SocketTransport: APITransport {
+    /// ``idleTimeout``, which is shorter than most servers' patience, so that both hardly ever let go at once.
+    package final class SocketHTTP: HTTPTransport {
         /// The most connections that are open at a time.
-        public static let connectionCountMax = 16
-        /// How long a connection is kept without a request.
-        public static let idleTimeout: Duration = .seconds(20)
+        package static let connectionCountMax = 16
+        /// How long a connection is kept without a call.
+        package static let idleTimeout: Duration = .seconds(20)
 
-        private let address: BrokerAddress
+        private let address: HTTPAddress
         private let pool: ConnectionPool
         private let lastID = Atomic<UInt64>(0)
         private let lookedUp = Mutex<LookedUp?>(nil)
@@ -25,13 +25,13 @@
         /// Starts the thread; connections are made when they are needed.
         ///
         /// - Parameters:
-        ///   - address: The broker.
+        ///   - address: The server.
         ///   - trust: Whose certificates are accepted.
         /// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
-        public init(
-            to address: BrokerAddress,
-            trust: FanfareAPI.Settings.Trust = .system
-        ) throws(FanfareAPIError) {
+        package init(
+            to address: HTTPAddress,
+            trust: HTTPTrust = .system
+        ) throws(HTTPFailure) {
             self.address = address
             do {
                 let tls = address.isSecure ? try TLSContext.client(trust: TLSTrust(trust)) : nil
@@ -45,20 +45,21 @@
         deinit { pool.inbox.post(.stop) }
 
         /// Sends one request and waits for the whole answer.
-        public func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse {
+        package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer {
             guard !Task.isCancelled else { throw .cancelled(mayHaveArrived: false) }
-            let bytes = try encode(request)
-            let addresses = try await resolve(within: request.timeout)
+            let bytes = try encode(call)
+            let addresses = try await resolve(within: call.timeout)
             let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
             let outcome = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     let exchange = Exchange(
                         id: id,
-                        method: Method(request.method),
+                        method: Method(call.method),
+                        isRepeatable: call.isRepeatable,
                         bytes: bytes,
                         addresses: addresses,
-                        timeout: request.timeout,
-                        answerLengthMax: request.answerLengthMax,
+                        timeout: call.timeout,
+                        answerLengthMax: call.answerLengthMax,
                         continuation: continuation
                     )
                     pool.inbox.post(.begin(exchange))
@@ -71,35 +72,33 @@
             return try outcome.get()
         }
 
-        private func encode(_ request: APIRequest) throws(FanfareAPIError) -> [UInt8] {
-            var fields = [Field("X-Pusher-Library", "fanfare-api-swift")]
-            if !request.body.isEmpty { fields.append(Field("Content-Type", "application/json")) }
+        private func encode(_ call: HTTPCall) throws(HTTPFailure) -> [UInt8] {
             do throws(HTTPError) {
                 return try Request(
-                    Method(request.method),
-                    address.pathPrefix + request.target,
+                    Method(call.method),
+                    address.pathPrefix + call.target,
                     host: address.hostField,
-                    fields: fields,
-                    body: request.body
+                    fields: call.fields.map { Field($0.name, $0.value) },
+                    body: call.body
                 ).encode()
             } catch {
-                throw .invalidArgument("The request cannot be written: \(error)")
+                throw .invalidRequest("the request cannot be written: \(error)")
             }
         }
 
         /// Looks the host up, on a thread that may block, unless that was done a moment ago.
         private func resolve(
             within timeout: Duration
-        ) async throws(FanfareAPIError) -> [SocketAddress] {
+        ) async throws(HTTPFailure) -> [SocketAddress] {
             if let address = SocketAddress(ip: address.host, port: address.port) {
                 return [address]
             }
             let known = lookedUp.withLock { $0 }
-            if let known, .now - known.at < SocketTransport.lookUpLifetime {
+            if let known, .now - known.at < SocketHTTP.lookUpLifetime {
                 return known.addresses
             }
             let (host, port) = (address.host, address.port)
-            let outcome: Result<[SocketAddress], FanfareAPIError> =
+            let outcome: Result<[SocketAddress], HTTPFailure> =
                 await withCheckedContinuation { continuation in
                     let first = FirstOutcome(continuation)
                     let queue = DispatchQueue.global()
@@ -126,7 +125,7 @@
     }
 
     extension TLSTrust {
-        fileprivate init(_ trust: FanfareAPI.Settings.Trust) {
+        fileprivate init(_ trust: HTTPTrust) {
             switch trust {
             case .system: self = .system
             case .file(let path): self = .file(path)
@@ -136,7 +135,7 @@
         }
     }
 
-    /// The addresses of the broker's host, and when they were asked for.
+    /// The addresses of the host, and when they were asked for.
     private struct LookedUp: Sendable {
         var addresses: [SocketAddress]
         var at: ContinuousClock.Instant
@@ -144,7 +143,7 @@
 
     /// A continuation that several may try to resume: the first one does.
     private final class FirstOutcome: Sendable {
-        typealias Outcome = Result<[SocketAddress], FanfareAPIError>
+        typealias Outcome = Result<[SocketAddress], HTTPFailure>
         private let continuation: Mutex<CheckedContinuation<Outcome, Never>?>
 
         init(_ continuation: CheckedContinuation<Outcome, Never>) {

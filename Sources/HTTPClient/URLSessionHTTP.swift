@@ -3,20 +3,20 @@
     import Security
 
     /// Requests over `URLSession`, on Apple platforms.
-    public final class URLSessionTransport: APITransport {
-        private let address: BrokerAddress
+    package final class URLSessionHTTP: HTTPTransport {
+        private let address: HTTPAddress
         private let session: URLSession
 
         /// Makes a session without cookies, cache or stored credentials.
         ///
         /// - Parameters:
-        ///   - address: The broker.
+        ///   - address: The server.
         ///   - trust: Which certificates are believed.
         /// - Throws: `.unreachable` when the trusted certificates cannot be read.
-        public init(
-            to address: BrokerAddress,
-            trust: FanfareAPI.Settings.Trust = .system
-        ) throws(FanfareAPIError) {
+        package init(
+            to address: HTTPAddress,
+            trust: HTTPTrust = .system
+        ) throws(HTTPFailure) {
             self.address = address
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil
@@ -31,48 +31,47 @@
         deinit { session.finishTasksAndInvalidate() }
 
         /// Sends one request and waits for the whole answer.
-        public func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse {
-            guard let url = URL(string: address.url + request.target) else {
-                throw .invalidArgument("The request's path cannot be written: \(request.target)")
+        package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer {
+            guard let url = URL(string: address.url + call.target) else {
+                throw .invalidRequest("the request's path cannot be written: \(call.target)")
             }
-            let (seconds, attoseconds) = request.timeout.components
+            let (seconds, attoseconds) = call.timeout.components
             var message = URLRequest(
                 url: url,
                 timeoutInterval: Double(seconds) + Double(attoseconds) / 1e18
             )
-            message.httpMethod = request.method
-            message.setValue("fanfare-api-swift", forHTTPHeaderField: "X-Pusher-Library")
-            if !request.body.isEmpty {
-                message.httpBody = Data(request.body)
-                message.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            message.httpMethod = call.method
+            for field in call.fields {
+                message.setValue(field.value, forHTTPHeaderField: field.name)
             }
+            if !call.body.isEmpty { message.httpBody = Data(call.body) }
             do {
-                return try await exchange(message, lengthMax: request.answerLengthMax)
-            } catch let error as FanfareAPIError {
+                return try await exchange(message, lengthMax: call.answerLengthMax)
+            } catch let error as HTTPFailure {
                 throw error
             } catch is CancellationError {
                 throw .cancelled(mayHaveArrived: true)
             } catch {
-                throw URLSessionTransport.failure(error, timeout: request.timeout)
+                throw URLSessionHTTP.failure(error, timeout: call.timeout)
             }
         }
 
-        private func exchange(_ message: URLRequest, lengthMax: Int) async throws -> APIResponse {
+        private func exchange(_ message: URLRequest, lengthMax: Int) async throws -> HTTPAnswer {
             let (content, response) = try await session.bytes(for: message)
             guard let response = response as? HTTPURLResponse else {
-                throw FanfareAPIError.unexpectedAnswer("it is not HTTP")
+                throw HTTPFailure.unexpectedAnswer("it is not HTTP")
             }
             var body: [UInt8] = []
             for try await byte in content {
                 guard body.count < lengthMax else {
-                    throw FanfareAPIError.answerTooLong(lengthMax: lengthMax)
+                    throw HTTPFailure.answerTooLong(lengthMax: lengthMax)
                 }
                 body.append(byte)
             }
-            return APIResponse(status: response.statusCode, body: body)
+            return HTTPAnswer(status: response.statusCode, body: body)
         }
 
-        private static func failure(_ error: any Error, timeout: Duration) -> FanfareAPIError {
+        private static func failure(_ error: any Error, timeout: Duration) -> HTTPFailure {
             let reason = error.localizedDescription
             switch (error as? URLError)?.code {
             case .cancelled: return .cancelled(mayHaveArrived: true)
@@ -87,7 +86,7 @@
         }
     }
 
-    /// Judges the broker's certificate where the system's own judgement is not wanted.
+    /// Judges the server's certificate where the system's own judgement is not wanted.
     private final class CertificateJudge: NSObject, URLSessionDelegate, Sendable {
         private enum Judgement: Sendable {
             case system, everything
@@ -96,7 +95,7 @@
         }
         private let judgement: Judgement
 
-        init(_ trust: FanfareAPI.Settings.Trust) throws(FanfareAPIError) {
+        init(_ trust: HTTPTrust) throws(HTTPFailure) {
             switch trust {
             case .system: judgement = .system
             case .insecure: judgement = .everything
@@ -140,7 +139,7 @@
         private static func certificates(
             in text: String,
             from source: String
-        ) throws(FanfareAPIError) -> [Data] {
+        ) throws(HTTPFailure) -> [Data] {
             let blocks = text.components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst()
             let certificates = blocks.compactMap { block in
                 block.components(separatedBy: "-----END CERTIFICATE-----").first.flatMap {

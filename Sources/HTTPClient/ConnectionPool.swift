@@ -2,7 +2,7 @@
     import HTTP1
     import Net
 
-    /// The connections to one broker and the thread that they live on.
+    /// The connections to one server and the thread that they live on.
     actor ConnectionPool: LoopResident {
         /// What tasks ask of the pool.
         enum Message: Sendable {
@@ -16,8 +16,8 @@
         nonisolated let inbox: Mailbox<Message>
         private let core: Core
 
-        init(to address: BrokerAddress, tls: TLSContext?) throws(SystemError) {
-            loop = try EventLoop(name: "fanfare-api")
+        init(to address: HTTPAddress, tls: TLSContext?) throws(SystemError) {
+            loop = try EventLoop(name: "http-client")
             inbox = Mailbox(wakes: loop)
             core = Core(reactor: try Reactor(loop: loop), address: address, tls: tls)
         }
@@ -40,8 +40,8 @@
         /// Who carries what: confined to the loop's thread, as everything that it refers to.
         final class Core: TimerTarget {
             let reactor: Reactor
-            private let address: BrokerAddress
-            /// The encryption, when the broker's address asks for it.
+            private let address: HTTPAddress
+            /// The encryption, when the server's address asks for it.
             private let tls: TLSContext?
             /// Every connection, busy, idle or still being made.
             private var connections: [PooledConnection] = []
@@ -51,7 +51,7 @@
             private var waiting: [Exchange] = []
             private var deadlines: [UInt64: TimerID] = [:]
 
-            init(reactor: Reactor, address: BrokerAddress, tls: TLSContext?) {
+            init(reactor: Reactor, address: HTTPAddress, tls: TLSContext?) {
                 self.reactor = reactor
                 self.address = address
                 self.tls = tls
@@ -89,7 +89,7 @@
                 }
                 if waiting.isEmpty {
                     idle.append(connection)
-                    connection.rest(for: SocketTransport.idleTimeout)
+                    connection.rest(for: SocketHTTP.idleTimeout)
                 } else {
                     connection.carry(waiting.removeFirst())
                 }
@@ -107,7 +107,7 @@
                 if let exchange {
                     retry(exchange, isStale: isStale, reason: reason)
                 }
-                while !waiting.isEmpty, connections.count < SocketTransport.connectionCountMax {
+                while !waiting.isEmpty, connections.count < SocketHTTP.connectionCountMax {
                     assign(waiting.removeFirst())
                 }
             }
@@ -115,9 +115,9 @@
             /// Sends a request anew where that is safe, and gives it up everywhere else.
             private func retry(_ exchange: Exchange, isStale: Bool, reason: String) {
                 var exchange = exchange
-                if isStale, exchange.method == .get, !exchange.wasRepeated {
-                    // Closed, it seems, while it was idle. A query may be repeated in any case; an event may have
-                    // been read before the connection broke, and must not be delivered twice.
+                if isStale, exchange.isRepeatable, !exchange.wasRepeated {
+                    // Closed, it seems, while it was idle. Whatever does something, such as triggering an
+                    // event, may have been read before the connection broke, and must not be done twice.
                     exchange.wasRepeated = true
                     return connect(for: exchange)
                 }
@@ -140,7 +140,7 @@
                     guard connection.stream?.isOpen == true else { continue }
                     return connection.carry(exchange)
                 }
-                guard connections.count < SocketTransport.connectionCountMax else {
+                guard connections.count < SocketHTTP.connectionCountMax else {
                     return waiting.append(exchange)
                 }
                 connect(for: exchange)

@@ -1,0 +1,80 @@
+/// Where a server is: `http://127.0.0.1:6001`, `https://push.example.com/prefix`.
+package struct HTTPAddress: Hashable, Sendable {
+    /// Whether the connection is encrypted.
+    package let isSecure: Bool
+    /// A host name or an IP address, without brackets.
+    package let host: String
+    /// The port; 80 or 443 unless the address names another.
+    package let port: UInt16
+    /// What stands in front of every target, without a slash at its end; mostly empty.
+    package let pathPrefix: String
+
+    /// Takes an address apart.
+    ///
+    /// - Parameter url: An `http` or `https` URL of a host, with a port and a path where needed, and nothing else.
+    /// - Throws: `.invalidURL`.
+    package init(_ url: String) throws(HTTPFailure) {
+        let isSecure = url.lowercased().hasPrefix("https://")
+        guard isSecure || url.lowercased().hasPrefix("http://") else { throw .invalidURL(url) }
+        let rest = url.dropFirst(isSecure ? 8 : 7)
+        let authority = rest.prefix { $0 != "/" }
+        var path = rest.dropFirst(authority.count)
+        while path.last == "/" { path = path.dropLast() }
+        guard path.utf8.allSatisfy(HTTPAddress.isPathCharacter) else { throw .invalidURL(url) }
+        guard let (host, port) = HTTPAddress.hostAndPort(authority) else {
+            throw .invalidURL(url)
+        }
+        self.isSecure = isSecure
+        self.host = host
+        self.port = port ?? (isSecure ? 443 : 80)
+        pathPrefix = String(path)
+    }
+
+    /// The value of the Host field: the port is left out when it is the scheme's own.
+    package var hostField: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+    }
+
+    /// The address as a URL, without a slash at its end.
+    package var url: String { "\(isSecure ? "https" : "http")://\(hostField)\(pathPrefix)" }
+
+    private static func hostAndPort(_ authority: Substring) -> (String, UInt16?)? {
+        var host = authority
+        var port: Substring?
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            host = authority[..<end].dropFirst()
+            let behind = authority[authority.index(after: end)...]
+            guard behind.isEmpty || behind.hasPrefix(":") else { return nil }
+            if !behind.isEmpty { port = behind.dropFirst() }
+        } else if let colon = authority.firstIndex(of: ":") {
+            host = authority[..<colon]
+            port = authority[authority.index(after: colon)...]
+        }
+        let isAddress = authority.hasPrefix("[")
+        guard !host.isEmpty, host.utf8.allSatisfy({ isHostCharacter($0, inBrackets: isAddress) })
+        else { return nil }
+        guard let port else { return (String(host), nil) }
+        guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(port),
+            number > 0
+        else { return nil }
+        return (String(host), number)
+    }
+
+    private static func isHostCharacter(_ byte: UInt8, inBrackets: Bool) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"):
+            true
+        case UInt8(ascii: ":"): inBrackets
+        default: false
+        }
+    }
+
+    /// What may stand in a path (RFC 3986 §3.3), and so neither `?` nor `#`.
+    private static func isPathCharacter(_ byte: UInt8) -> Bool {
+        isHostCharacter(byte, inBrackets: true) || "/~!$&'()*+,;=@%".utf8.contains(byte)
+    }
+}
