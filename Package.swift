@@ -86,7 +86,7 @@ let package = Package(
         .target(
             name: "FanfareClient",
             dependencies: [
-                "WebSocket", "PusherProtocol", .target(name: "Net", condition: onLinux),
+                "WebSocket", "PusherProtocol", "HTTPClient", .target(name: "Net", condition: onLinux),
                 .target(name: "HTTP1", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -17,9 +17,26 @@ public struct Channel: Sendable {
     /// - Returns: The same channel.
     @discardableResult
     public func subscribe() -> Channel {
-        client.subscribe(to: name)
+        client.subscribe(to: name, with: nil)
         return self
     }
+
+    /// Subscribes on the present connection with a signature that is at hand.
+    ///
+    /// It holds for the connection whose ``FanfareClient/socketID`` was signed. With the next one
+    /// ``ClientOptions/channelAuthorizer`` is asked, and without one the channel is refused.
+    ///
+    /// - Parameter authorization: What the app's backend has signed.
+    /// - Returns: The same channel.
+    @discardableResult
+    public func subscribe(with authorization: ChannelAuthorization) -> Channel {
+        client.subscribe(to: name, with: authorization)
+        return self
+    }
+
+    /// How many connections are subscribed, where the broker tells; on each change an event
+    /// `pusher:subscription_count` arrives.
+    public var subscriptionCount: Int? { client.subscriptionCount(of: name) }
 
     /// Unsubscribes: the channel's sequences end, its callbacks stay and rest.
     public func unsubscribe() { client.unsubscribe(from: name) }

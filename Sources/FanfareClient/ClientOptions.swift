@@ -27,6 +27,30 @@ public struct ClientOptions: Sendable {
     /// Bytes of data in those calls, with the same consequence.
     public var pendingCallbackBytesMax = 8 << 20
 
+    /// Who lets the client into private, presence and encrypted channels; `nil` for nobody.
+    public var channelAuthorizer: ChannelAuthorizer?
+    /// Who says which user the client is, for ``FanfareClient/signIn()``; `nil` for nobody.
+    public var userAuthenticator: UserAuthenticator?
+    /// How long one request to either may take.
+    public var authorizationTimeout: Duration = .seconds(10)
+    /// How often they are asked again when they cannot answer.
+    public var authorizationRetries = AuthorizationRetries()
+    /// Opens the events of encrypted channels; `nil` for a client that joins none.
+    public var decrypter: (any EventDecrypter)?
+
+    /// Client events that may wait for their channels, or for their turn, all together; more are refused.
+    public var clientEventQueueCountMax = 100
+    /// Bytes of those events' names and data, with the same consequence.
+    public var clientEventQueueBytesMax = 256 << 10
+    /// Client events that leave within a second, which is what brokers allow; more wait.
+    ///
+    /// `nil` for no pause.
+    public var clientEventsPerSecond: Int? = 10
+    /// The longest data of a client event, in bytes, which is what brokers allow.
+    public var clientEventLengthMax = 10_240
+    /// Members of a presence channel, and watched users, that are remembered; more are reported and left out.
+    public var membersMax = 10_000
+
     /// Signs where the app's secret is at hand; without it only public channels let the client in.
     package var signer: LocalSigner?
     /// What carries the connection.

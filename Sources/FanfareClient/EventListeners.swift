@@ -1,5 +1,8 @@
 /// Which events a listener wants; `nil` means any.
 struct Topic: Hashable, Sendable {
+    /// Stands for the channel of whoever is signed in, whose name is not known before.
+    static let user = SignedInUser.channelPrefix
+
     /// The channel.
     var channel: String?
     /// The event's name.
@@ -30,6 +33,14 @@ struct EventListeners: Sendable {
             )
         }
         for topic in wanted { topics[topic]?.send(event, bytes: bytes, posted: posted) }
+    }
+
+    /// Tells an event of the user's own to those who asked for it: by name, and all.
+    func sendToUser(_ event: ChannelEvent, posted: (CallbackQueue, CallbackQueue.Load) -> Void) {
+        let bytes = event.name.utf8.count + (event.data?.utf8.count ?? 0)
+        for topic in [Topic(channel: Topic.user, event: event.name), Topic(channel: Topic.user)] {
+            topics[topic]?.send(event, bytes: bytes, posted: posted)
+        }
     }
 
     /// Ends the sequences of one channel, or all.

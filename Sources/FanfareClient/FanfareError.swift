@@ -19,6 +19,20 @@ public enum FanfareError: Error, Sendable, Hashable {
     case reported(code: Int?, message: String)
     /// The broker refuses a subscription; `kind` is its class, such as `AuthError`.
     case subscriptionRefused(channel: String, kind: String, message: String, status: Int?)
+    /// The app's backend does not let the client into a channel, or could not be asked.
+    case authorizationFailed(channel: String, AuthorizationFailure)
+    /// The channel is encrypted, and the client has nothing to open its events with.
+    case decrypterMissing(channel: String)
+    /// An encrypted event could not be opened, also with a key that was just asked for; it was skipped.
+    case undecryptable(event: ChannelEvent, reason: String)
+    /// The app's backend does not say who the user is, or could not be asked.
+    case signInFailed(AuthorizationFailure)
+    /// The broker does not believe who the user is.
+    case signInRefused(message: String)
+    /// An event of this client was not sent, and will not be.
+    case clientEventRefused(event: String, channel: String, reason: String)
+    /// Events of this client that waited for their channel will not be sent.
+    case clientEventsDropped(channel: String, events: [String], reason: String)
     /// The data of an event is not what was asked for.
     case undecodable(event: ChannelEvent, type: String, reason: String)
     /// A sequence was read more slowly than events came: `limit` of them were waiting.
@@ -62,6 +76,21 @@ extension FanfareError: CustomStringConvertible {
             the broker refuses the subscription to \(channel): \(message) (\(kind)\
             \(status.map { ", \($0)" } ?? "")). It is tried again with the next connection.
             """
+        case .authorizationFailed(let channel, let failure):
+            "no authorisation for \(channel): \(Self.clause(failure.description)). It is tried again with the next connection."
+        case .decrypterMissing(let channel):
+            """
+            \(channel) is encrypted: import FanfareEncryption and set ClientOptions.decrypter to SecretBoxDecrypter()
+            """
+        case .undecryptable(let event, let reason):
+            "\(event.name) on \(event.channel ?? "") was skipped: \(reason)"
+        case .signInFailed(let failure): "the user is not signed in: \(failure)"
+        case .signInRefused(let message):
+            "the broker does not sign the user in: \(message)"
+        case .clientEventRefused(let event, let channel, let reason):
+            "\(event) was not sent to \(channel): \(reason)"
+        case .clientEventsDropped(let channel, let events, let reason):
+            "\(events.count) events that waited for \(channel) are lost (\(events.joined(separator: ", "))): \(reason)"
         case .undecodable(let event, let type, let reason):
             "the data of \(event.name) is no \(type): \(reason)"
         case .overflow(let limit):

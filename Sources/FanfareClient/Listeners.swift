@@ -65,3 +65,22 @@ struct Listeners<Value: Sendable>: Sendable {
         return before
     }
 }
+
+/// Those who want to be told of one kind of thing on channels, by channel.
+struct ListenerTable<Value: Sendable>: Sendable {
+    private var channels: [String: Listeners<Value>] = [:]
+
+    subscript(channel: String) -> Listeners<Value> {
+        get { channels[channel] ?? Listeners() }
+        set { channels[channel] = newValue.isEmpty ? nil : newValue }
+        _modify {
+            yield &channels[channel, default: Listeners()]
+            if channels[channel]?.isEmpty == true { channels[channel] = nil }
+        }
+    }
+
+    /// Ends all sequences.
+    mutating func finish(throwing error: FanfareError?) {
+        for channel in channels.keys { self[channel].finish(throwing: error) }
+    }
+}

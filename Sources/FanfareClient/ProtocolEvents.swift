@@ -67,6 +67,22 @@ extension ChannelEvent {
         }
     }
 
+    /// What is told on a channel that this side could not get into.
+    init(refusalOf channel: String, _ error: FanfareError) {
+        self.init("pusher:subscription_error", channel) { data in
+            data.name("type")
+            data.string("AuthError")
+            data.name("error")
+            data.string(error.description)
+            guard case .authorizationFailed(_, let failure) = error, let status = failure.status
+            else {
+                return
+            }
+            data.name("status")
+            data.integer(status)
+        }
+    }
+
     private init(_ name: String, _ channel: String?, _ members: (inout JSONWriter) -> Void) {
         var json = JSONWriter()
         json.beginObject()

@@ -78,3 +78,23 @@ package struct HTTPAddress: Hashable, Sendable {
         isHostCharacter(byte, inBrackets: true) || "/~!$&'()*+,;=@%".utf8.contains(byte)
     }
 }
+
+/// One resource of a server: `https://example.com/pusher/auth?app=1`.
+package struct HTTPResource: Hashable, Sendable {
+    /// The server, without anything in front of the target.
+    package let address: HTTPAddress
+    /// Path and query.
+    package let target: String
+
+    /// Takes a URL apart; `nil` for what is no `http` or `https` URL.
+    package init?(_ url: String) {
+        guard let mark = url.firstRange(of: "://") else { return nil }
+        let behind = url[mark.upperBound...]
+        let end = behind.firstIndex { "/?#".contains($0) } ?? behind.endIndex
+        guard let address = try? HTTPAddress(String(url[..<end])) else { return nil }
+        let target = behind[end...].prefix { $0 != "#" }
+        guard target.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        self.address = address
+        self.target = target.hasPrefix("/") ? String(target) : "/" + target
+    }
+}

@@ -70,15 +70,14 @@ import Testing
             ]
         )
         #expect(
-            driver.receive(.watchlist(online: ["bob"], offline: [])) == [
-                .deliver(
+            driver.receive(.watchlist(online: ["bob"], offline: [])).first
+                == .deliver(
                     ChannelEvent(
                         name: "pusher:watchlist_events",
                         channel: nil,
                         data: #"{"online":["bob"]}"#
                     )
                 )
-            ]
         )
     }
 }

@@ -20,9 +20,16 @@ struct ClientSession {
         var reconnects: Bool
         var backoff: Backoff
         var signer: LocalSigner?
+        /// Whether there is somebody who signs channels, and somebody who signs users.
+        var authorizes = false
+        var authenticates = false
+        var decrypter: (any EventDecrypter)?
+        /// The most that a broker may have this client remember: members of a channel, watched users.
+        var membersMax = 10_000
+        var outbox = Outbox.Limits()
     }
 
-    private enum Phase: Equatable {
+    enum Phase: Equatable {
         case disconnected
         /// The transport opens, or is open and the broker has not spoken yet.
         case opening
@@ -37,16 +44,19 @@ struct ClientSession {
     static let stableAfter = Duration.seconds(10)
 
     let settings: Settings
-    private var generator: any RandomNumberGenerator & Sendable
-    private var phase = Phase.disconnected
-    private var subscriptions = Subscriptions()
-    private var liveness = Liveness()
+    var generator: any RandomNumberGenerator & Sendable
+    var phase = Phase.disconnected
+    var subscriptions = Subscriptions()
+    var liveness = Liveness()
     /// Connections and attempts in a row that ended without a stable connection.
-    private var failures = 0
+    var failures = 0
     /// A fatal error that nothing has followed yet: the reason of a close that gives none.
-    private var announced: (code: PusherCode, message: String)?
-    private(set) var status = ConnectionStatus.disconnected
-    private var effects: [SessionEffect] = []
+    var announced: (code: PusherCode, message: String)?
+    var status = ConnectionStatus.disconnected
+    var effects: [SessionEffect] = []
+    var tickets = Tickets()
+    var signIn = SignIn()
+    var outbox: Outbox
 
     /// Begins disconnected.
     ///
@@ -59,10 +69,8 @@ struct ClientSession {
     ) {
         self.settings = settings
         self.generator = generator
+        outbox = Outbox(limits: settings.outbox)
     }
-
-    /// How far the subscription to a channel has got; `nil` when nobody asked for it.
-    func subscription(to channel: String) -> Subscriptions.State? { subscriptions[channel] }
 
     // MARK: What the app wants
 
@@ -85,40 +93,11 @@ struct ClientSession {
         case .waiting, .failed: break
         }
         phase = .disconnected
-        subscriptions.end()
+        endConnection()
+        subscriptions.forgetMembers()
+        dropClientEvents(because: .disconnected)
         effects.append(.stopTimer)
         change(to: .disconnected)
-        return takeEffects()
-    }
-
-    /// Subscribes now, or as soon as there is a connection, and again with each further one.
-    mutating func subscribe(to channel: String) -> [SessionEffect] {
-        switch subscriptions[channel] {
-        case .pending, .subscribed: return []
-        // The answer that is on its way is welcome again.
-        case .leaving: subscriptions[channel] = .pending
-        case nil, .wanted, .refused:
-            if case .connected = phase {
-                subscriptions[channel] = .pending
-                sendSubscribe(channel)
-            } else {
-                subscriptions[channel] = .wanted
-            }
-        }
-        return takeEffects()
-    }
-
-    /// Unsubscribes: no event of the channel is delivered any more.
-    mutating func unsubscribe(from channel: String) -> [SessionEffect] {
-        switch subscriptions[channel] {
-        case nil, .leaving: return []
-        case .wanted, .refused: subscriptions[channel] = nil
-        case .pending: subscriptions[channel] = .leaving
-        case .subscribed:
-            subscriptions[channel] = nil
-            effects.append(.send(.unsubscribe(channel: channel)))
-        }
-        effects.append(.refused(channel: channel, .unsubscribed(channel: channel)))
         return takeEffects()
     }
 
@@ -129,7 +108,7 @@ struct ClientSession {
         liveness.heard(at: now)
         switch phase {
         case .opening: receiveFirst(message, at: now)
-        case .connected: receiveNext(message)
+        case .connected: receiveNext(message, at: now)
         case .disconnected, .waiting, .failed: break
         }
         return takeEffects()
@@ -205,7 +184,7 @@ struct ClientSession {
 
     // MARK: Steps
 
-    private mutating func receiveFirst(_ message: ServerMessage, at now: Duration) {
+    mutating func receiveFirst(_ message: ServerMessage, at now: Duration) {
         switch message {
         case .connectionEstablished(let socketID, let activityTimeout):
             establish(socketID, activityTimeout, at: now)
@@ -223,104 +202,14 @@ struct ClientSession {
         }
     }
 
-    private mutating func establish(_ socketID: SocketID, _ seconds: Int, at now: Duration) {
-        phase = .connected(since: now)
-        announced = nil
-        // The broker may ask for more frequent signs of life, not for fewer.
-        let timeout =
-            seconds > 0
-            ? min(settings.activityTimeout, .seconds(seconds)) : settings.activityTimeout
-        liveness.begin(activityTimeout: timeout, pongTimeout: settings.pongTimeout, at: now)
-        effects.append(.startTimer(timeout))
-        change(to: .connected(socketID: socketID.description))
-        // Ahead of the subscriptions, of which some may be for the user alone.
-        if let signIn = settings.signer?.signIn(socketID) { effects.append(.send(signIn)) }
-        for channel in subscriptions.begin() { sendSubscribe(channel) }
-    }
-
-    private mutating func receiveNext(_ message: ServerMessage) {
-        if case .error = message {} else { announced = nil }
-        switch message {
-        case .ping: effects.append(.send(.pong))
-        case .error(let code, let message):
-            if let code, code.mayClose { announced = (code, message) }
-            effects.append(.report(.reported(code: code?.rawValue, message: message)))
-        case .subscriptionSucceeded(let channel, _): confirm(channel, message)
-        case .subscriptionError(let channel, let kind, let text, let status):
-            refuse(channel, message, kind: kind, text: text, status: status)
-        case .connectionEstablished, .pong: break
-        case .subscriptionCount, .memberAdded, .memberRemoved, .cacheMiss, .signinSuccess,
-            .watchlist, .event:
-            deliver(message)
-        }
-    }
-
-    private mutating func deliver(_ message: ServerMessage) {
-        guard let event = ChannelEvent(message) else { return }
-        if let channel = event.channel {
-            switch subscriptions[channel] {
-            case .pending, .subscribed: break
-            // Late events of a channel that the app has left.
-            case nil, .wanted, .refused, .leaving: return
-            }
-        }
-        effects.append(.deliver(event))
-    }
-
-    private mutating func confirm(_ channel: String, _ message: ServerMessage) {
-        switch subscriptions[channel] {
-        case .pending, .refused:
-            subscriptions[channel] = .subscribed
-            effects.append(.subscribed(channel: channel))
-            deliver(message)
-        case .leaving:
-            subscriptions[channel] = nil
-            effects.append(.send(.unsubscribe(channel: channel)))
-        case nil, .wanted, .subscribed: break
-        }
-    }
-
-    private mutating func refuse(
-        _ channel: String,
-        _ message: ServerMessage,
-        kind: String,
-        text: String,
-        status: Int
-    ) {
-        switch subscriptions[channel] {
-        case .pending:
-            deliver(message)
-            subscriptions[channel] = .refused
-            let error = FanfareError.subscriptionRefused(
-                channel: channel,
-                kind: kind,
-                message: text,
-                status: status == 0 ? nil : status
-            )
-            effects.append(.refused(channel: channel, error))
-        case .leaving: subscriptions[channel] = nil
-        case nil, .wanted, .subscribed, .refused: break
-        }
-    }
-
-    private mutating func sendSubscribe(_ channel: String) {
-        var message = ClientMessage.subscribe(channel: channel, auth: nil, channelData: nil)
-        if let signer = settings.signer, case .connected(let id) = status,
-            let socketID = SocketID(id)
-        {
-            message = signer.subscribe(to: channel, socketID)
-        }
-        effects.append(.send(message))
-    }
-
     /// Gives the connection up from this side.
-    private mutating func fail(_ error: FanfareError, close code: UInt16, at now: Duration) {
+    mutating func fail(_ error: FanfareError, close code: UInt16, at now: Duration) {
         effects.append(.close(code: code, reason: ""))
         lose(error, .backOff, at: now)
     }
 
     /// Loses the connection with a code of the protocol, which says how to go on.
-    private mutating func lose(code: PusherCode, reason: String, at now: Duration) {
+    mutating func lose(code: PusherCode, reason: String, at now: Duration) {
         let text = reason.isEmpty ? code.message : reason
         // Codes below 1000 mean nothing that could be better next time.
         guard code.reconnection != .never, code.rawValue >= 1000 else {
@@ -334,17 +223,19 @@ struct ClientSession {
         )
     }
 
-    private mutating func lose(
+    mutating func lose(
         _ error: FanfareError,
         _ reconnection: PusherCode.Reconnection,
         at now: Duration,
         isOverload: Bool = false
     ) {
         if case .connected(let since) = phase, now - since >= Self.stableAfter { failures = 0 }
-        subscriptions.end()
+        endConnection()
         announced = nil
         guard reconnection != .never, settings.reconnects else {
             phase = .failed
+            subscriptions.forgetMembers()
+            dropClientEvents(because: error)
             effects.append(.stopTimer)
             return change(to: .failed(because: error))
         }
@@ -360,17 +251,26 @@ struct ClientSession {
         change(to: .waiting(delay: delay, because: error))
     }
 
-    private mutating func open() {
+    mutating func open() {
         phase = .opening
         announced = nil
         change(to: .connecting(attempt: failures + 1))
         effects += [.open, .startTimer(settings.connectTimeout)]
     }
 
-    private mutating func change(to status: ConnectionStatus) {
+    /// Forgets what held for the connection that has ended.
+    private mutating func endConnection() {
+        subscriptions.end()
+        forgetTickets(tickets.removeAll())
+        endSignIn()
+        if outbox.isWaiting { effects.append(.stopAlarms) }
+        outbox.isWaiting = false
+    }
+
+    mutating func change(to status: ConnectionStatus) {
         self.status = status
         effects.append(.status(status))
     }
 
-    private mutating func takeEffects() -> [SessionEffect] { exchange(&effects, with: []) }
+    mutating func takeEffects() -> [SessionEffect] { exchange(&effects, with: []) }
 }

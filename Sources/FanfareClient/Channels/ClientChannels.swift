@@ -1,0 +1,53 @@
+import Synchronization
+
+extension FanfareClient {
+    /// A channel, whether subscribed to or not; asking for it does nothing else.
+    public func channel(_ name: String) -> Channel { Channel(name: name, client: self) }
+
+    /// Subscribes to a channel now, or as soon as the client is connected, and again with each
+    /// further connection.
+    ///
+    /// An event may arrive as soon as this is called. Whoever needs the very first one binds to
+    /// ``channel(_:)`` before.
+    @discardableResult
+    public func subscribe(_ name: String) -> Channel { channel(name).subscribe() }
+
+    /// Unsubscribes from a channel: its sequences end, its callbacks stay and rest.
+    public func unsubscribe(_ name: String) { channel(name).unsubscribe() }
+
+    func subscribe(to channel: String, with token: ChannelAuthorization?) {
+        act { $0.subscribe(to: channel, with: token) }
+    }
+
+    func unsubscribe(from channel: String) { act { $0.unsubscribe(from: channel) } }
+
+    func isSubscribed(to channel: String) -> Bool {
+        state.withLock { $0.session.subscription(to: channel) == .subscribed }
+    }
+
+    func subscriptionCount(of channel: String) -> Int? {
+        state.withLock { $0.session.subscriptions[of: channel]?.count }
+    }
+
+    func waitUntilSubscribed(to channel: String) async throws {
+        let buffer = EventBuffer<Void>(limit: 1, policy: .keepsNewest)
+        try state.withLock { state in
+            switch state.session.subscription(to: channel) {
+            case .subscribed: buffer.send(())
+            case nil, .leaving: throw FanfareError.unsubscribed(channel: channel)
+            case .refused:
+                throw state.session.subscriptions[of: channel]?.refusal
+                    ?? FanfareError.unsubscribed(channel: channel)
+            case .wanted, .authorizing, .awaitingUser, .pending:
+                if case .failed(let error) = state.session.status { throw error }
+                state.waiters[channel, default: Listeners()].add(buffer)
+            }
+        }
+        guard try await buffer.next() != nil else { throw CancellationError() }
+    }
+
+    /// Whether a task waits for a subscription.
+    func hasWaiters(for channel: String) -> Bool {
+        state.withLock { $0.waiters[channel] != nil }
+    }
+}

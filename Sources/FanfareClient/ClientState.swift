@@ -1,0 +1,41 @@
+import Logging
+
+/// What a client remembers, under its lock.
+struct ClientState: Sendable {
+    var session: ClientSession
+    var connection: (any TransportConnection)?
+    var connectionNumber = 0
+    var timer: Task<Void, Never>?
+    var timerNumber = 0
+    var alarms: [SessionAlarm: Alarm] = [:]
+    var alarmNumber = 0
+    var requests = BackendRequests()
+    var queues: [ObjectIdentifier: CallbackQueue] = [:]
+    /// Queues with more waiting than they may; while there are any, nothing is read.
+    var overloaded: Set<ObjectIdentifier> = []
+    var events = EventListeners()
+    var statuses = Listeners<StatusChange>()
+    var statusSequences = Listeners<ConnectionStatus>()
+    var errors = Listeners<FanfareError>()
+    var presence = ListenerTable<PresenceChange>()
+    var signIns = Listeners<SignedInUser>()
+    var watchlists = Listeners<WatchlistChange>()
+    var watchlistSequences = Listeners<Watchlist>()
+    /// Tasks that wait for a subscription, by channel.
+    var waiters: [String: Listeners<Void>] = [:]
+    /// Tasks that wait for the user to be signed in.
+    var signInWaiters = Listeners<SignedInUser>()
+    var log: [(Logger.Level, String)] = []
+
+    /// A time that the session waits for, told apart from its predecessors.
+    struct Alarm: Sendable {
+        var number: Int
+        var task: Task<Void, Never>
+    }
+}
+
+/// A client's status before and after.
+struct StatusChange: Sendable {
+    let old: ConnectionStatus
+    let new: ConnectionStatus
+}

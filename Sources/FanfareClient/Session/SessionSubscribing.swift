@@ -1,0 +1,201 @@
+import PusherProtocol
+
+/// How a session gets into channels, and out of them.
+extension ClientSession {
+    /// How far the subscription to a channel has got; `nil` when nobody asked for it.
+    func subscription(to channel: String) -> Subscription.State? { subscriptions[channel] }
+
+    /// Subscribes now, or as soon as there is a connection, and again with each further one.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel's name.
+    ///   - token: What lets this connection in; `nil` to have that asked for where it is needed.
+    /// - Returns: What is to be done.
+    mutating func subscribe(
+        to channel: String,
+        with token: ChannelAuthorization? = nil
+    ) -> [SessionEffect] {
+        switch subscriptions[channel] {
+        case .pending, .subscribed: return []
+        case .authorizing, .awaitingUser:
+            guard token != nil else { return [] }
+            abandonTicket(of: channel)
+        // The answer that is on its way is welcome again.
+        case .leaving:
+            subscriptions[channel] = .pending
+            return []
+        case nil, .wanted, .refused: break
+        }
+        subscriptions[channel] = .wanted
+        if let token {
+            let inline = InlineToken(authorization: token, socketID: socketID?.description)
+            subscriptions[of: channel]?.token = inline
+        }
+        if case .connected = phase { ask(for: channel) }
+        return takeEffects()
+    }
+
+    /// Unsubscribes: no event of the channel is delivered any more.
+    mutating func unsubscribe(from channel: String) -> [SessionEffect] {
+        switch subscriptions[channel] {
+        case nil, .leaving: return []
+        case .wanted, .refused, .authorizing, .awaitingUser:
+            abandonTicket(of: channel)
+            subscriptions[channel] = nil
+        case .pending:
+            subscriptions[channel] = .leaving
+            subscriptions[of: channel]?.roster = nil
+        case .subscribed:
+            abandonTicket(of: channel)
+            subscriptions[channel] = nil
+            effects.append(.send(.unsubscribe(channel: channel)))
+        }
+        let error = FanfareError.unsubscribed(channel: channel)
+        dropClientEvents(of: channel, because: error)
+        effects.append(.refused(channel: channel, error))
+        return takeEffects()
+    }
+
+    /// What the broker calls the connection; `nil` without one.
+    var socketID: SocketID? {
+        if case .connected(let id) = status { SocketID(id) } else { nil }
+    }
+
+    /// Takes the first step into a channel, on the present connection.
+    mutating func ask(for channel: String) {
+        guard let socketID else { return }
+        if let signer = settings.signer {
+            subscriptions[channel] = .pending
+            return effects.append(.send(signer.subscribe(to: channel, socketID)))
+        }
+        let kind = ChannelKind(ofName: channel.utf8.span)
+        if kind == .serverToUser, signIn.isUnderWay {
+            subscriptions[channel] = .awaitingUser
+        } else if !kind.requiresSignature {
+            join(channel, auth: nil, channelData: nil)
+        } else if kind.isEncrypted, settings.decrypter == nil {
+            refuse(channel, .decrypterMissing(channel: channel))
+        } else if let token = subscriptions[of: channel]?.token {
+            subscriptions[of: channel]?.token = nil
+            // What was given without a connection is tried on the first one.
+            if token.socketID == nil || token.socketID == socketID.description {
+                letIn(channel, token.authorization)
+            } else {
+                authorize(channel, socketID, orElse: .outdated)
+            }
+        } else {
+            authorize(channel, socketID, orElse: .notConfigured)
+        }
+    }
+
+    private mutating func authorize(
+        _ channel: String,
+        _ socketID: SocketID,
+        orElse failure: AuthorizationFailure
+    ) {
+        guard settings.authorizes else {
+            return refuse(channel, .authorizationFailed(channel: channel, failure))
+        }
+        let ticket = tickets.add(.join(channel))
+        subscriptions[channel] = .authorizing(ticket)
+        effects.append(
+            .authorize(ticket: ticket, channel: channel, socketID: socketID.description)
+        )
+    }
+
+    /// Goes on with what the backend has signed.
+    mutating func letIn(_ channel: String, _ authorization: ChannelAuthorization) {
+        let kind = ChannelKind(ofName: channel.utf8.span)
+        if kind.isEncrypted {
+            guard let secret = authorization.sharedSecret else {
+                let reason =
+                    "the answer about \(channel) has no \"shared_secret\". \(EndpointAnswer.advice)"
+                return refuse(channel, .authorizationFailed(channel: channel, .malformed(reason)))
+            }
+            subscriptions[of: channel]?.seal.secret = secret
+        }
+        if kind.isPresence {
+            if let data = authorization.channelData {
+                guard let id = JSONMembers(data)?.identifier("user_id"), !id.isEmpty else {
+                    let reason =
+                        "the \"channel_data\" of \(channel) has no \"user_id\": {\"user_id\":\"7\"}"
+                    return refuse(
+                        channel,
+                        .authorizationFailed(channel: channel, .malformed(reason))
+                    )
+                }
+                subscriptions[of: channel]?.memberID = id
+            } else if let user = signIn.user {
+                subscriptions[of: channel]?.memberID = user.id
+            } else if signIn.isUnderWay {
+                subscriptions[of: channel]?.authorization = authorization
+                subscriptions[channel] = .awaitingUser
+                return
+            } else {
+                let reason = """
+                    the answer about \(channel) has no "channel_data", and nobody is signed in. \
+                    \(EndpointAnswer.advice)
+                    """
+                return refuse(channel, .authorizationFailed(channel: channel, .malformed(reason)))
+            }
+        }
+        join(channel, auth: authorization.auth, channelData: authorization.channelData)
+    }
+
+    /// Asks the broker.
+    mutating func join(_ channel: String, auth: String?, channelData: String?) {
+        subscriptions[channel] = .pending
+        effects.append(
+            .send(.subscribe(channel: channel, auth: auth, channelData: channelData))
+        )
+    }
+
+    mutating func confirm(
+        _ channel: String,
+        _ message: ServerMessage,
+        _ data: String,
+        at now: Duration
+    ) {
+        switch subscriptions[channel] {
+        case .pending, .refused:
+            subscriptions[channel] = .subscribed
+            subscriptions[of: channel]?.refusal = nil
+            // In place before anybody is told: who hears of the success finds the members.
+            let change = seatMembers(of: channel, data)
+            effects.append(.subscribed(channel: channel))
+            deliver(message)
+            if let change { effects.append(.presence(channel: channel, change)) }
+            openHeld(of: channel)
+            sendClientEvents(at: now)
+        case .leaving:
+            subscriptions[channel] = nil
+            effects.append(.send(.unsubscribe(channel: channel)))
+        case nil, .wanted, .authorizing, .awaitingUser, .subscribed: break
+        }
+    }
+
+    mutating func brokerRefused(_ channel: String, _ message: ServerMessage, _ error: FanfareError)
+    {
+        switch subscriptions[channel] {
+        case .pending:
+            deliver(message)
+            close(channel, error)
+        case .leaving: subscriptions[channel] = nil
+        case nil, .wanted, .authorizing, .awaitingUser, .subscribed, .refused: break
+        }
+    }
+
+    /// Refuses a channel on this side, which the app is told as it is told of the broker's refusals.
+    mutating func refuse(_ channel: String, _ error: FanfareError) {
+        effects.append(.deliver(ChannelEvent(refusalOf: channel, error)))
+        close(channel, error)
+    }
+
+    private mutating func close(_ channel: String, _ error: FanfareError) {
+        subscriptions[channel] = .refused
+        subscriptions[of: channel]?.refusal = error
+        subscriptions[of: channel]?.authorization = nil
+        dropClientEvents(of: channel, because: error)
+        effects.append(.refused(channel: channel, error))
+    }
+}
