@@ -13,7 +13,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
-        libsqlite3-dev libssl-dev pkg-config zlib1g-dev \
+        libsodium-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /fanfare
 # A layer of its own: dependencies are fetched again only when the manifest changes.

@@ -19,6 +19,7 @@ let package = Package(
     products: [
         .executable(name: "fanfare", targets: ["fanfare"]),
         .library(name: "FanfareClient", targets: ["FanfareClient"]),
+        .library(name: "FanfareEncryption", targets: ["FanfareEncryption"]),
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "FanfareAPI", targets: ["FanfareAPI"]),
     ],
@@ -37,6 +38,11 @@ let package = Package(
         // System libraries: a module map and the few macros that Swift cannot see.
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CSodium",
+            pkgConfig: "libsodium",
+            providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
+        ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Values in, values out: no socket, clock or random source below this line …
@@ -90,6 +96,11 @@ let package = Package(
                 .target(name: "HTTP1", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "FanfareEncryption",
+            dependencies: ["FanfareClient", "PusherProtocol", "Digests", "CSodium"],
             swiftSettings: strict
         ),
         .target(name: "PusherSwift", dependencies: ["FanfareClient"], swiftSettings: strict),
@@ -245,6 +256,11 @@ let package = Package(
                 "FanfareClient", "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol",
                 "TestRandom", .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareEncryptionTests",
+            dependencies: ["FanfareEncryption", "FanfareClient"],
             swiftSettings: strict
         ),
         .testTarget(

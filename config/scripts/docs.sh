@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly modules=(FanfareClient PusherSwift FanfareAPI)
+readonly modules=(FanfareClient FanfareEncryption PusherSwift FanfareAPI)
 
 docc=$(command -v docc || true)
 if [ -z "$docc" ]; then
