@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "FanfareEncryption", targets: ["FanfareEncryption"]),
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "FanfareAPI", targets: ["FanfareAPI"]),
+        .library(name: "LiveRows", targets: ["LiveRows"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -110,6 +111,9 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // Live lists: what has changed, without Foundation and without concurrency.
+        .target(name: "LiveRows", swiftSettings: strict),
+
         // Programs.
         .executableTarget(
             name: "fanfare",
@@ -145,7 +149,7 @@ let package = Package(
         .executableTarget(
             name: "fanfare-microbench",
             dependencies: [
-                "WebSocket", "HTTP1", "PusherProtocol", "Net",
+                "WebSocket", "HTTP1", "PusherProtocol", "Net", "LiveRows", "TestRandom",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Micro",
@@ -277,6 +281,11 @@ let package = Package(
         .testTarget(
             name: "FanfareAPITests",
             dependencies: ["FanfareAPI", "PusherProtocol", "Net"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LiveRowsTests",
+            dependencies: ["LiveRows", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(

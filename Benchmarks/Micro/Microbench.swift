@@ -1,10 +1,19 @@
 import ArgumentParser
 
-/// `fanfare-microbench`: what the routines on a message's path cost, each by itself.
+/// `fanfare-microbench`: what routines cost, each by itself.
 @main struct Microbench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanfare-microbench",
-        abstract: "Measure the routines on a message's path, each by itself.",
+        abstract: "Measure routines, each by itself.",
+        subcommands: [Path.self, Rows.self],
+        defaultSubcommand: Path.self
+    )
+}
+
+/// The routines that a message passes.
+struct Path: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measure the routines on a message's path.",
         discussion: """
             Prints the CPU time of an operation: median, least and greatest of the samples. With \
             --calls it only calls the subjects that often, for a tool that counts instructions.
@@ -53,13 +62,15 @@ import ArgumentParser
             .map { padded(rounded($0), to: 12, left: true) }
         print(padded(subject.name, to: 18) + columns.joined() + " ns  " + subject.operation)
     }
+}
 
-    private func rounded(_ value: Double) -> String {
-        value < 100 ? "\((value * 10).rounded() / 10)" : "\(Int(value.rounded()))"
-    }
+/// A number as a person reads it: a digit behind the point below a hundred.
+func rounded(_ value: Double) -> String {
+    value < 100 ? "\((value * 10).rounded() / 10)" : "\(Int(value.rounded()))"
+}
 
-    private func padded(_ text: String, to width: Int, left: Bool = false) -> String {
-        let space = String(repeating: " ", count: max(width - text.count, 0))
-        return left ? space + text : text + space
-    }
+/// A cell of a table.
+func padded(_ text: String, to width: Int, left: Bool = false) -> String {
+    let space = String(repeating: " ", count: max(width - text.count, 0))
+    return left ? space + text : text + space
 }

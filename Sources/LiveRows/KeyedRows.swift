@@ -1,0 +1,234 @@
+/// Rows in order that are found by their ids, and changed by operations.
+///
+/// An operation says itself what it changes, so nothing is compared: the cost is that of finding the
+/// row in one piece of the list, and hardly grows with the number of rows.
+public struct KeyedRows<Row: Identifiable & Equatable> {
+    /// The rows in order; kept by others, it costs the next operation no more than a piece.
+    public private(set) var list = RowList<Row>()
+    /// For each id, the key of the piece that holds the row.
+    private var keys: [Row.ID: Int] = [:]
+    /// For each key, where its piece stands; -1 for a key that is free.
+    private var positions: [Int] = []
+    private var freeKeys: [Int] = []
+
+    /// No rows.
+    public init() {}
+
+    /// Takes rows in their order.
+    ///
+    /// - Parameter rows: The rows.
+    /// - Throws: ``DuplicateRow`` when two of them have one id.
+    public init(_ rows: some Sequence<Row>) throws(DuplicateRow) {
+        list = RowList(rows)
+        positions = Array(list.pieces.indices)
+        keys.reserveCapacity(list.count)
+        for piece in list.pieces {
+            for row in piece.rows where keys.updateValue(piece.key, forKey: row.id) != nil {
+                throw LiveRows.duplicateRow(in: list)
+                    ?? DuplicateRow(id: "\(row.id)", first: 0, second: 0)
+            }
+        }
+    }
+
+    /// How many rows there are.
+    public var count: Int { list.count }
+
+    /// Whether there are none.
+    public var isEmpty: Bool { list.isEmpty }
+
+    /// Whether there is a row of an id.
+    public func contains(_ id: Row.ID) -> Bool { keys[id] != nil }
+
+    /// The row of an id, or `nil`.
+    public subscript(id: Row.ID) -> Row? {
+        place(of: id).map { list.pieces[$0.piece].rows[$0.offset] }
+    }
+
+    /// Where a row stands.
+    ///
+    /// - Parameter id: The row's id.
+    /// - Returns: Its index from zero, or `nil` when it is not there.
+    public func index(of id: Row.ID) -> Int? {
+        place(of: id).map { list.start(of: $0.piece) + $0.offset }
+    }
+
+    private func place(of id: Row.ID) -> (piece: Int, offset: Int)? {
+        guard let key = keys[id] else { return nil }
+        let piece = positions[key]
+        return list.pieces[piece].rows.firstIndex { $0.id == id }.map { (piece, $0) }
+    }
+
+    // MARK: Operations
+
+    /// What an operation did, and what takes it back.
+    public struct Effect {
+        /// The change of the rows.
+        public let changes: RowChanges
+        /// Applied at once afterwards, this restores the rows; `nil` when nothing was done.
+        public let inverse: ListOperation<Row>?
+    }
+
+    /// Applies an operation.
+    ///
+    /// - Parameter operation: What to do; said of a row that is not there, it does nothing.
+    /// - Returns: What that changed.
+    @discardableResult
+    public mutating func apply(_ operation: ListOperation<Row>) -> Effect {
+        switch operation {
+        case .put(let row, let after): put(row, after: after)
+        case .move(let id, let after): move(id, after: after)
+        case .update(let row): update(row)
+        case .remove(let id): remove(id)
+        }
+    }
+
+    private static var nothing: Effect { Effect(changes: RowChanges(), inverse: nil) }
+
+    private mutating func put(_ row: Row, after anchor: Row.ID?) -> Effect {
+        guard let index = index(of: row.id) else {
+            let target = target(after: anchor, of: nil) ?? count
+            insert(row, at: target)
+            return Effect(changes: RowChanges(inserts: [target]), inverse: .remove(row.id))
+        }
+        let old = list[index]
+        let predecessor = predecessor(of: index)
+        let target = target(after: anchor, of: index) ?? (anchor == row.id ? index : count - 1)
+        var changes = RowChanges()
+        if target == index {
+            guard old != row else { return Self.nothing }
+            replace(row, at: index)
+        } else {
+            removeRow(at: index)
+            insert(row, at: target)
+            changes.moves = [RowChanges.Move(from: index, to: target)]
+        }
+        if old != row { changes.updatesAfter = [target] }
+        return Effect(changes: changes, inverse: .put(old, after: predecessor))
+    }
+
+    private mutating func move(_ id: Row.ID, after anchor: Row.ID?) -> Effect {
+        guard let index = index(of: id), let target = target(after: anchor, of: index),
+            target != index
+        else { return Self.nothing }
+        let predecessor = predecessor(of: index)
+        insert(removeRow(at: index), at: target)
+        return Effect(
+            changes: RowChanges(moves: [RowChanges.Move(from: index, to: target)]),
+            inverse: .move(id, after: predecessor)
+        )
+    }
+
+    private mutating func update(_ row: Row) -> Effect {
+        guard let index = index(of: row.id), case let old = list[index], old != row else {
+            return Self.nothing
+        }
+        replace(row, at: index)
+        return Effect(changes: RowChanges(updatesAfter: [index]), inverse: .update(old))
+    }
+
+    private mutating func remove(_ id: Row.ID) -> Effect {
+        guard let index = index(of: id) else { return Self.nothing }
+        let predecessor = predecessor(of: index)
+        let row = removeRow(at: index)
+        return Effect(
+            changes: RowChanges(deletes: [index]),
+            inverse: .put(row, after: predecessor)
+        )
+    }
+
+    /// Where a row comes to stand behind an anchor, once it has left its old place.
+    ///
+    /// - Returns: `nil` when the anchor is not there, or is the row itself.
+    private func target(after anchor: Row.ID?, of index: Int?) -> Int? {
+        guard let anchor else { return 0 }
+        guard let place = self.index(of: anchor), place != index else { return nil }
+        guard let index, index < place else { return place + 1 }
+        return place
+    }
+
+    private func predecessor(of index: Int) -> Row.ID? { index == 0 ? nil : list[index - 1].id }
+
+    // MARK: Pieces
+
+    private mutating func replace(_ row: Row, at index: Int) {
+        let place = list.place(of: index)
+        list.pieces[place.piece].rows[place.offset] = row
+    }
+
+    private mutating func insert(_ row: Row, at index: Int) {
+        guard !list.isEmpty else {
+            list = RowList(CollectionOfOne(row))
+            positions = [0]
+            freeKeys = []
+            keys = [row.id: 0]
+            return
+        }
+        // The end of a piece is as good as the beginning of the next.
+        var place = list.place(of: max(index - 1, 0))
+        if index > 0 { place.offset += 1 }
+        list.pieces[place.piece].rows.insert(row, at: place.offset)
+        keys[row.id] = list.pieces[place.piece].key
+        list.shiftEnds(from: place.piece, by: 1)
+        if list.pieces[place.piece].rows.count > RowList<Row>.pieceCountMax { split(place.piece) }
+    }
+
+    @discardableResult
+    private mutating func removeRow(at index: Int) -> Row {
+        let place = list.place(of: index)
+        let row = list.pieces[place.piece].rows.remove(at: place.offset)
+        keys[row.id] = nil
+        list.shiftEnds(from: place.piece, by: -1)
+        let rest = list.pieces[place.piece].rows.count
+        if rest == 0 {
+            removePiece(place.piece)
+        } else if rest < RowList<Row>.pieceCountMin {
+            join(place.piece)
+        }
+        return row
+    }
+
+    private mutating func split(_ position: Int) {
+        let rows = list.pieces[position].rows
+        let half = rows.count / 2
+        let key = freeKeys.popLast() ?? positions.count
+        if key == positions.count { positions.append(-1) }
+        let upper = RowList<Row>.Piece(rows: ContiguousArray(rows[half...]), key: key)
+        for row in upper.rows { keys[row.id] = key }
+        list.pieces[position].rows.removeSubrange(half...)
+        list.pieces.insert(upper, at: position + 1)
+        list.ends.insert(list.start(of: position) + half, at: position)
+        renumber(from: position + 1)
+    }
+
+    /// Gives the rows of a small piece to the piece beside it, where they find room.
+    private mutating func join(_ position: Int) {
+        let beside = position == 0 ? 1 : position - 1
+        guard beside < list.pieces.count else { return }
+        let rows = list.pieces[position].rows
+        guard rows.count + list.pieces[beside].rows.count <= RowList<Row>.pieceCount else { return }
+        for row in rows { keys[row.id] = list.pieces[beside].key }
+        if beside < position {
+            list.pieces[beside].rows += rows
+            list.ends[beside] += rows.count
+        } else {
+            list.pieces[beside].rows.insert(contentsOf: rows, at: 0)
+        }
+        removePiece(position)
+    }
+
+    private mutating func removePiece(_ position: Int) {
+        let key = list.pieces[position].key
+        positions[key] = -1
+        freeKeys.append(key)
+        list.pieces.remove(at: position)
+        list.ends.remove(at: position)
+        renumber(from: position)
+    }
+
+    private mutating func renumber(from position: Int) {
+        for index in position..<list.pieces.count { positions[list.pieces[index].key] = index }
+    }
+}
+
+extension KeyedRows: Sendable where Row: Sendable, Row.ID: Sendable {}
+extension KeyedRows.Effect: Sendable where Row: Sendable, Row.ID: Sendable {}

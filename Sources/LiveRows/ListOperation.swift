@@ -1,0 +1,88 @@
+/// One step of an edit: a row, and where it goes, by ids and never by indices.
+///
+/// Applied in order, and never an error: what is said of a row that is not there is no operation,
+/// so that operations of several people can meet in any order.
+public enum ListOperation<Row: Identifiable> {
+    /// A new row, or one that replaces the row of the same id and moves it.
+    ///
+    /// It goes behind the row `after`, or with `nil` to the first place; to the end when `after` is
+    /// not there.
+    case put(Row, after: Row.ID?)
+    /// A row goes behind another, or with `nil` to the first place; it stays when `after` is not
+    /// there.
+    case move(Row.ID, after: Row.ID?)
+    /// The row of the same id has other contents now.
+    case update(Row)
+    /// A row goes.
+    case remove(Row.ID)
+
+    /// The id of the row that the operation is about.
+    public var id: Row.ID {
+        switch self {
+        case .put(let row, after: _), .update(let row): row.id
+        case .move(let id, after: _), .remove(let id): id
+        }
+    }
+}
+
+extension ListOperation: Sendable where Row: Sendable, Row.ID: Sendable {}
+extension ListOperation: Equatable where Row: Equatable {}
+
+// As JSON: {"op":"put","row":{…},"after":ID|null}, {"op":"move","id":ID,"after":ID|null},
+// {"op":"update","row":{…}}, {"op":"remove","id":ID}.
+extension ListOperation {
+    private enum Name: String, Codable {
+        case put, move, update, remove
+    }
+
+    private enum Key: String, CodingKey {
+        case name = "op"
+        case row, id, after
+    }
+}
+
+extension ListOperation: Encodable where Row: Encodable, Row.ID: Encodable {
+    /// Writes the operation as the events and requests of live lists carry it.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        switch self {
+        case .put(let row, let after):
+            try container.encode(Name.put, forKey: .name)
+            try container.encode(row, forKey: .row)
+            try container.encode(after, forKey: .after)
+        case .move(let id, let after):
+            try container.encode(Name.move, forKey: .name)
+            try container.encode(id, forKey: .id)
+            try container.encode(after, forKey: .after)
+        case .update(let row):
+            try container.encode(Name.update, forKey: .name)
+            try container.encode(row, forKey: .row)
+        case .remove(let id):
+            try container.encode(Name.remove, forKey: .name)
+            try container.encode(id, forKey: .id)
+        }
+    }
+}
+
+extension ListOperation: Decodable where Row: Decodable, Row.ID: Decodable {
+    /// Reads an operation; a missing `after` counts as the first place.
+    ///
+    /// - Throws: A `DecodingError` that names the member.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        switch try container.decode(Name.self, forKey: .name) {
+        case .put:
+            self = .put(
+                try container.decode(Row.self, forKey: .row),
+                after: try container.decodeIfPresent(Row.ID.self, forKey: .after)
+            )
+        case .move:
+            self = .move(
+                try container.decode(Row.ID.self, forKey: .id),
+                after: try container.decodeIfPresent(Row.ID.self, forKey: .after)
+            )
+        case .update: self = .update(try container.decode(Row.self, forKey: .row))
+        case .remove: self = .remove(try container.decode(Row.ID.self, forKey: .id))
+        }
+    }
+}

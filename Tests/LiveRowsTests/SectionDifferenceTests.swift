@@ -1,0 +1,119 @@
+import LiveRows
+import TestRandom
+import Testing
+
+@Suite("Section changes") struct SectionDifferenceTests {
+    typealias Section = RowSection<String, Person>
+
+    @Test("Rows are sorted into sections by a key")
+    func builder() {
+        let rows = [Person(1, "Bo"), Person(2, "Al"), Person(3, "Bea")]
+        let expected = [
+            Section(id: "A", rows: [rows[1]]), Section(id: "B", rows: [rows[0], rows[2]]),
+        ]
+        #expect(sections(of: rows) { String($0.name.prefix(1)) } == expected)
+        let reversed = sections(of: rows, by: { String($0.name.prefix(1)) }, sortedBy: >)
+        #expect(reversed == expected.reversed())
+    }
+
+    @Test("A row that is called otherwise moves to another section and is updated there")
+    func rowBetweenSections() throws {
+        let old = [
+            Section(id: "A", rows: [Person(1, "Ann"), Person(2, "Axel")]),
+            Section(id: "B", rows: [Person(3, "Bo")]),
+        ]
+        let new = [
+            Section(id: "A", rows: [Person(1, "Ann")]),
+            Section(id: "B", rows: [Person(2, "Bert"), Person(3, "Bo")]),
+        ]
+        let changes = try sectionChanges(from: old, to: new)
+        let move = SectionChanges.Move(
+            from: RowPath(section: 0, row: 1),
+            to: RowPath(section: 1, row: 0)
+        )
+        #expect(
+            changes
+                == SectionChanges(moves: [move], updatesAfter: [RowPath(section: 1, row: 0)])
+        )
+    }
+
+    @Test("Rows of a section that comes or goes are not named, those that leave for it are deleted")
+    func sectionsComeAndGo() throws {
+        let old = [
+            Section(id: "A", rows: [Person(1), Person(2)]), Section(id: "B", rows: [Person(3)]),
+        ]
+        let new = [
+            Section(id: "A", rows: [Person(1), Person(3)]), Section(id: "C", rows: [Person(2)]),
+        ]
+        let changes = try sectionChanges(from: old, to: new)
+        #expect(changes.sections == RowChanges(deletes: [1], inserts: [1]))
+        #expect(changes.deletes == [RowPath(section: 0, row: 1)])
+        #expect(changes.inserts == [RowPath(section: 0, row: 1)])
+        #expect(changes.moves.isEmpty)
+        #expect(try sectionChanges(from: old, to: old).isEmpty)
+    }
+
+    @Test("Duplicates are named with both places")
+    func duplicates() {
+        let row = [
+            Section(id: "A", rows: [Person(1)]), Section(id: "B", rows: [Person(2), Person(1)]),
+        ]
+        let expected = DuplicateInSections.row(
+            id: "1",
+            first: RowPath(section: 0, row: 0),
+            second: RowPath(section: 1, row: 1)
+        )
+        #expect(throws: expected) { try sectionChanges(from: [], to: row) }
+        #expect(throws: expected) { try sectionChanges(from: row, to: row) }
+        let section = [Section(id: "A", rows: []), Section(id: "A", rows: [])]
+        let duplicate = DuplicateInSections.section(DuplicateRow(id: "A", first: 0, second: 1))
+        #expect(throws: duplicate) { try sectionChanges(from: section, to: []) }
+        #expect(duplicate.description.contains("sections 0 and 1"))
+        #expect(expected.description.contains("row 1 of section 1"))
+    }
+
+    @Test("Random tables with sections pass the table's rules")
+    func random() throws {
+        for seed in 0..<3000 {
+            var random = SeededRandom(seed: UInt64(seed))
+            let people = random.people(atMost: 30)
+            let old = table(of: people, &random)
+            let new = table(of: random.change(people), &random)
+            let changes = try sectionChanges(from: old, to: new)
+            var oracle = SectionOracle(sections: old)
+            do {
+                try oracle.apply(changes, sections: new)
+                #expect(oracle.sections == new)
+            } catch {
+                Issue.record("seed \(seed): \(error)\n\(old)\n\(new)\n\(changes)")
+            }
+        }
+    }
+
+    @Test("The oracle refuses a row of a section that goes, a row named twice and wrong rows")
+    func oracleRefuses() {
+        let old = [Section(id: "A", rows: [Person(1)]), Section(id: "B", rows: [Person(2)])]
+        var oracle = SectionOracle(sections: old)
+        let path = RowPath(section: 0, row: 0)
+        let gone = SectionChanges(sections: RowChanges(deletes: [0]), deletes: [path])
+        #expect(throws: SectionOracle<String, Person>.Violation.rowOfSectionThatIsNotKept(path)) {
+            try oracle.apply(gone, sections: [old[1]])
+        }
+        let twice = SectionChanges(deletes: [path, path])
+        #expect(throws: SectionOracle<String, Person>.Violation.namedTwice(path)) {
+            try oracle.apply(twice, sections: old)
+        }
+        let mismatch = TableViolation.countMismatch(before: 1, inserted: 0, deleted: 1, after: 1)
+        let one = SectionChanges(deletes: [path])
+        #expect(
+            throws: SectionOracle<String, Person>.Violation.rows(section: 0, mismatch)
+        ) { try oracle.apply(one, sections: old) }
+        #expect(oracle.sections == old)
+    }
+
+    /// Sections by the remainder of the id, in any order; now and then one is missing.
+    private func table(of people: [Person], _ random: inout SeededRandom) -> [Section] {
+        let sorted = sections(of: people) { "\($0.id % 3)\($0.name.last == "'" ? "'" : "")" }
+        return sorted.shuffled(using: &random)
+    }
+}
