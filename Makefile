@@ -13,7 +13,7 @@ help: ## List these commands
 	@echo
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Build for release, then start the broker and the Realtime table demo
+run: ## Build for release, then start the broker and the demos
 	@$(scripts)/install.sh build
 	@$(scripts)/run.sh
 

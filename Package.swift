@@ -158,31 +158,39 @@ let package = Package(
 
         // Demos.
         .target(
-            name: "RealtimeTable",
+            name: "DemoSite",
             dependencies: [
-                "HTTPServer", "HTTP1", "Net", "FanfareAPI",
+                "HTTPServer", "HTTP1", "Net", "FanfareAPI", "PusherProtocol",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            path: "Sources/Demos/Site",
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "RealtimeTable",
+            dependencies: ["DemoSite", "HTTP1", .product(name: "GRDB", package: "GRDB.swift")],
             path: "Sources/Demos/RealtimeTable",
             resources: [.embedInCode("Page")],
             swiftSettings: strict
         ),
         .executableTarget(
-            name: "realtime-table",
+            name: "fanfare-demos",
             dependencies: [
-                "RealtimeTable", "FanfareAPI", "Net",
+                "DemoSite", "RealtimeTable", "FanfareAPI", "Net",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Sources/Demos/RealtimeTableBackend",
+            path: "Sources/Demos/Program",
             swiftSettings: strict
         ),
         .executableTarget(
-            name: "realtime-table-terminal",
+            name: "demo-terminal",
             dependencies: [
                 "FanfareClient", "FanfareAPI",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Sources/Demos/RealtimeTableTerminal",
+            path: "Sources/Demos/Terminal",
             swiftSettings: strict
         ),
 
@@ -194,6 +202,16 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/TestBroker",
+            swiftSettings: strict
+        ),
+        // … the site around a demo that is tried without a socket, …
+        .target(
+            name: "TestSite",
+            dependencies: [
+                "DemoSite", "HTTP1", "HTTPServer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/TestSite",
             swiftSettings: strict
         ),
         // … the random numbers that a seed repeats, …
@@ -289,16 +307,24 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "RealtimeTableTests",
+            name: "DemoSiteTests",
             dependencies: [
-                "RealtimeTable", "HTTP1", "HTTPServer", "TestRandom",
+                "DemoSite", "TestSite", "PusherProtocol", "HTTP1",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "RealtimeTableTerminalTests",
-            dependencies: ["realtime-table-terminal", "FanfareClient"],
+            name: "RealtimeTableTests",
+            dependencies: [
+                "RealtimeTable", "DemoSite", "TestSite", "TestRandom", "HTTP1",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "DemoTerminalTests",
+            dependencies: ["demo-terminal", "FanfareClient"],
             swiftSettings: strict
         ),
         .testTarget(

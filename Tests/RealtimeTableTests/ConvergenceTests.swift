@@ -1,7 +1,9 @@
 import Foundation
-import Testing
 import TestRandom
+import TestSite
+import Testing
 
+@testable import DemoSite
 @testable import RealtimeTable
 
 /// Whoever replays the events, by index as old apps do, has the list of the database.
@@ -10,7 +12,10 @@ import TestRandom
     func eventsReplayedByIndexGiveTheDatabasesOrder(seed: UInt64) async throws {
         let recorder = Recorder()
         let outbox = Outbox(trigger: recorder) { _ in }
-        let users = UserList(store: try UserStore(path: nil), outbox: outbox)
+        let users = UserList(
+            store: try UserStore(database: [.createUsers].open(nil)),
+            outbox: outbox
+        )
 
         await withTaskGroup(of: Void.self) { group in
             for device in 0..<4 {

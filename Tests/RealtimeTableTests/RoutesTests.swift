@@ -1,65 +1,19 @@
+import DemoSite
 import HTTP1
-import HTTPServer
-
+import RealtimeTable
+import TestSite
 import Testing
 
-@testable import RealtimeTable
-
 @Suite("Routes of the Realtime table") struct RoutesTests {
-    let recorder = Recorder()
-    let outbox: Outbox
-    let routes: Routes
+    let site: SiteProbe
 
-    init() throws {
-        outbox = Outbox(trigger: recorder) { _ in }
-        routes = Routes(
-            users: UserList(store: try UserStore(path: nil), outbox: outbox),
-            page: try Page(
-                broker: PublicBroker(key: "app-key", host: nil, port: 6001, tls: false)
-            )
-        )
-    }
-
-    private func answer(
-        _ method: Method,
-        _ path: String,
-        _ body: String = "",
-        type: String? = nil,
-        accept: String? = nil
-    ) async throws -> (status: Int, body: String, type: String?) {
-        var fields: [Field] = []
-        if let type { fields.append(Field("Content-Type", type)) }
-        if let accept { fields.append(Field("Accept", accept)) }
-        let request = Request(
-            method,
-            path,
-            host: "table.example",
-            fields: fields,
-            body: Array(body.utf8)
-        )
-        let response = await routes.answer(try received(request))
-        return (
-            response.status.code, String(decoding: response.body, as: UTF8.self),
-            response.field("content-type")
-        )
-    }
-
-    /// The request as it arrives at the other end of a connection.
-    private func received(_ request: Request) throws -> HTTPRequest {
-        let bytes = try request.encode()
-        var parser = RequestParser()
-        var index = 0
-        guard case .head(let head) = try parser.advance(over: bytes.span, from: &index),
-            case .content(let content) = try parser.advance(over: bytes.span, from: &index)
-        else { throw RequestError.nothingHere(method: "", path: "") }
-        return HTTPRequest(head: head, body: content.copy(from: bytes.span))
-    }
+    init() async throws { site = try await SiteProbe(.realtimeTable) }
 
     @Test func listsTheUsers() async throws {
-        let (status, body, type) = try await answer(.get, "/users")
-        #expect(status == 200)
-        #expect(type == "application/json")
-        #expect(body.hasPrefix(#"[{"id":1,"name":"John Doe","position":1,"updated_at":""#))
+        let reply = try await site.answer(.get, "/users")
+        #expect(reply.status == 200)
+        #expect(reply.type == "application/json")
+        #expect(reply.body.hasPrefix(#"[{"id":1,"name":"John Doe","position":1,"updated_at":""#))
     }
 
     @Test(arguments: [
@@ -67,12 +21,12 @@ import Testing
         (#"{"name":"Ada","deviceId":"phone"}"#, "application/json"),
     ])
     func addsAndTells(body: String, type: String) async throws {
-        let (status, answer, _) = try await answer(.post, "/add", body, type: type)
-        #expect(status == 200)
-        #expect(answer == #"{"deviceId":"phone","id":2,"name":"Ada"}"#)
-        await outbox.close()
-        #expect(recorder.events.map(\.name) == ["addUser"])
-        #expect(try sorted(recorder.events[0].data) == answer)
+        let reply = try await site.answer(.post, "/add", body, type: type)
+        #expect(reply.status == 200)
+        #expect(reply.body == #"{"deviceId":"phone","id":2,"name":"Ada"}"#)
+        let events = await site.events()
+        #expect(events.map(\.name) == ["addUser"])
+        #expect(try sorted(events[0].data) == reply.body)
     }
 
     @Test(arguments: [
@@ -80,13 +34,13 @@ import Testing
         (#"{"id":"1","index":0,"deviceId":"phone"}"#, "application/json"),
     ])
     func deletesAndTells(body: String, type: String) async throws {
-        let (status, answer, _) = try await answer(.post, "/delete", body, type: type)
-        #expect(status == 200)
-        #expect(answer == #"{"deviceId":"phone","id":1,"index":0}"#)
-        #expect(try await self.answer(.get, "/users").body == "[]")
-        await outbox.close()
-        #expect(recorder.events.map(\.name) == ["removeUser"])
-        #expect(try sorted(recorder.events[0].data) == answer)
+        let reply = try await site.answer(.post, "/delete", body, type: type)
+        #expect(reply.status == 200)
+        #expect(reply.body == #"{"deviceId":"phone","id":1,"index":0}"#)
+        #expect(try await site.answer(.get, "/users").body == "[]")
+        let events = await site.events()
+        #expect(events.map(\.name) == ["removeUser"])
+        #expect(try sorted(events[0].data) == reply.body)
     }
 
     @Test(arguments: [
@@ -94,47 +48,26 @@ import Testing
         (#"{"src":0,"dest":1,"src_id":1,"dest_id":2,"deviceId":"phone"}"#, "application/json"),
     ])
     func movesAndTells(body: String, type: String) async throws {
-        _ = try await answer(.post, "/add", "name=Ada&deviceId=phone")
-        let (status, answer, _) = try await answer(.post, "/move", body, type: type)
-        #expect(status == 200)
-        #expect(answer == #"{"dest":1,"dest_id":2,"deviceId":"phone","src":0,"src_id":1}"#)
-        await outbox.close()
-        #expect(recorder.events.map(\.name) == ["addUser", "moveUser"])
-        #expect(try sorted(recorder.events[1].data) == answer)
+        _ = try await site.answer(.post, "/add", "name=Ada&deviceId=phone")
+        let reply = try await site.answer(.post, "/move", body, type: type)
+        #expect(reply.status == 200)
+        #expect(reply.body == #"{"dest":1,"dest_id":2,"deviceId":"phone","src":0,"src_id":1}"#)
+        let events = await site.events()
+        #expect(events.map(\.name) == ["addUser", "moveUser"])
+        #expect(try sorted(events[1].data) == reply.body)
     }
 
-    @Test func theRootIsASignOfLifeOrThePage() async throws {
-        for accept in [nil, "*/*", "application/json"] {
-            #expect(try await answer(.get, "/", accept: accept).body == #""It works!""#)
+    @Test func thePageIsBelowItsPath() async throws {
+        for name in ["", "table.js", "list.js", "rows.js"] {
+            let reply = try await site.answer(.get, "/table/\(name)")
+            #expect(reply.status == 200)
+            #expect(reply.type?.hasPrefix("text/") == true)
         }
-        let (status, page, type) = try await answer(.get, "/", accept: "text/html,*/*;q=0.8")
-        #expect(status == 200)
-        #expect(type == "text/html; charset=utf-8")
-        #expect(page.contains("<title>Realtime table</title>"))
     }
 
-    @Test(arguments: ["style.css", "table.js", "list.js", "rows.js", "backend.js", "fanfare.js"])
-    func thePageFindsItsFiles(name: String) async throws {
-        let (status, body, type) = try await answer(.get, "/\(name)")
-        #expect(status == 200)
-        #expect(!body.isEmpty)
-        #expect(type?.hasPrefix("text/") == true)
-    }
-
-    @Test func thePageLearnsWhereTheBrokerIs() async throws {
-        let config = try sorted(try await answer(.get, "/config.json").body)
-        #expect(config == #"{"key":"app-key","port":6001,"tls":false}"#)
-    }
-
-    @Test(arguments: [
-        (Method.get, "/nowhere"), (.get, "/add"), (.post, "/users"), (.post, "/"),
-        (.put, "/move"), (.get, "/../Package.swift"),
-    ])
+    @Test(arguments: [(Method.get, "/add"), (.post, "/users"), (.put, "/move")])
     func nothingElseIsHere(method: Method, path: String) async throws {
-        let (status, body, type) = try await answer(method, path, accept: "text/html")
-        #expect(status == 404)
-        #expect(type == "application/json")
-        #expect(body.contains("error"))
+        #expect(try await site.answer(method, path).status == 404)
     }
 
     @Test(arguments: [
@@ -151,10 +84,9 @@ import Testing
         ),
     ])
     func refusalsSayWhy(path: String, body: String, status: Int, sentence: String) async throws {
-        let answer = try await answer(.post, path, body)
-        #expect(answer.status == status)
-        #expect(answer.body == #"{"error":"\#(sentence)"}"#)
-        await outbox.close()
-        #expect(recorder.events.isEmpty)
+        let reply = try await site.answer(.post, path, body)
+        #expect(reply.status == status)
+        #expect(reply.body == #"{"error":"\#(sentence)"}"#)
+        #expect(await site.events().isEmpty)
     }
 }

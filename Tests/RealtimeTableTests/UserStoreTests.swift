@@ -1,3 +1,4 @@
+import DemoSite
 import Testing
 
 @testable import RealtimeTable
@@ -7,7 +8,7 @@ import Testing
 
     /// Rows John Doe (1), Ada (2), Grace (3), Mary (4).
     init() throws {
-        store = try UserStore(path: nil)
+        store = try UserStore(database: [Migration.createUsers].open(nil))
         for name in ["Ada", "Grace", "Mary"] { _ = try store.add(name: name) }
     }
 
@@ -34,7 +35,7 @@ import Testing
     @Test func everyMoveShowsWhatTheScreenShowed() throws {
         for source in 0..<4 {
             for destination in 0..<4 {
-                let store = try UserStore(path: nil)
+                let store = try UserStore(database: [Migration.createUsers].open(nil))
                 for name in ["Ada", "Grace", "Mary"] { _ = try store.add(name: name) }
                 var screen = try store.users()
                 let request = move(source, to: destination, seenIn: screen)

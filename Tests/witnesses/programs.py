@@ -116,14 +116,14 @@ class Broker(Program):
         self.tls_url = f"https://localhost:{self.tls_port}"
 
 
-class Backend(Program):
-    """`realtime-table` on loopback, with a database of its own."""
+class Demos(Program):
+    """`fanfare-demos` on loopback, with a database of its own."""
 
-    def __init__(self, broker_port, port=0, database=None, public_broker=None):
-        kept = ["--database", database] if database else []
-        public = ["--public-broker", public_broker] if public_broker else []
+    def __init__(self, broker_port, port=0, database=None, public_broker=None, pusher_js=None):
+        options = {"database": database, "public-broker": public_broker, "pusher-js": pusher_js}
+        given = [part for name, value in options.items() if value for part in (f"--{name}", value)]
         broker = f"http://127.0.0.1:{broker_port}"
-        super().__init__("realtime-table", "--port", port, "--broker", broker, *kept, *public)
+        super().__init__("fanfare-demos", "--port", port, "--broker", broker, *given)
         self.port = int(self.await_ready(r"ready http://[^ ]*:(\d+)")[1])
         self.url = f"http://127.0.0.1:{self.port}"
 

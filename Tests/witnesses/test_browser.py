@@ -7,7 +7,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from browser import Page
-from programs import Backend, Broker, await_true, run
+from programs import Broker, Demos, await_true, run
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def browsers():
 
 @pytest.fixture
 def backend(broker):
-    with Backend(broker.port) as backend:
+    with Demos(broker.port) as backend:
         yield backend
 
 
@@ -34,7 +34,7 @@ def pages(browsers, backend):
     for name in ("Ada", "Grace", "Mary"):
         post(backend, "/add", name=name, deviceId="setup")
     for page in browsers:
-        page.open(backend.url)
+        page.open(backend.url + "/table/")
         page.await_live()
         page.await_names("John Doe", "Ada", "Grace", "Mary")
     yield browsers
@@ -93,7 +93,7 @@ def test_the_keyboard_moves_a_row_in_both(pages):
 def test_a_move_by_a_third_process_appears_in_both(pages, backend, broker):
     """The terminal view, which is written with the Swift SDK, moves the first row to the end."""
     run(
-        "realtime-table-terminal", "--do", "move 1 4",
+        "demo-terminal", "table", "--do", "move 1 4",
         "--backend", backend.url, "--broker", f"ws://127.0.0.1:{broker.port}",
     )
     for page in pages:
@@ -132,8 +132,8 @@ def test_a_name_is_text_and_never_markup(pages):
 def test_the_page_says_that_the_broker_is_away_and_recovers(browsers, tmp_path):
     page = browsers[0]
     broker = Broker()
-    with Backend(broker.port, database=tmp_path / "list.sqlite") as backend:
-        page.open(backend.url)
+    with Demos(broker.port, database=tmp_path / "list.sqlite") as backend:
+        page.open(backend.url + "/table/")
         page.await_live()
         page.await_names("John Doe")
         assert broker.stop() == 0
@@ -153,14 +153,14 @@ def test_the_page_says_that_the_broker_is_away_and_recovers(browsers, tmp_path):
 def test_the_page_says_that_the_backend_is_away_and_recovers(browsers, broker, tmp_path):
     page = browsers[0]
     database = tmp_path / "list.sqlite"
-    first = Backend(broker.port, database=database)
-    page.open(first.url)
+    first = Demos(broker.port, database=database)
+    page.open(first.url + "/table/")
     page.await_live()
     page.await_names("John Doe")
     assert first.stop() == 0
     page.add("Ada")
     await_true(lambda: "cannot be reached" in page.notices, "a clear error")
     page.await_names("John Doe")
-    with Backend(broker.port, port=first.port, database=database):
+    with Demos(broker.port, port=first.port, database=database):
         page.add("Ada")
         page.await_names("John Doe", "Ada")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from browser import Page
-from programs import Backend, Program
+from programs import Demos, Program
 from pysher_client import Subscriber
 
 
@@ -13,13 +13,13 @@ from pysher_client import Subscriber
 def pages(broker):
     """The Realtime table in two browsers: one hears the broker over ws, the other over wss."""
     with (
-        Backend(broker.port) as plain,
-        Backend(broker.port, public_broker=f"wss://localhost:{broker.tls_port}") as secure,
+        Demos(broker.port) as plain,
+        Demos(broker.port, public_broker=f"wss://localhost:{broker.tls_port}") as secure,
     ):
         pages = [Page(), Page(trusts_anybody=True)]
         try:
             for page, backend in zip(pages, (plain, secure)):
-                page.open(backend.url)
+                page.open(backend.url + "/table/")
                 page.await_live()
                 page.await_names("John Doe")
             yield pages

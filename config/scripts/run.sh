@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds for release, starts the broker and the Realtime table demo, and stops both on Ctrl-C.
+# Builds for release, starts the broker and the demos, and stops both on Ctrl-C.
 #
 # Ports: make run PORT=6001 DEMO_PORT=4000
 
@@ -8,8 +8,8 @@ cd "$(dirname "$0")/../.."
 
 readonly port=${PORT:-6001} demo_port=${DEMO_PORT:-4000}
 readonly key=app-key
-# The demo's list survives a restart here; remove the file to begin again.
-readonly database=var/realtime-table.sqlite
+# What the demos keep survives a restart here; remove the file to begin again.
+readonly database=var/demos.sqlite
 readonly release=(-c release --static-swift-stdlib)
 
 busy() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
@@ -23,7 +23,7 @@ for taken in "$port PORT" "$demo_port DEMO_PORT"; do
 done
 
 echo "Building for release (some minutes the first time) …"
-for product in fanfare realtime-table; do
+for product in fanfare fanfare-demos demo-terminal; do
     swift build "${release[@]}" --product "$product" || exit 1
 done
 programs=$(swift build "${release[@]}" --show-bin-path)
@@ -33,12 +33,12 @@ mkdir -p var
 url=''
 if [ "$port" != 6001 ]; then url=" --url http://127.0.0.1:$port"; fi
 
-broker='' demo=''
+broker='' demos=''
 stop() {
     trap '' INT TERM
     # A signal from the terminal has reached them already; a second one does no harm.
-    for process in $demo $broker; do kill -TERM "$process" 2>/dev/null; done
-    for process in $demo $broker; do wait "$process" 2>/dev/null; done
+    for process in $demos $broker; do kill -TERM "$process" 2>/dev/null; done
+    for process in $demos $broker; do wait "$process" 2>/dev/null; done
     exit "$1"
 }
 trap 'echo; echo "Stopping …"; stop 0' INT TERM
@@ -55,20 +55,26 @@ await() {
 broker=$!
 await $broker "$port" "The broker"
 
-"$programs/realtime-table" --port "$demo_port" --database "$database" --broker "http://127.0.0.1:$port" &
-demo=$!
-await $demo "$demo_port" "The demo"
+"$programs/fanfare-demos" --port "$demo_port" --database "$database" --broker "http://127.0.0.1:$port" &
+demos=$!
+await $demos "$demo_port" "The demos"
+
+# The addresses that the terminal assumes need not be named.
+addresses=''
+if [ "$port" != 6001 ]; then addresses+=" --broker ws://127.0.0.1:$port"; fi
+if [ "$demo_port" != 4000 ]; then addresses+=" --backend http://127.0.0.1:$demo_port"; fi
 
 cat <<SUMMARY
 
   Broker      ws://127.0.0.1:$port   app key: $key
-  Demo page   http://127.0.0.1:$demo_port/   open it in two windows
-  Try         .build/release/fanfare trigger notice '{"text": "Hello!"}' --channel userslist$url
+  Five apps   http://127.0.0.1:$demo_port/   open one in two windows
+  Try         .build/release/demo-terminal table$addresses
+              .build/release/fanfare trigger notice '{"text": "Hello!"}' --channel userslist$url
 
   Ctrl-C stops everything.
 
 SUMMARY
 
-wait -n $broker $demo
+wait -n $broker $demos
 echo "One of the programs ended; it says why above. Stopping the other." >&2
 stop 1

@@ -1,15 +1,15 @@
-public import GRDB
+import GRDB
 
 /// A row of the table `Users`.
-public struct User: Codable, Equatable, Sendable, FetchableRecord {
+struct User: Codable, Equatable, Sendable, FetchableRecord {
     /// Given by the database and never used again, so it names this user for ever.
-    public let id: Int64
+    let id: Int64
     /// The name as it was entered, without white space around it.
-    public let name: String
+    let name: String
     /// The rank in the list: 1 for the first row, one more for each that follows.
-    public let position: Int
+    let position: Int
     /// When the row was added or last moved, in UTC: `2026-01-31 23:59:59`.
-    public let updatedAt: String
+    let updatedAt: String
 
     // Columns in the database and keys in an answer.
     private enum CodingKeys: String, CodingKey {

@@ -4,33 +4,11 @@ import GRDB
 ///
 /// Ids decide which row is meant; an index is only what a screen showed when its user acted, and may be
 /// stale. Ranks are rewritten in the transaction of the change, so they are always 1, 2, 3 …
-public struct UserStore: Sendable {
+struct UserStore: Sendable {
     /// The most rows that the list takes.
-    public static let userCountMax = 1_000
+    static let userCountMax = 1_000
 
-    private let database: DatabaseQueue
-
-    /// Opens a database and brings it to the newest shape.
-    ///
-    /// - Parameter path: The database file, made when it is missing; `nil` for one in memory.
-    /// - Throws: A `DatabaseError` of GRDB when the file cannot be opened or is not a database.
-    public init(path: String?) throws {
-        database = try Self.open(path)
-        try Migration.migrateUp(database)
-    }
-
-    /// Takes back the newest migration of a database.
-    ///
-    /// - Parameter path: The database file.
-    /// - Returns: The migration's identifier, or `nil` when there was none to take back.
-    /// - Throws: A `DatabaseError` of GRDB.
-    public static func migrateDown(path: String) throws -> String? {
-        try Migration.migrateDown(try open(path))
-    }
-
-    private static func open(_ path: String?) throws -> DatabaseQueue {
-        try path.map { try DatabaseQueue(path: $0) } ?? DatabaseQueue()
-    }
+    let database: DatabaseQueue
 
     /// All users, first row first.
     func users() throws -> [User] {

@@ -1,5 +1,7 @@
 // The list on the screen: rows that glide to their new places, and can be dragged by mouse, finger or keys.
 
+import { hue, initials } from "/me.js";
+
 /** Times in milliseconds. */
 const GLIDE_TIME = 220;
 const EASE = "cubic-bezier(.2, .8, .2, 1)";
@@ -233,15 +235,4 @@ function restart(item, name) {
   item.classList.remove(name);
   void item.offsetWidth;  // Without a layout in between, the animation would not begin again.
   item.classList.add(name);
-}
-
-function initials(name) {
-  const words = name.split(/\s+/).filter(Boolean);
-  const letters = words.length > 1 ? [words[0], words[words.length - 1]] : words;
-  return letters.map((word) => [...word][0].toUpperCase()).join("");
-}
-
-/** A colour that a name keeps, in degrees. */
-function hue(name) {
-  return [...name].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 200);
 }

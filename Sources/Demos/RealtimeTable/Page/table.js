@@ -3,8 +3,10 @@
 // Loads follow subscriptions: whatever happens after a load arrives as an event. While the two could overlap,
 // and whenever an event does not fit what is shown, the list is loaded once more.
 
-import { Fanfare } from "./fanfare.js";
-import { backend, Refused } from "./backend.js";
+import { Refused, request } from "/backend.js";
+import { connect } from "/broker.js";
+import { pageID as deviceID } from "/me.js";
+import { element, notice, showProblem, speak } from "/site.js";
 import { UserList } from "./list.js";
 import { Rows } from "./rows.js";
 
@@ -12,14 +14,9 @@ import { Rows } from "./rows.js";
 const SETTLING_TIME = 1_500;
 const MISMATCH_PAUSE = 300;
 const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000];
-const NOTICE_TIME = 5_000;
-
-const deviceID = crypto.randomUUID?.() ?? `page-${Math.random().toString(36).slice(2)}`;
-const element = (id) => document.getElementById(id);
 
 const list = new UserList(deviceID);
 const rows = new Rows(element("rows"), element("row"));
-let fanfare = null;
 let channel = null;
 
 // Showing
@@ -31,34 +28,6 @@ function show(changed) {
   element("rows").hidden = shown.length === 0;
   element("count").textContent = shown.length === 1 ? "1 person" : `${shown.length} people`;
   rows.show(shown, changed);
-}
-
-/** Shows what is wrong until it is right again; `text` null takes it away. */
-function showProblem(name, title, text, action) {
-  let box = document.querySelector(`[data-problem="${name}"]`);
-  if (text === null) return box?.remove();
-  if (!box) {
-    box = document.createElement("div");
-    box.className = "problem";
-    box.dataset.problem = name;
-    box.innerHTML = "<p><strong></strong> <span></span></p><button type=button>Try now</button>";
-    element("problems").append(box);
-  }
-  box.querySelector("strong").textContent = title;
-  box.querySelector("span").textContent = text;
-  box.querySelector("button").onclick = action;
-}
-
-function notice(text) {
-  const box = document.createElement("div");
-  box.className = "notice";
-  box.textContent = text;
-  element("notices").append(box);
-  setTimeout(() => box.remove(), NOTICE_TIME);
-}
-
-function speak(text) {
-  element("spoken").textContent = text;
 }
 
 // Loading the list
@@ -94,7 +63,7 @@ function loadLater(pause) {
 async function loadOnce() {
   const confirmed = list.confirmedChanges;
   try {
-    list.replace(await backend.users(), confirmed);
+    list.replace(await request("GET", "/users"), confirmed);
   } catch (error) {
     const pause = RETRY_PAUSES[Math.min(failedLoads, RETRY_PAUSES.length - 1)];
     failedLoads += 1;
@@ -140,6 +109,17 @@ function commit(change) {
   lastCommit = lastCommit.then(() => commitOne(change));
 }
 
+function send({ kind, row, anchor, src, dest, index }) {
+  switch (kind) {
+    case "add":
+      return request("POST", "/add", { name: row.name, deviceId: deviceID });
+    case "remove":
+      return request("POST", "/delete", { id: row.id, index, deviceId: deviceID });
+    case "move":
+      return request("POST", "/move", { src, dest, src_id: row.id, dest_id: anchor.id, deviceId: deviceID });
+  }
+}
+
 async function commitOne(change) {
   // What was to be changed may itself have been refused: then there is nothing left to ask for.
   const { kind, row, anchor } = change;
@@ -148,7 +128,7 @@ async function commitOne(change) {
     return show();
   }
   try {
-    list.confirm(change, await backend.commit(change, deviceID));
+    list.confirm(change, await send(change));
     // Without the broker no event will tell; then the list has to be asked for.
     if (!channel?.isSubscribed) load();
   } catch (error) {
@@ -181,52 +161,17 @@ rows.onremove = (key) => {
 
 // The connection to the broker
 
-const STATES = { connecting: "Connecting", connected: "Live", waiting: "Reconnecting", stopped: "Not live" };
-
-function showState(state, { reason } = {}) {
-  const connection = element("connection");
-  // Between two attempts the word stays, or it would flicker.
-  const isRetry = state === "connecting" && connection.dataset.state === "waiting";
-  if (!isRetry) {
-    connection.dataset.state = state;
-    connection.textContent = STATES[state];
-  }
-  const because = reason ? ` (${reason})` : "";
-  if (state === "connected") showProblem("broker", "", null);
-  if (state === "waiting") {
-    showProblem("broker", "Live updates are paused.",
-      `The broker at ${fanfare.url} cannot be reached${because}. Trying again …`, () => fanfare.connect());
-  }
-  if (state === "stopped") {
-    showProblem("broker", "Live updates have stopped.",
-      `The broker at ${fanfare.url} refused this page${because}.`, () => fanfare.connect());
-  }
-}
-
-async function start() {
-  load();
-  let config;
-  try {
-    config = await backend.config();
-  } catch {
-    return setTimeout(start, RETRY_PAUSES[1]);
-  }
-  const { key, host, port, tls } = config;
-  fanfare = new Fanfare(key, { host: host ?? location.hostname, port, tls });
-  fanfare.onstate = showState;
-  fanfare.onerror = ({ message }) => notice(`The broker says: ${message}`);
-  channel = fanfare.subscribe("userslist");
+load();
+connect((client) => {
+  channel = client.subscribe("userslist");
   channel.bind("pusher:subscription_succeeded", load);
   for (const event of ["addUser", "removeUser", "moveUser"]) {
     channel.bind(event, (data) => receive(event, data));
   }
   channel.bind("notice", (data) => notice(data?.text ?? String(data)));
-  fanfare.connect();
-}
+});
 
 // A page that was asleep may have missed the end of its connection.
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && loadedAt > 0) load();
 });
-
-start();

@@ -1,7 +1,7 @@
 import FanfareClient
 import Testing
 
-@testable import realtime_table_terminal
+@testable import demo_terminal
 
 @Suite("The rows of the terminal view") struct UserTableTests {
     private func table(_ names: String...) -> UserTable {

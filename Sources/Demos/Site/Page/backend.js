@@ -1,4 +1,4 @@
-// The demo's backend, over HTTP. A failure becomes an error whose message can be shown.
+// Requests to the demos' backend. A failure becomes an error whose message can be shown.
 
 /** Times in milliseconds. */
 const ANSWER_TIME_MAX = 10_000;
@@ -14,25 +14,8 @@ export class Refused extends Error {
   }
 }
 
-export const backend = {
-  config: () => request("GET", "/config.json"),
-  users: () => request("GET", "/users"),
-
-  /** Asks for a change of a `UserList`; resolves to the answer when the database has it. */
-  commit(change, deviceId) {
-    const { kind, row, anchor, src, dest, index } = change;
-    switch (kind) {
-      case "add":
-        return request("POST", "/add", { name: row.name, deviceId });
-      case "remove":
-        return request("POST", "/delete", { id: row.id, index, deviceId });
-      case "move":
-        return request("POST", "/move", { src, dest, src_id: row.id, dest_id: anchor.id, deviceId });
-    }
-  },
-};
-
-async function request(method, path, body) {
+/** Sends a request, with `body` as JSON if there is one, and resolves to the JSON of the answer. */
+export async function request(method, path, body) {
   let response, answer;
   try {
     response = await fetch(path, {

@@ -3,20 +3,20 @@ import FanfareClient
 import Foundation
 
 /// The same list as on the web page, in a terminal, with the Swift SDK.
-@main struct RealtimeTableTerminal: AsyncParsableCommand {
+struct TableTerminal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "realtime-table-terminal",
+        commandName: "table",
         abstract: "Shows the Realtime table in a terminal, live, and changes it.",
         discussion: """
-            Start the broker and the demo with "make run" first.
+            Start the broker and the demos with "make run" first.
 
             Examples:
-              realtime-table-terminal
-              realtime-table-terminal --do "move 3 1"     changes the list and ends
+              demo-terminal table
+              demo-terminal table --do "move 3 1"     changes the list and ends
             """
     )
 
-    @Option(help: "The URL of the demo's backend.")
+    @Option(help: "The URL of the demos.")
     var backend = "http://127.0.0.1:4000"
 
     @Option(help: "The URL of the broker.")
@@ -84,18 +84,5 @@ import Foundation
         case .quit: return false
         }
         return true
-    }
-}
-
-/// The lines that are typed, until the input ends.
-enum TypedLines {
-    static func make() -> AsyncStream<String> {
-        let (lines, input) = AsyncStream.makeStream(of: String.self)
-        // readLine blocks, so it has a thread of its own.
-        Thread.detachNewThread {
-            while let line = readLine() { input.yield(line) }
-            input.finish()
-        }
-        return lines
     }
 }

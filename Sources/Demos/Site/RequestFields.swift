@@ -1,8 +1,9 @@
 import Foundation
 import HTTP1
+package import HTTPServer
 
 /// The fields of a request's body, whichever way it was written.
-struct RequestFields: Equatable {
+package struct RequestFields: Equatable {
     private var values: [String: String]
 
     /// Reads a body that is a form or a JSON object.
@@ -11,7 +12,7 @@ struct RequestFields: Equatable {
     ///   - body: The bytes of the body.
     ///   - contentType: The `Content-Type` field; without one the body is taken for a form.
     /// - Throws: A ``RequestError`` that says how to write the body.
-    init(_ body: [UInt8], contentType: String?) throws(RequestError) {
+    package init(_ body: [UInt8], contentType: String?) throws(RequestError) {
         let type = contentType ?? "application/x-www-form-urlencoded"
         switch type.prefix(while: { $0 != ";" && $0 != " " }).lowercased() {
         case "application/json": values = try Self.readObject(body)
@@ -20,6 +21,17 @@ struct RequestFields: Equatable {
         }
     }
 
+    /// Reads the body of a request.
+    ///
+    /// - Parameter request: One with a form or a JSON object for a body.
+    /// - Throws: A ``RequestError`` that says how to write the body.
+    package init(_ request: HTTPRequest) throws(RequestError) {
+        try self.init(request.body, contentType: request.field("content-type"))
+    }
+
+    /// Whether there is such a field at all.
+    package func has(_ field: String) -> Bool { values[field] != nil }
+
     /// A text without white space around it.
     ///
     /// - Parameters:
@@ -27,7 +39,7 @@ struct RequestFields: Equatable {
     ///   - limit: The most characters that the text may have.
     /// - Returns: The text, which is not empty.
     /// - Throws: The ``RequestError`` that says what is wrong with the field.
-    func text(_ field: String, limit: Int) throws(RequestError) -> String {
+    package func text(_ field: String, limit: Int) throws(RequestError) -> String {
         guard let value = values[field] else { throw .missing(field: field) }
         let text = value.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { throw .empty(field: field) }
@@ -36,7 +48,7 @@ struct RequestFields: Equatable {
     }
 
     /// An integer, which a form writes in digits and JSON may write either way.
-    func integer<I: FixedWidthInteger>(_ field: String) throws(RequestError) -> I {
+    package func integer<I: FixedWidthInteger>(_ field: String) throws(RequestError) -> I {
         guard let value = values[field] else { throw .missing(field: field) }
         guard let integer = I(value) else { throw .notAnInteger(field: field) }
         return integer

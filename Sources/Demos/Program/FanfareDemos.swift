@@ -1,22 +1,23 @@
 import ArgumentParser
+import DemoSite
 import FanfareAPI
 import Foundation
+import GRDB
 import Net
-import RealtimeTable
 
 @main
-struct RealtimeTableCommand: AsyncParsableCommand {
+struct FanfareDemos: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "realtime-table",
-        abstract: "A list of users that is the same on every screen: backend and web page.",
+        commandName: "fanfare-demos",
+        abstract: "Small apps that are live on every screen: their backends and web pages.",
         discussion: """
-            The list is in SQLite; every change is told to a Fanfare broker, and by it to every page \
-            and app that shows the list.
+            What they show is in SQLite; every change is told to a Fanfare broker, and by it to every \
+            page and app that shows it. The page at / leads to all of them.
 
             Examples:
-              realtime-table
-              realtime-table --port 8080 --database users.sqlite --broker https://broker.example
-              realtime-table --database users.sqlite --migrate-down
+              fanfare-demos
+              fanfare-demos --port 8080 --database demos.sqlite --broker https://broker.example
+              fanfare-demos --database demos.sqlite --migrate-down
             """
     )
 
@@ -26,10 +27,10 @@ struct RealtimeTableCommand: AsyncParsableCommand {
     @Option(help: "The port to listen on; 0 takes any that is free.")
     var port: UInt16 = 4000
 
-    @Option(help: "The database file. Without one the list is kept in memory.")
+    @Option(help: "The database file. Without one everything is kept in memory.")
     var database: String?
 
-    @Option(help: "The URL at which this backend finds the broker.")
+    @Option(help: "The URL at which the demos' backends find the broker.")
     var broker = "http://127.0.0.1:6001"
 
     @Option(help: "The URL at which browsers find the broker, when it is another one.")
@@ -38,27 +39,35 @@ struct RealtimeTableCommand: AsyncParsableCommand {
     @Option(help: "The app's ID, key and secret.")
     var app = AppCredentials.development
 
+    @Option(
+        name: .customLong("pusher-js"),
+        help: "The URL of pusher-js, for pages that are opened with ?client=pusher-js."
+    )
+    var pusherJS = PublicBroker.pusherJS
+
     @Flag(help: "Take back the newest migration of the database, and end.")
     var migrateDown = false
 
     func run() async throws {
         if migrateDown { return try takeBackMigration() }
         let stopSignal = StopSignal()
-        let backend = try start()
-        Self.report("realtime-table: ready http://\(backend.address)/")
+        let site = try await start()
+        Self.report("fanfare-demos: ready http://\(site.address)/")
         await stopSignal.arrives()
-        await backend.stop()
+        await site.stop()
     }
 
-    private func start() throws -> Backend {
+    private func start() async throws -> DemoSite {
         guard let address = SocketAddress(ip: host, port: port) else {
             throw ValidationError("--host must be an IP address, such as 127.0.0.1 or ::1.")
         }
         do {
-            return try Backend(
-                Backend.Configuration(
+            return try await DemoSite(
+                Demo.all,
+                DemoSite.Configuration(
                     address: address,
                     databasePath: database,
+                    app: SignedApp(key: app.key, secret: app.secret),
                     broker: try publicDescription()
                 ),
                 trigger: try FanfareAPI(
@@ -67,7 +76,7 @@ struct RealtimeTableCommand: AsyncParsableCommand {
                     secret: app.secret,
                     url: broker
                 ),
-                report: { Self.report("realtime-table: \($0)") }
+                report: { Self.report("fanfare-demos: \($0)") }
             )
         } catch let error as FanfareAPIError {
             throw ValidationError("\(error)")
@@ -88,7 +97,8 @@ struct RealtimeTableCommand: AsyncParsableCommand {
             key: app.key,
             host: isLocal && publicBroker == nil ? nil : host,
             port: parts.port.flatMap(UInt16.init(exactly:)) ?? (tls ? 443 : 80),
-            tls: tls
+            tls: tls,
+            pusherJS: pusherJS
         )
     }
 
@@ -97,7 +107,9 @@ struct RealtimeTableCommand: AsyncParsableCommand {
         guard FileManager.default.fileExists(atPath: database) else {
             throw ValidationError("There is no database at \(database).")
         }
-        let migration = try UserStore.migrateDown(path: database)
+        let migration = try Demo.all.flatMap(\.migrations).migrateDown(
+            DatabaseQueue(path: database)
+        )
         Self.report(migration.map { "Took back \($0)." } ?? "There was nothing to take back.")
     }
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import RealtimeTable
+@testable import DemoSite
 
 @Suite("Fields of a request") struct RequestFieldsTests {
     private func fields(_ body: String, _ type: String?) throws -> RequestFields {

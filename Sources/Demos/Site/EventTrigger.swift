@@ -1,7 +1,7 @@
-public import FanfareAPI
+package import FanfareAPI
 
 /// What can send an event to every subscriber of a channel.
-public protocol EventTrigger: Sendable {
+package protocol EventTrigger: Sendable {
     /// Sends one event.
     ///
     /// - Parameters:
@@ -13,14 +13,14 @@ public protocol EventTrigger: Sendable {
 }
 
 /// The broker did not take an event, or did not say that it has.
-public struct EventFailure: Error, CustomStringConvertible {
+package struct EventFailure: Error, CustomStringConvertible {
     /// Whether the event may have reached subscribers all the same.
-    public let mayHaveArrived: Bool
+    package let mayHaveArrived: Bool
     /// What happened, as a sentence.
-    public let description: String
+    package let description: String
 
     /// Tells of a failure.
-    public init(mayHaveArrived: Bool, description: String) {
+    package init(mayHaveArrived: Bool, description: String) {
         self.mayHaveArrived = mayHaveArrived
         self.description = description
     }
@@ -28,7 +28,7 @@ public struct EventFailure: Error, CustomStringConvertible {
 
 extension FanfareAPI: EventTrigger {
     /// Sends one event by the broker's HTTP API.
-    public func send(
+    package func send(
         _ event: String,
         data: String,
         on channel: String

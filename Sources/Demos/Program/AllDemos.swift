@@ -1,0 +1,9 @@
+import DemoSite
+import RealtimeTable
+
+extension Demo {
+    /// What the site shows.
+    ///
+    /// Their migrations run in this order, so a new demo goes to the end.
+    static let all = [realtimeTable]
+}

@@ -1,0 +1,95 @@
+import Foundation
+import HTTP1
+import HTTPServer
+import PusherProtocol
+
+/// Lets pages into the private and presence channels of the demos, and signs their users in.
+///
+/// These demos believe everybody who says who they are: a user is an id and a name that a page has chosen. An app
+/// with accounts takes both from its session instead.
+struct Authorization: Sendable {
+    /// The most characters of a user's id.
+    static let userIDLengthMax = 64
+    /// The most characters of a user's name.
+    static let userNameLengthMax = 60
+
+    let key: String
+    let secret: AppSecret
+    /// The channels that may be joined; an ending `*` stands for anything.
+    let channels: [String]
+
+    private struct Member: Encodable {
+        let user_id: String
+        let user_info: Info
+    }
+
+    private struct User: Encodable {
+        let id: String
+        let user_info: Info
+    }
+
+    private struct Info: Encodable { let name: String }
+
+    /// Answers what the official clients ask: with `channel_name` for a subscription, without it for a sign-in.
+    func answer(_ request: HTTPRequest) throws -> Response {
+        let fields = try RequestFields(request)
+        let text = try fields.text("socket_id", limit: 50)
+        guard let socketID = SocketID(text) else {
+            throw RequestError.refused(400, "\(text) is not a socket ID such as 123.456.")
+        }
+        guard fields.has("channel_name") else { return try signIn(fields, socketID) }
+        return try subscribe(fields, socketID)
+    }
+
+    private func subscribe(_ fields: RequestFields, _ socketID: SocketID) throws -> Response {
+        let channel = try fields.text("channel_name", limit: 200)
+        guard isOpen(channel), let name = try? ChannelName(channel) else {
+            throw RequestError.refused(403, "No demo has a channel \(channel) to join.")
+        }
+        guard name.kind.isPresence else {
+            let auth = ChannelSignature.auth(
+                socketID: socketID,
+                channel: channel,
+                key: key,
+                secret: secret
+            )
+            return try .encoding(["auth": auth])
+        }
+        let (id, info) = try user(fields)
+        let data = try JSONText.encode(Member(user_id: id, user_info: info))
+        let auth = ChannelSignature.auth(
+            socketID: socketID,
+            channel: channel,
+            channelData: data,
+            key: key,
+            secret: secret
+        )
+        return try .encoding(["auth": auth, "channel_data": data])
+    }
+
+    private func signIn(_ fields: RequestFields, _ socketID: SocketID) throws -> Response {
+        let (id, info) = try user(fields)
+        let data = try JSONText.encode(User(id: id, user_info: info))
+        let auth = UserSignature.auth(
+            socketID: socketID,
+            userData: data,
+            key: key,
+            secret: secret
+        )
+        return try .encoding(["auth": auth, "user_data": data])
+    }
+
+    private func user(_ fields: RequestFields) throws(RequestError) -> (String, Info) {
+        let id = try fields.text("user_id", limit: Self.userIDLengthMax)
+        guard ChannelName.isValidUserID(Array(id.utf8).span) else {
+            throw .refused(400, "The field user_id may have letters, digits and _-=@,.; only.")
+        }
+        return (id, Info(name: try fields.text("user_name", limit: Self.userNameLengthMax)))
+    }
+
+    private func isOpen(_ channel: String) -> Bool {
+        channels.contains { pattern in
+            pattern.hasSuffix("*") ? channel.hasPrefix(pattern.dropLast()) : channel == pattern
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// This page's connection to the broker: by fanfare.js, or by stock pusher-js with ?client=pusher-js.
+// Both have the interface of `Fanfare`.
+
+import { request, Refused } from "./backend.js";
+import { Fanfare, NotAuthorized } from "./fanfare.js";
+import { me } from "./me.js";
+import { notice, showConnection } from "./site.js";
+
+/** Milliseconds until the site is asked once more where the broker is. */
+const CONFIG_PAUSE = 2_000;
+
+/** Makes the connection and shows its state on the page; `prepare(client)` subscribes before it opens. */
+export async function connect(prepare) {
+  const client = await make(await config());
+  client.onstate = (state, detail) => showConnection(client, state, detail);
+  client.onerror = ({ message }) => message && notice(`The broker says: ${message}`);
+  prepare(client);
+  client.connect();
+  return client;
+}
+
+async function make({ key, host, port, tls, pusherJS: url }) {
+  const options = { host: host ?? location.hostname, port, tls, authorize };
+  if (new URLSearchParams(location.search).get("client") !== "pusher-js") return new Fanfare(key, options);
+  try {
+    const { pusherJS } = await import("./pusher-js.js");
+    return await pusherJS(url, key, options);
+  } catch (error) {
+    notice(`${error.message} This page goes on with fanfare.js.`);
+    return new Fanfare(key, options);
+  }
+}
+
+async function config() {
+  for (;;) {
+    try {
+      return await request("GET", "/config.json");
+    } catch {
+      await new Promise((resume) => setTimeout(resume, CONFIG_PAUSE));
+    }
+  }
+}
+
+/** What the site signs for this page's user. */
+async function authorize({ socketID, channel }) {
+  try {
+    return await request("POST", "/auth", {
+      socket_id: socketID, ...(channel && { channel_name: channel }), user_id: me.id, user_name: me.name,
+    });
+  } catch (error) {
+    throw error instanceof Refused ? new NotAuthorized(error.message) : error;
+  }
+}

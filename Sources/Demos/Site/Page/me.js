@@ -1,0 +1,74 @@
+// Who uses this page: an id and a name, which all pages of this browser share.
+
+const ADJECTIVES = ["Brave", "Calm", "Clever", "Gentle", "Lucky", "Merry", "Quick", "Quiet", "Sunny", "Swift"];
+const ANIMALS = ["Badger", "Falcon", "Fox", "Heron", "Lynx", "Otter", "Owl", "Robin", "Seal", "Wren"];
+
+// A browser may forbid storage; then a page has its own user until it is closed.
+const memory = new Map();
+
+/** The most characters of a name. */
+export const NAME_LENGTH_MAX = 60;
+
+/** Names this one page: two windows of one browser have the same user and different pages. */
+export const pageID = uuid();
+
+export const me = {
+  /** Made at the first visit, and kept. */
+  id: kept("fanfare-user-id", uuid),
+
+  get name() {
+    return kept("fanfare-user-name", () => `${anyOf(ADJECTIVES)} ${anyOf(ANIMALS)}`);
+  },
+
+  /** Takes another name; a blank one is no name. */
+  set name(name) {
+    const text = name.trim().slice(0, NAME_LENGTH_MAX);
+    if (text) keep("fanfare-user-name", text);
+  },
+
+  get hue() {
+    return hue(this.id);
+  },
+};
+
+/** A colour that a text always has, in degrees. */
+export function hue(text) {
+  return [...text].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 200);
+}
+
+/** Up to two letters that stand for a name. */
+export function initials(name) {
+  const words = name.split(/\s+/).filter(Boolean);
+  const letters = words.length > 1 ? [words[0], words[words.length - 1]] : words;
+  return letters.map((word) => [...word][0].toUpperCase()).join("");
+}
+
+/** A new id; browsers have `randomUUID` on secure pages only, and a demo is also seen over plain HTTP. */
+export function uuid() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function kept(key, make) {
+  let value = memory.get(key);
+  try {
+    value = localStorage.getItem(key) ?? value;
+  } catch { /* the page's memory has to do */ }
+  return value ?? keep(key, make());
+}
+
+function keep(key, value) {
+  memory.set(key, value);
+  try {
+    localStorage.setItem(key, value);
+  } catch { /* the page's memory has to do */ }
+  return value;
+}
+
+function anyOf(values) {
+  return values[Math.floor(Math.random() * values.length)];
+}

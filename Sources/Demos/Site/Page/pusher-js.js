@@ -1,0 +1,148 @@
+// Stock pusher-js behind the interface of fanfare.js, for pages that are opened with ?client=pusher-js.
+
+/** Loads pusher-js from `url`, and connects by it with the options of `Fanfare`. */
+export async function pusherJS(url, key, options) {
+  await load(url);
+  return new PusherJS(key, options);
+}
+
+class PusherJS {
+  onstate = (_state, _detail) => {};
+  onerror = (_error) => {};
+  user;
+
+  #pusher;
+  #channels = new Map();
+
+  constructor(key, { host, port, tls = false, authorize }) {
+    this.url = `${tls ? "wss" : "ws"}://${host}:${port}`;
+    const authorizer = (request, callback) =>
+      authorize({ socketID: request.socketId, channel: request.channelName })
+        .then((signed) => callback(null, signed), (error) => callback(error, null));
+    // It connects by itself as soon as it is made, and reports nothing before the next turn.
+    this.#pusher = new window.Pusher(key, {
+      cluster: "", wsHost: host, wsPort: port, wssPort: port, forceTLS: tls,
+      enabledTransports: ["ws", "wss"], enableStats: false,
+      channelAuthorization: { customHandler: authorizer },
+      userAuthentication: { customHandler: authorizer },
+    });
+    this.user = new PusherUser(this.#pusher);
+    const { connection } = this.#pusher;
+    connection.bind("state_change", ({ current }) => this.#changed(current));
+    connection.bind("error", ({ data, error }) => this.onerror(data ?? error?.data ?? {}));
+  }
+
+  get socketID() {
+    return this.#pusher.connection.socket_id ?? null;
+  }
+
+  connect() {
+    this.#pusher.connect();
+  }
+
+  disconnect() {
+    this.#pusher.disconnect();
+  }
+
+  subscribe(name) {
+    const channel = this.#channels.get(name) ?? new PusherChannel(this.#pusher.subscribe(name));
+    this.#channels.set(name, channel);
+    return channel;
+  }
+
+  unsubscribe(name) {
+    this.#channels.delete(name);
+    this.#pusher.unsubscribe(name);
+  }
+
+  signIn() {
+    this.#pusher.signin();
+  }
+
+  #changed(state) {
+    const states = {
+      connecting: "connecting", connected: "connected", unavailable: "waiting",
+      failed: "stopped", disconnected: "stopped",
+    };
+    if (states[state]) this.onstate(states[state], { socketID: this.socketID });
+  }
+}
+
+class PusherChannel {
+  #channel;
+  /** The functions that pusher-js was given in place of those that were bound here. */
+  #actions = new Map();
+
+  constructor(channel) {
+    this.#channel = channel;
+  }
+
+  get name() {
+    return this.#channel.name;
+  }
+
+  get isSubscribed() {
+    return this.#channel.subscribed;
+  }
+
+  get members() {
+    return new Map(Object.entries(this.#channel.members?.members ?? {}));
+  }
+
+  get me() {
+    return this.#channel.members?.myID ?? null;
+  }
+
+  bind(event, action) {
+    const bound = (data, metadata) => action(data, { userID: metadata?.user_id });
+    this.#actions.set(action, bound);
+    this.#channel.bind(event, bound);
+    return this;
+  }
+
+  unbind(event, action) {
+    this.#channel.unbind(event, this.#actions.get(action));
+    return this;
+  }
+
+  trigger(event, data) {
+    return this.isSubscribed && this.#channel.trigger(event, data);
+  }
+}
+
+class PusherUser {
+  #user;
+
+  constructor(pusher) {
+    this.#user = pusher.user;
+    this.#pusher = pusher;
+  }
+
+  #pusher;
+
+  get id() {
+    return this.#user.user_data?.id;
+  }
+
+  bind(event, action) {
+    // The sign-in is an event of the connection there.
+    if (event === "pusher:signin_success") {
+      this.#pusher.connection.bind("message", (message) => {
+        if (message.event === event) setTimeout(() => action({ id: this.id }));
+      });
+    } else {
+      this.#user.bind(event, (data) => action(data, {}));
+    }
+    return this;
+  }
+}
+
+function load(url) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = url;
+    script.onload = resolve;
+    script.onerror = () => reject(new Error(`pusher-js cannot be loaded from ${url}.`));
+    document.head.append(script);
+  });
+}

@@ -1,0 +1,59 @@
+// What all pages say in the same way: the state of the connection, what is wrong, and what has happened.
+// A page has the elements #connection, #problems, #notices and #spoken.
+
+const NOTICE_TIME = 5_000;  // milliseconds
+
+export const element = (id) => document.getElementById(id);
+
+/** Shows what is wrong until it is right again; `text` null takes it away. */
+export function showProblem(name, title, text, action) {
+  let box = document.querySelector(`[data-problem="${name}"]`);
+  if (text === null) return box?.remove();
+  if (!box) {
+    box = document.createElement("div");
+    box.className = "problem";
+    box.dataset.problem = name;
+    box.innerHTML = "<p><strong></strong> <span></span></p><button type=button>Try now</button>";
+    element("problems").append(box);
+  }
+  box.querySelector("strong").textContent = title;
+  box.querySelector("span").textContent = text;
+  box.querySelector("button").onclick = action;
+}
+
+/** Says something that is soon of no interest any more. */
+export function notice(text) {
+  const box = document.createElement("div");
+  box.className = "notice";
+  box.textContent = text;
+  element("notices").append(box);
+  setTimeout(() => box.remove(), NOTICE_TIME);
+}
+
+/** Tells those who do not see the page what has changed on it. */
+export function speak(text) {
+  element("spoken").textContent = text;
+}
+
+const STATES = { connecting: "Connecting", connected: "Live", waiting: "Reconnecting", stopped: "Not live" };
+
+/** Shows the state of the connection to the broker. */
+export function showConnection(client, state, { reason } = {}) {
+  const connection = element("connection");
+  // Between two attempts the word stays, or it would flicker.
+  const isRetry = state === "connecting" && connection.dataset.state === "waiting";
+  if (!isRetry) {
+    connection.dataset.state = state;
+    connection.textContent = STATES[state];
+  }
+  const because = reason ? ` (${reason})` : "";
+  if (state === "connected") showProblem("broker", "", null);
+  if (state === "waiting") {
+    showProblem("broker", "Live updates are paused.",
+      `The broker at ${client.url} cannot be reached${because}. Trying again …`, () => client.connect());
+  }
+  if (state === "stopped") {
+    showProblem("broker", "Live updates have stopped.",
+      `The broker at ${client.url} refused this page${because}.`, () => client.connect());
+  }
+}

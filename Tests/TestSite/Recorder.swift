@@ -1,0 +1,36 @@
+package import DemoSite
+import Synchronization
+
+/// A trigger that keeps what it is given, or refuses as often as it is told to.
+package final class Recorder: EventTrigger {
+    package struct Event: Equatable, Sendable {
+        package var name: String
+        package var channel: String
+        package var data: String
+    }
+
+    private let state = Mutex((events: [Event](), refusals: 0, attempts: 0))
+    private let refusal: EventFailure
+
+    package init(refusals: Int = 0, mayHaveArrived: Bool = false) {
+        refusal = EventFailure(mayHaveArrived: mayHaveArrived, description: "away")
+        state.withLock { $0.refusals = refusals }
+    }
+
+    package var events: [Event] { state.withLock { $0.events } }
+    package var attempts: Int { state.withLock { $0.attempts } }
+
+    package func send(_ event: String, data: String, on channel: String) async throws(EventFailure)
+    {
+        let isTaken = state.withLock { state in
+            state.attempts += 1
+            guard state.refusals == 0 else {
+                state.refusals -= 1
+                return false
+            }
+            state.events.append(Event(name: event, channel: channel, data: data))
+            return true
+        }
+        if !isTaken { throw refusal }
+    }
+}

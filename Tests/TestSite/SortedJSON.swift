@@ -1,0 +1,14 @@
+import Foundation
+
+/// JSON with its keys in order, so that texts can be compared.
+package func sorted(_ json: String) throws -> String {
+    let value = try JSONSerialization.jsonObject(
+        with: Data(json.utf8),
+        options: .fragmentsAllowed
+    )
+    let data = try JSONSerialization.data(
+        withJSONObject: value,
+        options: [.sortedKeys, .fragmentsAllowed, .withoutEscapingSlashes]
+    )
+    return String(decoding: data, as: UTF8.self)
+}
