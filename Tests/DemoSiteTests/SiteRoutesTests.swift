@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: [
         "site.css", "landing.css", "fanfare.js", "pusher-js.js", "broker.js", "backend.js",
-        "me.js", "site.js",
+        "me.js", "site.js", "live-list.js", "list-model.js", "row-changes.js", "rows.js",
     ])
     func pagesFindTheSharedFiles(name: String) async throws {
         let reply = try await site().answer(.get, "/\(name)")

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP1
 import TestRandom
 import TestSite
 import Testing
@@ -6,75 +7,130 @@ import Testing
 @testable import DemoSite
 @testable import RealtimeTable
 
-/// Whoever replays the events, by index as old apps do, has the list of the database.
+/// Old clients and new ones change the list at the same time.
+///
+/// Whoever replays the events, by index as old clients do or by anchors as new ones do, has the list of the database.
 @Suite("Convergence") struct ConvergenceTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func eventsReplayedByIndexGiveTheDatabasesOrder(seed: UInt64) async throws {
-        let recorder = Recorder()
-        let outbox = Outbox(trigger: recorder) { _ in }
-        let users = UserList(
-            store: try UserStore(database: [.createUsers].open(nil)),
-            outbox: outbox
-        )
-
-        await withTaskGroup(of: Void.self) { group in
+    func eventsReplayedEitherWayGiveTheDatabasesOrder(seed: UInt64) async throws {
+        let site = try await SiteProbe(.realtimeTable)
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for device in 0..<4 {
                 group.addTask {
                     var random = SeededRandom(seed: seed &* 1_000 &+ UInt64(device))
-                    for _ in 0..<60 { await act(on: users, device: "\(device)", &random) }
+                    for _ in 0..<60 {
+                        let isOld = device.isMultiple(of: 2)
+                        try await (isOld ? actAsOldClient : actAsNewClient)(site, &random)
+                    }
                 }
             }
+            try await group.waitForAll()
         }
-        await outbox.close()
+        let list = try await snapshot(of: site)
+        let events = await site.events()
 
-        let replayed = try recorder.events.reduce(into: [Int64(1)]) { try replay($1, on: &$0) }
-        #expect(try await users.users().map(\.id) == replayed)
+        var byIndex = [User(id: 1, name: "John Doe")]
+        var byAnchor = ListOrder(byIndex) { _ in .some(nil) }
+        var revision: Int64 = 0
+        for event in events {
+            guard event.name == "list_changed" else {
+                try replay(event, on: &byIndex)
+                continue
+            }
+            // All old events of the commit before are there by now.
+            #expect(byIndex == byAnchor.rows)
+            let change = try JSONDecoder().decode(
+                ListChange<User>.self,
+                from: Data(event.data.utf8)
+            )
+            revision += 1
+            #expect(change.revision == revision)
+            for operation in change.operations {
+                // What is told was done, so doing it again finds every row and every anchor.
+                #expect(try byAnchor.apply(operation) == operation)
+            }
+        }
+        #expect(byIndex == list.rows)
+        #expect(byAnchor.rows == list.rows)
+        #expect(revision == list.revision)
     }
 
-    /// One change, decided from a list that another device may have changed meanwhile.
-    private func act(on users: UserList, device: String, _ random: inout SeededRandom) async {
-        guard let seen = try? await users.users() else { return }
-        await Task.yield()
+    private func snapshot(of site: SiteProbe) async throws -> ListSnapshot<User> {
+        let body = try await site.answer(.get, "/table/rows").body
+        return try JSONDecoder().decode(ListSnapshot<User>.self, from: Data(body.utf8))
+    }
+
+    /// One change by index, decided from a list that another device may have changed meanwhile.
+    @Sendable private func actAsOldClient(
+        _ site: SiteProbe,
+        _ random: inout SeededRandom
+    ) async throws {
+        let seen = try await snapshot(of: site).rows
         let choice = Int.random(in: 0..<4, using: &random)
-        guard choice > 0, let source = seen.indices.randomElement(using: &random),
+        let (path, fields): (String, String)
+        if choice > 0, let source = seen.indices.randomElement(using: &random),
             let destination = seen.indices.randomElement(using: &random)
-        else {
-            _ = try? await users.add(name: "User", deviceID: device)
-            return
-        }
-        let move = Move(
-            sourceIndex: source,
-            destinationIndex: destination,
-            sourceID: seen[source].id,
-            destinationID: seen[destination].id
-        )
-        // A row may be gone by now: then the change is refused, and there is no event.
-        if choice == 1 {
-            _ = try? await users.remove(id: seen[source].id, deviceID: device)
+        {
+            let (moved, anchor) = (seen[source].id, seen[destination].id)
+            (path, fields) =
+                choice == 1
+                ? ("/delete", "id=\(moved)&index=\(source)")
+                : ("/move", "src=\(source)&dest=\(destination)&src_id=\(moved)&dest_id=\(anchor)")
         } else {
-            _ = try? await users.move(move, deviceID: device)
+            (path, fields) = ("/add", "name=Old")
         }
+        // A row may be gone by now: then the change is refused, and there is no event.
+        let status = try await site.answer(.post, path, fields + "&deviceId=old").status
+        #expect([200, 404].contains(status))
     }
 
-    private func replay(_ event: Recorder.Event, on ids: inout [Int64]) throws {
-        let data = try JSONDecoder().decode(EventData.self, from: Data(event.data.utf8))
+    /// One commit of up to three operations by anchors, which may be gone by then.
+    @Sendable private func actAsNewClient(
+        _ site: SiteProbe,
+        _ random: inout SeededRandom
+    ) async throws {
+        let seen = try await snapshot(of: site).rows
+        let operations: [ListOperation<User>] = (0..<Int.random(in: 1...3, using: &random)).map {
+            _ in
+            let anchor = Bool.random(using: &random) ? seen.randomElement(using: &random)?.id : nil
+            guard let row = seen.randomElement(using: &random) else {
+                return .put(User(id: .newRowID(), name: "First"), after: nil)
+            }
+            return switch Int.random(in: 0..<6, using: &random) {
+            case 0, 1: .put(User(id: .newRowID(), name: "New"), after: anchor)
+            case 2: .put(User(id: row.id, name: "Put again"), after: anchor)
+            case 3: .update(User(id: row.id, name: "Changed"))
+            case 4: .remove(row.id)
+            default: .move(row.id, after: anchor)
+            }
+        }
+        let body = #"{"mutation":"\#(UUID())","operations":\#(try JSONText.encode(operations))}"#
+        #expect(try await site.answer(.post, "/table/rows/operations", body).status == 200)
+    }
+
+    private func replay(_ event: Recorder.Event, on rows: inout [User]) throws {
+        let data = try JSONDecoder().decode(OldEvent.self, from: Data(event.data.utf8))
         switch event.name {
-        case "addUser": ids.append(try #require(data.id))
+        case "addUser":
+            rows.append(User(id: try #require(data.id), name: try #require(data.name)))
         case "removeUser":
             let index = try #require(data.index)
-            #expect(ids.remove(at: index) == data.id)
+            try #require(rows.indices.contains(index))
+            #expect(rows.remove(at: index).id == data.id)
         default:
             let source = try #require(data.src)
             let destination = try #require(data.dest)
-            #expect(ids[source] == data.src_id)
-            #expect(ids[destination] == data.dest_id)
-            ids.insert(ids.remove(at: source), at: destination)
+            try #require(rows.indices.contains(source) && rows.indices.contains(destination))
+            #expect(rows[source].id == data.src_id)
+            #expect(rows[destination].id == data.dest_id)
+            rows.insert(rows.remove(at: source), at: destination)
         }
     }
 }
 
-private struct EventData: Decodable {
+private struct OldEvent: Decodable {
     var id: Int64?
+    var name: String?
     var index: Int?
     var src: Int?
     var dest: Int?

@@ -26,7 +26,7 @@ package struct SiteProbe: Sendable {
     /// Opens a database for some demos.
     package init(_ demos: Demo...) async throws {
         backstage = Backstage(
-            database: try demos.flatMap(\.migrations).open(nil),
+            database: try demos.migrations.open(nil),
             outbox: Outbox(trigger: recorder, pauses: []) { _ in }
         )
         routes = try await SiteRoutes(

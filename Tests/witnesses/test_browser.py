@@ -159,8 +159,9 @@ def test_the_page_says_that_the_backend_is_away_and_recovers(browsers, broker, t
     page.await_names("John Doe")
     assert first.stop() == 0
     page.add("Ada")
-    await_true(lambda: "cannot be reached" in page.notices, "a clear error")
-    page.await_names("John Doe")
-    with Demos(broker.port, port=first.port, database=database):
-        page.add("Ada")
+    await_true(lambda: "Your changes wait" in page.problems, "a clear error")
+    page.await_names("John Doe", "Ada")
+    with Demos(broker.port, port=first.port, database=database) as second:
+        await_true(lambda: page.problems == "", "that the change gets there")
         page.await_names("John Doe", "Ada")
+        assert [user["name"] for user in users(second)] == ["John Doe", "Ada"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from browser import Page
-from programs import Demos, Program
+from programs import Demos, Program, await_true
 from pysher_client import Subscriber
 
 
@@ -38,13 +38,13 @@ def test_one_trigger_reaches_everybody(broker, publisher, certificate, pages):
     ):
         for program in (listener, secure_listener):
             program.await_line("subscribed to userslist")
-        user = {"name": "Hedy", "id": 99, "deviceId": "a backend"}
-        publisher.trigger("userslist", "addUser", user)
+        notice = {"text": "Good evening, Hedy"}
+        publisher.trigger("userslist", "notice", notice)
         for program in (listener, secure_listener):
-            event = json.loads(program.await_line("addUser").string)
-            assert json.loads(event["data"]) == user
+            event = json.loads(program.await_line("notice").string)
+            assert json.loads(event["data"]) == notice
         for page in pages:
-            page.await_names("John Doe", "Hedy")
+            await_true(lambda: "Good evening, Hedy" in page.notices, "the notice")
         publisher.trigger("userslist", "greeting", "good evening")
         for subscriber in (pysher, secure_pysher):
             assert subscriber.next() == ("userslist", "greeting", "good evening")

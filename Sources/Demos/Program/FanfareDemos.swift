@@ -107,7 +107,7 @@ struct FanfareDemos: AsyncParsableCommand {
         guard FileManager.default.fileExists(atPath: database) else {
             throw ValidationError("There is no database at \(database).")
         }
-        let migration = try Demo.all.flatMap(\.migrations).migrateDown(
+        let migration = try Demo.all.migrations.migrateDown(
             DatabaseQueue(path: database)
         )
         Self.report(migration.map { "Took back \($0)." } ?? "There was nothing to take back.")

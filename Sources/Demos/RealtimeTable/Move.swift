@@ -7,14 +7,22 @@ struct Move: Equatable, Sendable {
     var sourceID: Int64
     var destinationID: Int64
 
-    /// Where the row belongs: past the destination's row when it was dragged down, else before it.
+    /// The row behind which the moved row belongs.
     ///
     /// - Parameters:
-    ///   - order: The rows as they are now, the moved one among them.
+    ///   - order: The ids as they are now, the moved one among them.
     ///   - source: The moved row's index in `order`.
-    /// - Returns: The index of the row after the move.
-    func destination(in order: [User], from source: Int) -> Int {
-        guard let anchor = order.firstIndex(where: { $0.id == destinationID }) else {
+    /// - Returns: The id of that row, or `nil` for the first place.
+    func anchor(in order: [Int64], from source: Int) -> Int64? {
+        let index = destination(in: order, from: source)
+        var others = order
+        others.remove(at: source)
+        return index > 0 ? others[index - 1] : nil
+    }
+
+    /// Where the row belongs: past the destination's row when it was dragged down, else before it.
+    private func destination(in order: [Int64], from source: Int) -> Int {
+        guard let anchor = order.firstIndex(of: destinationID) else {
             // Somebody removed that row meanwhile: keep the place as nearly as the list allows.
             return min(max(destinationIndex, 0), order.count - 1)
         }

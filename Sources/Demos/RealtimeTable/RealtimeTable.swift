@@ -2,21 +2,24 @@ package import DemoSite
 
 extension Demo {
     /// A list of users: any device can add one, remove one, and drag one to another place.
+    ///
+    /// Apps that were written for the well-known tutorial, and those that know live lists, edit the same rows.
     package static let realtimeTable = Demo(
         name: "Realtime table",
         path: "/table/",
         files: [
             SiteFile("index.html", PackageResources.index_html),
             SiteFile("table.js", PackageResources.table_js),
-            SiteFile("list.js", PackageResources.list_js),
-            SiteFile("rows.js", PackageResources.rows_js),
         ],
-        migrations: [.createUsers]
+        migrations: [.createUsers, .touchUsers]
     ) { backstage in
-        let users = UserList(
-            store: UserStore(database: backstage.database),
-            outbox: backstage.outbox
+        let users = PublishedList<User>(
+            ListStore(backstage.database),
+            channel: TableChange.channel,
+            outbox: backstage.outbox,
+            translate: TableChange.announcements
         )
-        return Routes(users: users).all
+        return OldRoutes(users: users, database: backstage.database).all
+            + users.routes(below: "rows")
     }
 }

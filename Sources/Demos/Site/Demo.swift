@@ -51,3 +51,8 @@ package struct Demo: Sendable {
         self.routes = routes
     }
 }
+
+extension [Demo] {
+    /// What the demos and the site itself need in the database, in the order in which they run.
+    package var migrations: [Migration] { [.lists] + flatMap(\.migrations) }
+}

@@ -48,7 +48,7 @@ package final class DemoSite: Sendable {
         trigger: any EventTrigger,
         report: @escaping @Sendable (String) -> Void
     ) async throws {
-        let database = try demos.flatMap(\.migrations).open(configuration.databasePath)
+        let database = try demos.migrations.open(configuration.databasePath)
         outbox = Outbox(trigger: trigger, report: report)
         let routes = try await SiteRoutes(
             demos: demos,

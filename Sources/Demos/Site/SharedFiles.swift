@@ -11,5 +11,9 @@ enum SharedFiles {
         SiteFile("backend.js", PackageResources.backend_js),
         SiteFile("me.js", PackageResources.me_js),
         SiteFile("site.js", PackageResources.site_js),
+        SiteFile("live-list.js", PackageResources.live_list_js),
+        SiteFile("list-model.js", PackageResources.list_model_js),
+        SiteFile("row-changes.js", PackageResources.row_changes_js),
+        SiteFile("rows.js", PackageResources.rows_js),
     ]
 }

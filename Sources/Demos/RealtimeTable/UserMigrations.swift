@@ -19,4 +19,17 @@ extension Migration {
     } down: { database in
         try database.execute(sql: "DROP TABLE Users")
     }
+
+    /// Keeps `updated_at` true, whoever writes a row.
+    static let touchUsers = Migration("touchUsers") { database in
+        try database.execute(
+            sql: """
+                CREATE TRIGGER touchUsers AFTER UPDATE OF name, position ON Users BEGIN
+                    UPDATE Users SET updated_at = CURRENT_TIMESTAMP WHERE id = NEW.id;
+                END
+                """
+        )
+    } down: { database in
+        try database.execute(sql: "DROP TRIGGER touchUsers")
+    }
 }

@@ -1,10 +1,11 @@
 import DemoSite
+import Foundation
 import HTTP1
 import RealtimeTable
 import TestSite
 import Testing
 
-@Suite("Routes of the Realtime table") struct RoutesTests {
+@Suite("The routes that old clients know") struct OldRoutesTests {
     let site: SiteProbe
 
     init() async throws { site = try await SiteProbe(.realtimeTable) }
@@ -16,6 +17,21 @@ import Testing
         #expect(reply.body.hasPrefix(#"[{"id":1,"name":"John Doe","position":1,"updated_at":""#))
     }
 
+    /// The old events; each commit is told by `list_changed` as well.
+    private func oldEvents() async throws -> [Recorder.Event] {
+        let events = await site.events()
+        #expect(events.allSatisfy { $0.channel == "userslist" })
+        return events.filter { $0.name != "list_changed" }
+    }
+
+    /// Adds a user as an old client does, and returns the id.
+    private func add(_ name: String) async throws -> Int64 {
+        let reply = try await site.answer(.post, "/add", "name=\(name)&deviceId=phone")
+        return try JSONDecoder().decode(Added.self, from: Data(reply.body.utf8)).id
+    }
+
+    private struct Added: Decodable { let id: Int64 }
+
     @Test(arguments: [
         ("name=Ada&deviceId=phone", "application/x-www-form-urlencoded"),
         (#"{"name":"Ada","deviceId":"phone"}"#, "application/json"),
@@ -23,8 +39,10 @@ import Testing
     func addsAndTells(body: String, type: String) async throws {
         let reply = try await site.answer(.post, "/add", body, type: type)
         #expect(reply.status == 200)
-        #expect(reply.body == #"{"deviceId":"phone","id":2,"name":"Ada"}"#)
-        let events = await site.events()
+        let id = try JSONDecoder().decode(Added.self, from: Data(reply.body.utf8)).id
+        #expect(reply.body == #"{"deviceId":"phone","id":\#(id),"name":"Ada"}"#)
+        #expect((1 << 32..<1 << 53).contains(id))
+        let events = try await oldEvents()
         #expect(events.map(\.name) == ["addUser"])
         #expect(try sorted(events[0].data) == reply.body)
     }
@@ -38,27 +56,57 @@ import Testing
         #expect(reply.status == 200)
         #expect(reply.body == #"{"deviceId":"phone","id":1,"index":0}"#)
         #expect(try await site.answer(.get, "/users").body == "[]")
-        let events = await site.events()
+        let events = try await oldEvents()
         #expect(events.map(\.name) == ["removeUser"])
         #expect(try sorted(events[0].data) == reply.body)
     }
 
     @Test(arguments: [
-        ("src=0&dest=1&src_id=1&dest_id=2&deviceId=phone", "application/x-www-form-urlencoded"),
-        (#"{"src":0,"dest":1,"src_id":1,"dest_id":2,"deviceId":"phone"}"#, "application/json"),
+        ("src=0&dest=1&src_id=1&dest_id=ADA&deviceId=phone", "application/x-www-form-urlencoded"),
+        (#"{"src":0,"dest":1,"src_id":1,"dest_id":ADA,"deviceId":"phone"}"#, "application/json"),
     ])
     func movesAndTells(body: String, type: String) async throws {
-        _ = try await site.answer(.post, "/add", "name=Ada&deviceId=phone")
+        let ada = try await add("Ada")
+        let body = body.replacing("ADA", with: "\(ada)")
         let reply = try await site.answer(.post, "/move", body, type: type)
         #expect(reply.status == 200)
-        #expect(reply.body == #"{"dest":1,"dest_id":2,"deviceId":"phone","src":0,"src_id":1}"#)
-        let events = await site.events()
+        #expect(
+            reply.body == #"{"dest":1,"dest_id":\#(ada),"deviceId":"phone","src":0,"src_id":1}"#
+        )
+        let events = try await oldEvents()
         #expect(events.map(\.name) == ["addUser", "moveUser"])
         #expect(try sorted(events[1].data) == reply.body)
     }
 
+    @Test func aUserCanBeAddedToAnEmptyList() async throws {
+        _ = try await site.answer(.post, "/delete", "id=1&index=0&deviceId=phone")
+        _ = try await add("Ada")
+        #expect(try await site.answer(.get, "/users").body.contains(#""name":"Ada","position":1"#))
+    }
+
+    @Test func aNameIsNeverReadAsSQL() async throws {
+        let name = "Robert%27);%20DROP%20TABLE%20Users;%20--"
+        _ = try await add(name)
+        let body = try await site.answer(.get, "/users").body
+        #expect(body.contains("Robert'); DROP TABLE Users; --"))
+    }
+
+    @Test func aFullListTakesNobody() async throws {
+        for start in stride(from: 0, to: 1_000, by: 125) {
+            // From John Doe on, until there are a thousand.
+            let steps = (start..<min(start + 125, 999)).map { n in
+                #"{"op":"put","row":{"id":\#(n + 2),"name":"U"},"after":\#(n + 1)}"#
+            }
+            let body = #"{"operations":[\#(steps.joined(separator: ","))]}"#
+            #expect(try await site.answer(.post, "/table/rows/operations", body).status == 200)
+        }
+        let reply = try await site.answer(.post, "/add", "name=One+too+many&deviceId=phone")
+        #expect(reply.status == 409)
+        #expect(reply.body == #"{"error":"The list is full: it takes 1000 rows at most."}"#)
+    }
+
     @Test func thePageIsBelowItsPath() async throws {
-        for name in ["", "table.js", "list.js", "rows.js"] {
+        for name in ["", "table.js"] {
             let reply = try await site.answer(.get, "/table/\(name)")
             #expect(reply.status == 200)
             #expect(reply.type?.hasPrefix("text/") == true)
@@ -87,6 +135,6 @@ import Testing
         let reply = try await site.answer(.post, path, body)
         #expect(reply.status == status)
         #expect(reply.body == #"{"error":"\#(sentence)"}"#)
-        #expect(await site.events().isEmpty)
+        #expect(try await oldEvents().isEmpty)
     }
 }

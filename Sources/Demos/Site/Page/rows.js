@@ -1,6 +1,9 @@
-// The list on the screen: rows that glide to their new places, and can be dragged by mouse, finger or keys.
+// A list on the screen: rows that glide to their new places, and can be dragged by mouse, finger or keys.
+//
+// Only a new row makes a new cell, and only the rows that moves name are taken out and put back: the others are
+// not touched, and keep focus and pointer.
 
-import { hue, initials } from "/me.js";
+import { rowChanges } from "./row-changes.js";
 
 /** Times in milliseconds. */
 const GLIDE_TIME = 220;
@@ -8,21 +11,33 @@ const EASE = "cubic-bezier(.2, .8, .2, 1)";
 
 const reducesMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** Draws rows into an `<ol>`; `onmove(key, index)` and `onremove(key)` hear what the user wants. */
+/**
+ * Draws rows into an `<ol>`; `onmove(id, index)` and `onremove(id)` hear what the user wants.
+ *
+ * A row's element is made from the template, whose `<li>` may have a `.handle`, for dragging, and a `.remove`;
+ * `fill(item, row)` writes the row into it.
+ */
 export class Rows {
-  onmove = (_key, _index) => {};
-  onremove = (_key) => {};
+  onmove = (_id, _index) => {};
+  onremove = (_id) => {};
+  /** How many cells have been made so far. */
+  cellCount = 0;
 
   #list;
   #template;
+  #fill;
   #rows = [];
-  /** The elements of the rows that are shown, by key. */
+  #pending = new Set();
+  /** The rows in the order in which their elements are now. */
+  #drawn = [];
+  /** The elements of the rows that are shown, by id. */
   #items = new Map();
   #drag = null;
 
-  constructor(list, template) {
+  constructor(list, template, fill) {
     this.#list = list;
     this.#template = template;
+    this.#fill = fill;
     list.addEventListener("pointerdown", (event) => this.#pointerDown(event));
     list.addEventListener("pointermove", (event) => this.#pointerMoved(event));
     list.addEventListener("pointerup", () => this.#endDrag(true));
@@ -31,72 +46,71 @@ export class Rows {
     list.addEventListener("click", (event) => this.#clicked(event));
   }
 
-  /** Shows `rows`; those whose keys are in `changed` draw the eye. */
-  show(rows, changed = new Set()) {
+  /** Shows `rows`; those with an id in `changed` draw the eye, those in `pending` are paler. */
+  show(rows, { changed = new Set(), pending = new Set() } = {}) {
     this.#rows = rows;
-    if (this.#drag && !rows.some(({ key }) => key === this.#drag.key)) this.#endDrag(false);
+    this.#pending = pending;
+    if (this.#drag && !rows.some(({ id }) => id === this.#drag.id)) this.#endDrag(false);
     this.#draw(changed);
   }
 
-  focus(key) {
-    this.#items.get(key)?.querySelector(".handle").focus({ preventScroll: true });
+  focus(id) {
+    this.#items.get(id)?.querySelector(".handle, .remove").focus({ preventScroll: true });
   }
 
   /** The rows in the order on the screen: the dragged one is where it would be dropped. */
   get #order() {
     if (!this.#drag?.hasMoved) return this.#rows;
-    const others = this.#rows.filter(({ key }) => key !== this.#drag.key);
-    const dragged = this.#rows.find(({ key }) => key === this.#drag.key);
-    return [...others.slice(0, this.#drag.index), dragged, ...others.slice(this.#drag.index)];
+    const others = this.#rows.filter(({ id }) => id !== this.#drag.id);
+    const dragged = this.#rows.find(({ id }) => id === this.#drag.id);
+    return others.toSpliced(this.#drag.index, 0, dragged);
   }
 
   #draw(changed) {
-    const before = new Map([...this.#items].map(([key, item]) => [key, item.getBoundingClientRect().top]));
+    const before = new Map([...this.#items].map(([id, item]) => [id, item.getBoundingClientRect().top]));
     const focused = document.activeElement;
     const order = this.#order;
 
-    for (const [key, item] of [...this.#items]) {
-      if (!order.some((row) => row.key === key)) this.#leave(key, item);
-    }
+    const { deletes, moves } = rowChanges(this.#drawn, order);
+    // Measured before any of them is taken out of the flow.
+    const leaving = deletes.map((index) => this.#items.get(this.#drawn[index].id)).map((item) => [item, item.offsetTop]);
+    for (const index of deletes) this.#items.delete(this.#drawn[index].id);
+    for (const [item, top] of leaving) this.#leave(item, top);
+    for (const { to } of moves) this.#items.get(order[to].id).remove();
     let previous = null;
     for (const row of order) {
-      const item = this.#items.get(row.key) ?? this.#make(row);
+      const item = this.#items.get(row.id) ?? this.#make(row);
       this.#fill(item, row);
+      item.classList.toggle("pending", this.#pending.has(row.id));
       const next = previous ? previous.nextElementSibling : this.#list.firstElementChild;
-      // An element that stays where it is must not be touched, or it would lose focus and pointer.
       if (next !== item) this.#list.insertBefore(item, next);
-      if (changed.has(row.key)) restart(item, "changed");
+      if (changed.has(row.id)) restart(item, "changed");
       previous = item;
     }
+    this.#drawn = order;
     if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true });
-    for (const [key, item] of this.#items) this.#glide(key, item, before.get(key));
+    for (const [id, item] of this.#items) this.#glide(id, item, before.get(id));
     if (this.#drag) this.#carry();
   }
 
-  #make({ key }) {
+  #make({ id }) {
     const item = this.#template.content.firstElementChild.cloneNode(true);
-    item.dataset.key = key;
-    this.#items.set(key, item);
+    item.dataset.id = id;
+    this.#items.set(id, item);
+    this.cellCount += 1;
     return item;
   }
 
-  #fill(item, { id, name, isPending }) {
-    item.dataset.id = id ?? "";
-    item.classList.toggle("pending", Boolean(isPending));
-    const label = item.querySelector(".name");
-    if (label.textContent === name) return;
-    label.textContent = name;
-    const badge = item.querySelector(".badge");
-    badge.textContent = initials(name);
-    badge.style.setProperty("--hue", hue(name));
-    item.querySelector(".handle").setAttribute("aria-label", `Move ${name}`);
-    item.querySelector(".remove").setAttribute("aria-label", `Remove ${name}`);
+  /** The row that an element on the screen belongs to; undefined for one on its way out. */
+  #rowOf(element) {
+    const item = element?.closest("li");
+    return this.#rows.find(({ id }) => this.#items.get(id) === item);
   }
 
   // Motion
 
-  #glide(key, item, before) {
-    if (reducesMotion.matches || this.#drag?.key === key) return;
+  #glide(id, item, before) {
+    if (reducesMotion.matches || this.#drag?.id === id) return;
     if (before === undefined) {
       animate(item, [{ opacity: 0, transform: "translateY(-8px)" }, { opacity: 1, transform: "none" }]);
       return;
@@ -107,10 +121,8 @@ export class Rows {
     if (distance) animate(item, [{ transform: `translateY(${distance}px)` }, { transform: "none" }]);
   }
 
-  #leave(key, item) {
-    this.#items.delete(key);
+  #leave(item, top) {
     if (reducesMotion.matches) return item.remove();
-    const top = item.offsetTop;
     item.classList.add("leaving");
     item.style.top = `${top}px`;
     // Out of the way of the rows that are still counted.
@@ -122,13 +134,14 @@ export class Rows {
   // Dragging
 
   #pointerDown(event) {
-    const item = event.target.closest("li[data-key]");
+    const row = this.#rowOf(event.target);
+    const item = row && this.#items.get(row.id);
     const onHandle = event.target.closest(".handle");
     // By mouse the whole row can be grabbed; a finger must also be able to scroll, so it takes the handle.
-    if (!item || this.#drag || event.button !== 0 || event.target.closest(".remove")) return;
-    if (event.pointerType !== "mouse" && !onHandle) return;
+    if (!item?.querySelector(".handle") || this.#drag || event.button !== 0) return;
+    if (!onHandle && (event.pointerType !== "mouse" || event.target.closest("button, input, a"))) return;
     this.#drag = {
-      key: item.dataset.key, item, pointer: event.pointerId, hasMoved: false,
+      id: row.id, item, pointer: event.pointerId, hasMoved: false,
       y: event.clientY, grip: event.clientY - item.getBoundingClientRect().top,
     };
   }
@@ -142,7 +155,7 @@ export class Rows {
       // A click trembles.
       if (Math.abs(event.clientY - drag.y) < 4) return;
       drag.hasMoved = true;
-      drag.index = this.#rows.findIndex(({ key }) => key === drag.key);
+      drag.index = this.#rows.findIndex(({ id }) => id === drag.id);
       this.#list.setPointerCapture(drag.pointer);
       this.#list.classList.add("dragging");
       drag.item.classList.add("dragged");
@@ -190,9 +203,9 @@ export class Rows {
     drag.item.classList.remove("dragged");
     drag.item.style.transform = "";
     // Its place may have shifted under the pointer by what others did meanwhile.
-    const from = this.#rows.findIndex(({ key }) => key === drag.key);
+    const from = this.#rows.findIndex(({ id }) => id === drag.id);
     const moves = isDropped && drag.hasMoved && from >= 0 && drag.index !== from;
-    if (moves) this.onmove(drag.key, drag.index);
+    if (moves) this.onmove(drag.id, drag.index);
     else this.#draw(new Set());
     if (drag.hasMoved && !reducesMotion.matches) {
       const distance = top - drag.item.getBoundingClientRect().top;
@@ -205,23 +218,23 @@ export class Rows {
   #keyDown(event) {
     if (event.key === "Escape") return this.#endDrag(false);
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    const item = event.target.closest("li[data-key]");
-    if (!step || !item || !event.target.closest(".handle")) return;
+    const row = event.target.closest(".handle") && this.#rowOf(event.target);
+    if (!step || !row) return;
     event.preventDefault();
-    const { key } = item.dataset;
-    const index = this.#rows.findIndex((row) => row.key === key) + step;
+    const index = this.#rows.indexOf(row) + step;
     if (index < 0 || index >= this.#rows.length) return;
-    this.onmove(key, index);
-    this.focus(key);
+    this.onmove(row.id, index);
+    this.focus(row.id);
   }
 
   #clicked(event) {
-    const item = event.target.closest(".remove")?.closest("li[data-key]");
-    if (!item) return;
+    const row = event.target.closest(".remove") && this.#rowOf(event.target);
+    if (!row) return;
     // Focus goes on to a neighbour, so that the keyboard keeps its place.
-    const neighbour = item.nextElementSibling ?? item.previousElementSibling;
-    this.onremove(item.dataset.key);
-    if (neighbour?.dataset.key) this.focus(neighbour.dataset.key);
+    const index = this.#rows.indexOf(row);
+    const neighbour = this.#rows[index + 1] ?? this.#rows[index - 1];
+    this.onremove(row.id);
+    if (neighbour) this.focus(neighbour.id);
   }
 }
 

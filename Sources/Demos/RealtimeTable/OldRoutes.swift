@@ -1,0 +1,70 @@
+import DemoSite
+import GRDB
+import HTTP1
+
+/// The routes of the well-known tutorial, which are at the root of the site, as another way to edit the live list.
+struct OldRoutes: Sendable {
+    /// The most characters of a device's identifier.
+    static let deviceIDLengthMax = 100
+
+    let users: PublishedList<User>
+    let database: DatabaseQueue
+
+    var all: [Route] {
+        [
+            .get("/users") { _ in try .encoding(try await database.read { try ListedUser.all($0) })
+            },
+            .post("/add") { try .encoding(try await add(RequestFields($0))) },
+            .post("/delete") { try .encoding(try await delete(RequestFields($0))) },
+            .post("/move") { try .encoding(try await move(RequestFields($0))) },
+        ]
+    }
+
+    private func add(_ fields: RequestFields) async throws -> TableChange {
+        let name = try fields.text("name", limit: User.nameLengthMax)
+        return try await commit(fields) { rows in
+            .put(User(id: .newRowID(), name: name), after: rows.last?.id)
+        }
+    }
+
+    private func delete(_ fields: RequestFields) async throws -> TableChange {
+        // The index is asked for, since the answer has one, but the id decides.
+        let _: Int = try fields.integer("index")
+        let id: Int64 = try fields.integer("id")
+        return try await commit(fields) { rows in
+            guard rows.contains(where: { $0.id == id }) else { throw Self.unknownUser(id) }
+            return .remove(id)
+        }
+    }
+
+    private func move(_ fields: RequestFields) async throws -> TableChange {
+        let request = Move(
+            sourceIndex: try fields.integer("src"),
+            destinationIndex: try fields.integer("dest"),
+            sourceID: try fields.integer("src_id"),
+            destinationID: try fields.integer("dest_id")
+        )
+        return try await commit(fields) { rows in
+            guard let source = rows.firstIndex(where: { $0.id == request.sourceID }) else {
+                throw Self.unknownUser(request.sourceID)
+            }
+            return .move(request.sourceID, after: request.anchor(in: rows.map(\.id), from: source))
+        }
+    }
+
+    /// Commits one operation, and answers what its event tells.
+    private func commit(
+        _ fields: RequestFields,
+        _ decide: @Sendable ([User]) throws -> ListOperation<User>
+    ) async throws -> TableChange {
+        // Who acted, so that its own screen can tell the event that it caused.
+        let device = try fields.text("deviceId", limit: Self.deviceIDLengthMax)
+        let commit = try await users.commit(by: device) { [try decide($0)] }
+        guard let step = commit?.steps.first else { throw RequestError.notJSON }
+        return TableChange.changes(telling: step, by: device)[0]
+    }
+
+    private static func unknownUser(_ id: Int64) -> RequestError {
+        .refused(404, "There is no user with the id \(id).")
+    }
+}

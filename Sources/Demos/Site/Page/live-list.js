@@ -1,0 +1,193 @@
+// A list that is the same on every page: loaded from the backend, kept in step by the events of its channel, and
+// edited at once, with the backend's consent to follow.
+//
+//     const list = new LiveList({ base: "/films/rows", channel: "films" });
+//     list.onchange = ({ rows, changes, isOwn }) => …;
+//     connect((client) => list.follow(client));
+//     list.edit([move(id, anchorAt(list.rows, id, 0))]);
+//
+// Loads follow subscriptions, so whatever a load does not show arrives as an event. A gap in the revisions, or a
+// commit whose event does not come, is another reason to load.
+
+import { Refused, request } from "./backend.js";
+import { ListModel } from "./list-model.js";
+import { rowChanges } from "./row-changes.js";
+import { notice, showProblem } from "./site.js";
+
+export { anchorAt, move, newRowID, put, remove, update } from "./list-model.js";
+
+/** Times in milliseconds. */
+const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000];
+const EVENT_TIME_MAX = 2_000;
+
+export class LiveList {
+  /**
+   * Hears of each change of what is to be shown: `{ rows, changes, operations, isOwn }`. `changes` leads from the
+   * rows before to `rows`; `operations` are those of the event or edit, and empty after a load.
+   */
+  onchange = (_update) => {};
+
+  #base;
+  #channelName;
+  #channel = null;
+  #model = new ListModel();
+  #shown = [];
+
+  constructor({ base, channel }) {
+    this.#base = base;
+    this.#channelName = channel;
+    addEventListener("online", () => this.#wakeUp());
+    // A page that was asleep may have missed the end of its connection.
+    document.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp());
+    this.load();
+  }
+
+  /** The rows as they are shown. */
+  get rows() {
+    return this.#shown;
+  }
+
+  get isLoaded() {
+    return this.#model.revision !== null;
+  }
+
+  get revision() {
+    return this.#model.revision;
+  }
+
+  /** The ids of the rows that wait for the backend's consent. */
+  get pendingIDs() {
+    return this.#model.pendingIDs;
+  }
+
+  row(id) {
+    return this.#shown.find((row) => row.id === id);
+  }
+
+  /** Subscribes to the list's channel, which it returns. */
+  follow(client) {
+    this.#channel = client.subscribe(this.#channelName);
+    this.#channel.bind("pusher:subscription_succeeded", () => this.load());
+    this.#channel.bind("list_changed", (change) => this.#receive(change));
+    return this.#channel;
+  }
+
+  /** Makes one batch of operations: here at once, and everywhere when the backend has it. */
+  edit(operations) {
+    if (!this.isLoaded || operations.length === 0) return;
+    this.#model.edit(operations);
+    this.#show(operations, true);
+    this.#send();
+  }
+
+  #receive(change) {
+    const isComplete = this.#model.receive(change);
+    if (!isComplete) this.load();
+    if (this.isLoaded) this.#show(change?.operations ?? [], false);
+  }
+
+  #show(operations, isOwn) {
+    const rows = this.#model.rows;
+    const changes = rowChanges(this.#shown, rows, isSameRow);
+    this.#shown = rows;
+    this.onchange({ rows, changes, operations, isOwn });
+  }
+
+  // Loading
+
+  #isLoading = false;
+  #mustLoadAgain = false;
+  #failedLoads = 0;
+  #loadTimer = null;
+
+  /** Loads the list as it is from now on: a load that is under way may have been answered before. */
+  load() {
+    clearTimeout(this.#loadTimer);
+    this.#mustLoadAgain = this.#isLoading;
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    this.#loadOnce().finally(() => {
+      this.#isLoading = false;
+      if (this.#mustLoadAgain) this.load();
+    });
+  }
+
+  async #loadOnce() {
+    const { revision } = this.#model;
+    try {
+      this.#model.replace(await request("GET", this.#base), revision);
+    } catch (error) {
+      const pause = RETRY_PAUSES[Math.min(this.#failedLoads, RETRY_PAUSES.length - 1)];
+      this.#failedLoads += 1;
+      showProblem("backend", "The list cannot be loaded.", `${error.message} Trying again …`, () => this.load());
+      this.#loadTimer = setTimeout(() => this.load(), pause);
+      return;
+    }
+    this.#failedLoads = 0;
+    showProblem("backend", "", null);
+    this.#show([], false);
+    if (this.#model.hasGap) this.#loadTimer = setTimeout(() => this.load(), RETRY_PAUSES[0]);
+  }
+
+  #wakeUp() {
+    this.load();
+    this.#retry?.();
+  }
+
+  // Own edits, sent one after the other so that they take effect in that order. One that the backend may have had
+  // can be sent again: it knows mutations by their names.
+
+  #isSending = false;
+  /** Ends the pause before the next attempt. */
+  #retry = null;
+
+  async #send() {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    for (let attempt = 0, edit; (edit = this.#model.nextToSend); attempt += 1) {
+      const { mutation, operations } = edit;
+      try {
+        const { revision } = await request("POST", `${this.#base}/operations`, { mutation, operations });
+        this.#confirm(edit, revision);
+      } catch (error) {
+        if (error instanceof Refused) this.#refused(edit, error);
+        else await this.#pause(attempt, error);
+        continue;
+      }
+      attempt = -1;
+      showProblem("edit", "", null);
+    }
+    this.#isSending = false;
+  }
+
+  #confirm(edit, revision) {
+    this.#model.confirm(edit, revision);
+    this.#show([], true);
+    // Without the broker no event will tell; with it, one that has got lost must not be waited for for ever.
+    if (!this.#channel?.isSubscribed) return this.load();
+    setTimeout(() => this.revision < revision && this.load(), EVENT_TIME_MAX);
+  }
+
+  #refused(edit, error) {
+    this.#model.withdraw(edit);
+    this.#show([], true);
+    notice(error.message);
+    this.load();
+  }
+
+  async #pause(attempt, error) {
+    const pause = RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)];
+    await new Promise((resume) => {
+      this.#retry = resume;
+      showProblem("edit", "Your changes wait.", `${error.message} Trying again …`, resume);
+      setTimeout(resume, pause);
+    });
+    this.#retry = null;
+  }
+}
+
+function isSameRow(row, other) {
+  if (row === other) return true;
+  const names = Object.keys(row);
+  return names.length === Object.keys(other).length && names.every((name) => row[name] === other[name]);
+}
