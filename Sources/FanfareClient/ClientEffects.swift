@@ -125,8 +125,9 @@ extension FanfareClient {
         state.timer?.cancel()
         let number = state.timerNumber
         let clock = options.clock
+        let moment = clock.now() + time
         state.timer = Task {
-            guard (try? await clock.sleep(time)) != nil else { return }
+            guard (try? await clock.sleep(moment)) != nil else { return }
             self.timerFired(number)
         }
     }
@@ -134,10 +135,11 @@ extension FanfareClient {
     func startAlarm(_ alarm: SessionAlarm, _ time: Duration, _ state: inout ClientState) {
         state.alarms[alarm]?.task.cancel()
         let clock = options.clock
+        let moment = clock.now() + time
         state.alarmNumber += 1
         let number = state.alarmNumber
         let task = Task {
-            guard (try? await clock.sleep(time)) != nil else { return }
+            guard (try? await clock.sleep(moment)) != nil else { return }
             self.rang(alarm, number)
         }
         state.alarms[alarm] = ClientState.Alarm(number: number, task: task)

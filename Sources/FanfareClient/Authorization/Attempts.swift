@@ -22,7 +22,7 @@ struct Attempts: Sendable {
             else { return outcome }
             let delay = retries.backoff.delay(failures: failures, using: &generator)
             failures += 1
-            guard (try? await clock.sleep(delay)) != nil else { return nil }
+            guard (try? await clock.sleep(clock.now() + delay)) != nil else { return nil }
         }
     }
 
@@ -35,8 +35,9 @@ struct Attempts: Sendable {
             policy: .keepsNewest
         )
         let asking = Task { outcomes.send(await Self.outcome(of: ask)) }
+        let end = clock.now() + timeout
         let timing = Task {
-            guard (try? await clock.sleep(timeout)) != nil else { return }
+            guard (try? await clock.sleep(end)) != nil else { return }
             outcomes.send(.failure(.timedOut(after: timeout)))
         }
         defer {
