@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "FanfareAPI", targets: ["FanfareAPI"]),
         .library(name: "LiveRows", targets: ["LiveRows"]),
+        .library(name: "FanfareTesting", targets: ["FanfareTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -108,6 +109,12 @@ let package = Package(
         .target(
             name: "FanfareAPI",
             dependencies: ["PusherProtocol", "HTTPClient"],
+            swiftSettings: strict
+        ),
+        // A broker for the tests of apps: the rooms of the real one, without a network.
+        .target(
+            name: "FanfareTesting",
+            dependencies: ["FanfareClient", "Broker", "PusherProtocol", "LiveRows"],
             swiftSettings: strict
         ),
 
@@ -219,7 +226,7 @@ let package = Package(
         // … the programs in README.md and in the documentation of the SDKs, …
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["FanfareClient", "PusherSwift", "FanfareAPI"],
+            dependencies: ["FanfareClient", "PusherSwift", "FanfareAPI", "FanfareTesting"],
             swiftSettings: strict
         ),
         // … and the rooms themselves.
@@ -304,6 +311,11 @@ let package = Package(
         .testTarget(
             name: "LiveRowsTests",
             dependencies: ["LiveRows", "TestRandom"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareTestingTests",
+            dependencies: ["FanfareTesting", "FanfareClient"],
             swiftSettings: strict
         ),
         .testTarget(

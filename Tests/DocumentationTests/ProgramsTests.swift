@@ -27,6 +27,9 @@ import Testing
         }
     }
 
+    @Test("The test of an app that is shown passes", .timeLimit(.minutes(1)))
+    func includesATestThatPasses() async throws { try await fanfareTestingArticle() }
+
     @Test func areReadOutOfTheirFunctions() {
         let file =
             "import A\nimport B\n\n/// …\nfunc f() async {\n    if a {\n        b()\n    }\n\n    c()\n}\n"

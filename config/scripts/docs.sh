@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly modules=(FanfareClient FanfareEncryption PusherSwift FanfareAPI)
+readonly modules=(FanfareClient FanfareEncryption PusherSwift FanfareAPI FanfareTesting)
 
 docc=$(command -v docc || true)
 if [ -z "$docc" ]; then

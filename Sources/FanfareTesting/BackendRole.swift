@@ -1,0 +1,92 @@
+public import Foundation
+import PusherProtocol
+
+/// What the app's backend does, done by the test.
+extension ScriptedBroker {
+    /// Triggers an event whose data is a value, written as JSON.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name, at most 200 characters.
+    ///   - channel: The channel's name.
+    ///   - data: The value.
+    ///   - except: The socket ID of a client that is left out.
+    ///   - encoder: Decides on dates, keys and so on.
+    /// - Throws: ``FanfareTestingError/encoding(_:)`` or ``FanfareTestingError/refused(status:message:)``.
+    public func trigger(
+        _ event: String,
+        on channel: String,
+        data: some Encodable,
+        except: String? = nil,
+        encoder: JSONEncoder = JSONEncoder()
+    ) throws(FanfareTestingError) {
+        let text: String
+        do {
+            text = String(decoding: try encoder.encode(data), as: UTF8.self)
+        } catch {
+            throw .encoding("\(error)")
+        }
+        try trigger(event, on: [channel], text: text, except: except)
+    }
+
+    /// Triggers an event whose data is any text, on one channel or several.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name, at most 200 characters.
+    ///   - channels: The channels' names, at most 100.
+    ///   - text: The data exactly as subscribers receive it.
+    ///   - except: The socket ID of a client that is left out.
+    /// - Throws: ``FanfareTestingError/refused(status:message:)``.
+    public func trigger(
+        _ event: String,
+        on channels: [String],
+        text: String,
+        except: String? = nil
+    ) throws(FanfareTestingError) {
+        var json = JSONWriter()
+        json.beginObject()
+        json.name("name")
+        json.string(event)
+        json.name("data")
+        json.string(text)
+        json.name("channels")
+        json.beginArray()
+        for channel in channels { json.string(channel) }
+        json.endArray()
+        if let except {
+            json.name("socket_id")
+            json.string(except)
+        }
+        json.endObject()
+        do throws(APIError) {
+            try act { (state, now) throws(APIError) in
+                let publication = try TriggerRequest.parse(
+                    json.bytes.span,
+                    limits: state.broker.texts
+                )
+                state.broker.publish(publication, at: now)
+            }
+        } catch {
+            throw .refused(status: error.status, message: error.message)
+        }
+    }
+
+    /// Triggers an event for all clients that are signed in as a user.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name, at most 200 characters.
+    ///   - user: The user's id.
+    ///   - data: The value, which is written as JSON.
+    /// - Throws: ``FanfareTestingError/encoding(_:)`` or ``FanfareTestingError/refused(status:message:)``.
+    public func trigger(
+        _ event: String,
+        toUser user: String,
+        data: some Encodable
+    ) throws(FanfareTestingError) {
+        try trigger(event, on: "#server-to-user-\(user)", data: data)
+    }
+
+    /// Closes all connections that are signed in as a user, with 4009.
+    public func terminateConnections(of user: String) {
+        act { state, now in state.broker.terminate(user, at: now) }
+    }
+}
