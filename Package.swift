@@ -94,8 +94,8 @@ let package = Package(
         .target(
             name: "FanfareClient",
             dependencies: [
-                "WebSocket", "PusherProtocol", "HTTPClient", .target(name: "Net", condition: onLinux),
-                .target(name: "HTTP1", condition: onLinux),
+                "WebSocket", "PusherProtocol", "HTTP1", "HTTPClient",
+                .target(name: "Net", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -226,7 +226,9 @@ let package = Package(
         // … the programs in README.md and in the documentation of the SDKs, …
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["FanfareClient", "PusherSwift", "FanfareAPI", "FanfareTesting"],
+            dependencies: [
+                "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "FanfareTesting",
+            ],
             swiftSettings: strict
         ),
         // … and the rooms themselves.
@@ -282,14 +284,14 @@ let package = Package(
         .testTarget(
             name: "FanfareClientTests",
             dependencies: [
-                "FanfareClient", "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol",
-                "TestRandom", .product(name: "Logging", package: "swift-log"),
+                "FanfareClient", "FanfareServer", "FanfareAPI", "Net", "HTTP1", "HTTPServer",
+                "HTTPClient", "WebSocket", "PusherProtocol", "TestRandom", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "FanfareEncryptionTests",
-            dependencies: ["FanfareEncryption", "FanfareClient"],
+            dependencies: ["FanfareEncryption", "FanfareClient", "PusherProtocol", "TestBroker"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -59,9 +59,7 @@ extension FanfareClient {
             let change = StatusChange(old: exchange(&previous, with: status), new: status)
             tell(change, &state)
         case .startAlarm(let alarm, let time): startAlarm(alarm, time, &state)
-        case .stopAlarms:
-            for alarm in state.alarms.values { alarm.task.cancel() }
-            state.alarms = [:]
+        case .stopAlarm(let alarm): state.alarms.removeValue(forKey: alarm)?.task.cancel()
         case .authorize(let ticket, let channel, let socketID):
             state.requests.add(ticket, channel: channel, socketID: socketID)
         case .authenticate(let ticket, let socketID):

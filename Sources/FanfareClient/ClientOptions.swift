@@ -10,6 +10,8 @@ public struct ClientOptions: Sendable {
     public var connectTimeout: Duration = .seconds(15)
     /// Whether a lost connection is opened again.
     public var reconnects = true
+    /// How often in a row that is tried before the client gives up; `nil` for as long as it takes.
+    public var reconnectAttemptCountMax: Int?
     /// How long to wait before that.
     public var backoff = Backoff()
     /// Whom to trust, with `wss`.

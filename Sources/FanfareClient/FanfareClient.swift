@@ -41,6 +41,7 @@ public final class FanfareClient: Sendable {
             pongTimeout: options.pongTimeout,
             connectTimeout: options.connectTimeout,
             reconnects: options.reconnects,
+            attemptCountMax: options.reconnectAttemptCountMax,
             backoff: options.backoff,
             signer: options.signer,
             authorizes: options.channelAuthorizer != nil,
@@ -125,5 +126,41 @@ public final class FanfareClient: Sendable {
         perform: @escaping @Sendable (_ old: ConnectionStatus, _ new: ConnectionStatus) -> Void
     ) -> Binding {
         add(to: \.statuses, on: queue) { perform($0.old, $0.new) }
+    }
+
+    // MARK: Settings
+
+    /// Changes what the client does by itself, from its next connection or attempt on.
+    ///
+    /// For a facade whose settings may be changed at any time.
+    ///
+    /// - Parameter change: Changes the settings.
+    package func adjust(_ change: (inout Adjustment) -> Void) {
+        act { session in
+            var adjustment = Adjustment(
+                activityTimeout: session.settings.activityTimeout,
+                pongTimeout: session.settings.pongTimeout,
+                backoff: session.settings.backoff,
+                reconnectAttemptCountMax: session.settings.attemptCountMax
+            )
+            change(&adjustment)
+            session.settings.activityTimeout = adjustment.activityTimeout
+            session.settings.pongTimeout = adjustment.pongTimeout
+            session.settings.backoff = adjustment.backoff
+            session.settings.attemptCountMax = adjustment.reconnectAttemptCountMax
+            return []
+        }
+    }
+
+    /// What may be changed of a client that exists; see ``ClientOptions``.
+    package struct Adjustment {
+        /// Silence after which the client asks whether the broker is there.
+        package var activityTimeout: Duration
+        /// How long the answer may take.
+        package var pongTimeout: Duration
+        /// How long to wait before a lost connection is opened again.
+        package var backoff: Backoff
+        /// How often in a row that is tried; `nil` for as long as it takes.
+        package var reconnectAttemptCountMax: Int?
     }
 }

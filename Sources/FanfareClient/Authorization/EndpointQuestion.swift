@@ -1,3 +1,4 @@
+import HTTP1
 import PusherProtocol
 
 /// A request to an endpoint, as it is written.
@@ -12,11 +13,10 @@ struct EndpointQuestion {
         case .form:
             contentType = "application/x-www-form-urlencoded"
             let name = isAboutMany ? "channel_name[]" : "channel_name"
-            var fields = [("socket_id", request.socketID)]
-            fields += request.channels.map { (name, $0) }
-            fields += parameters.map { ($0.key, $0.value) }
-            let pairs = fields.map { "\(Self.escape($0.0))=\(Self.escape($0.1))" }
-            body = Array(pairs.joined(separator: "&").utf8)
+            var pairs = [Field("socket_id", request.socketID)]
+            pairs += request.channels.map { Field(name, $0) }
+            pairs += parameters.map { Field($0.key, $0.value) }
+            body = FormURLEncoded(pairs).encode()
         case .json:
             contentType = "application/json"
             var json = JSONWriter()
@@ -39,23 +39,5 @@ struct EndpointQuestion {
             json.endObject()
             body = json.bytes
         }
-    }
-
-    /// Text as a name or a value of a form, whose unreserved characters stand for themselves (RFC 3986 §2.3).
-    private static func escape(_ text: String) -> String {
-        var escaped = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                escaped.unicodeScalars.append(Unicode.Scalar(byte))
-            case _ where "-._~".utf8.contains(byte):
-                escaped.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                escaped += "%" + (digits.count == 1 ? "0" : "") + digits
-            }
-        }
-        return escaped
     }
 }

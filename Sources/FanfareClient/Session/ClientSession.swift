@@ -18,6 +18,8 @@ struct ClientSession {
         var pongTimeout: Duration
         var connectTimeout: Duration
         var reconnects: Bool
+        /// The most attempts in a row; `nil` for no end of them.
+        var attemptCountMax: Int?
         var backoff: Backoff
         var signer: LocalSigner?
         /// Whether there is somebody who signs channels, and somebody who signs users.
@@ -43,7 +45,7 @@ struct ClientSession {
     /// Otherwise a broker that greets and closes at once would be asked again without any pause.
     static let stableAfter = Duration.seconds(10)
 
-    let settings: Settings
+    var settings: Settings
     var generator: any RandomNumberGenerator & Sendable
     var phase = Phase.disconnected
     var subscriptions = Subscriptions()
@@ -232,7 +234,8 @@ struct ClientSession {
         if case .connected(let since) = phase, now - since >= Self.stableAfter { failures = 0 }
         endConnection()
         announced = nil
-        guard reconnection != .never, settings.reconnects else {
+        let isLast = settings.attemptCountMax.map { failures + 1 > $0 } ?? false
+        guard reconnection != .never, settings.reconnects, !isLast else {
             phase = .failed
             subscriptions.forgetMembers()
             dropClientEvents(because: error)
@@ -263,7 +266,7 @@ struct ClientSession {
         subscriptions.end()
         forgetTickets(tickets.removeAll())
         endSignIn()
-        if outbox.isWaiting { effects.append(.stopAlarms) }
+        if outbox.isWaiting { effects.append(.stopAlarm(.clientEvents)) }
         outbox.isWaiting = false
     }
 

@@ -14,8 +14,8 @@ enum SessionEffect: Equatable {
     case stopTimer
     /// Call back about one matter after this time, in place of an earlier such request.
     case startAlarm(SessionAlarm, Duration)
-    /// Forget all such requests.
-    case stopAlarms
+    /// Forget that request.
+    case stopAlarm(SessionAlarm)
     /// Have a channel signed for this connection, and come back with the ticket's number.
     case authorize(ticket: Int, channel: String, socketID: String)
     /// Have the user signed for this connection, and come back with the ticket's number.

@@ -15,7 +15,7 @@ extension ClientSession {
         let old = subscriptions[of: channel]?.roster
         let roster = PresenceRoster(
             members: Array(members.prefix(settings.membersMax)),
-            myID: subscriptions[of: channel]?.memberID
+            myID: subscriptions[of: channel]?.memberID ?? signIn.user?.id
         )
         subscriptions[of: channel]?.roster = roster
         return PresenceChange(from: old, to: roster)

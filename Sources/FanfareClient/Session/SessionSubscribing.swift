@@ -195,6 +195,7 @@ extension ClientSession {
         subscriptions[channel] = .refused
         subscriptions[of: channel]?.refusal = error
         subscriptions[of: channel]?.authorization = nil
+        subscriptions[of: channel]?.roster = nil
         dropClientEvents(of: channel, because: error)
         effects.append(.refused(channel: channel, error))
     }

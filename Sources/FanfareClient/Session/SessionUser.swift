@@ -16,8 +16,12 @@ struct SignIn {
     /// Whether the app wants to be signed in, now and with each further connection.
     var isWanted = false
     var state = State.idle
-    /// The user's own channel, while this session has joined it by itself.
+    /// The user's own channel, which brings what a backend sends to them.
     var channel: String?
+    /// Whether this session has joined that channel by itself, and not the app.
+    var ownsChannel = false
+    /// Whether the session will be reminded that the broker has not answered.
+    var isTimed = false
     /// Which of the watched users are there.
     var watchlist = Watchlist()
 
@@ -71,6 +75,7 @@ extension ClientSession {
             effects.append(
                 .send(.signin(auth: authentication.auth, userData: authentication.userData))
             )
+            signIn.isTimed = true
             effects.append(.startAlarm(.signIn, settings.connectTimeout))
         case .failure(let failure): failSignIn(.signInFailed(failure))
         }
@@ -84,6 +89,7 @@ extension ClientSession {
             )
             return
         }
+        stopSignInAlarm()
         signIn.state = .done(user)
         deliver(message)
         if signIn.isWanted {
@@ -106,12 +112,15 @@ extension ClientSession {
         guard signIn.channel != channel else { return }
         leaveChannelOfUser()
         signIn.channel = channel
-        if subscriptions[channel] == nil { join(channel, auth: nil, channelData: nil) }
+        guard subscriptions[channel] == nil else { return }
+        signIn.ownsChannel = true
+        join(channel, auth: nil, channelData: nil)
     }
 
     private mutating func leaveChannelOfUser() {
         guard let channel = signIn.channel else { return }
         signIn.channel = nil
+        guard exchange(&signIn.ownsChannel, with: false) else { return }
         if subscriptions[channel] == .subscribed {
             effects.append(.send(.unsubscribe(channel: channel)))
         }
@@ -126,6 +135,7 @@ extension ClientSession {
     }
 
     private mutating func failSignIn(_ error: FanfareError) {
+        stopSignInAlarm()
         signIn.state = .refused(error)
         effects.append(.signInFailed(error))
         for channel in subscriptions.channels where subscriptions[channel] == .awaitingUser {
@@ -133,15 +143,19 @@ extension ClientSession {
         }
     }
 
+    private mutating func stopSignInAlarm() {
+        guard exchange(&signIn.isTimed, with: false) else { return }
+        effects.append(.stopAlarm(.signIn))
+    }
+
     /// Takes note that the connection which was signed in is no more.
     mutating func endSignIn() {
-        if signIn.isPending, signIn.isWanted { effects.append(.stopAlarms) }
+        stopSignInAlarm()
         signIn.state = .idle
         signIn.watchlist = Watchlist()
-        if let channel = signIn.channel {
-            subscriptions[channel] = nil
-            signIn.channel = nil
-        }
+        if signIn.ownsChannel, let channel = signIn.channel { subscriptions[channel] = nil }
+        signIn.ownsChannel = false
+        signIn.channel = nil
     }
 
     mutating func watch(online: [String], offline: [String], _ message: ServerMessage) {

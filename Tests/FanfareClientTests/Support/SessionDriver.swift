@@ -15,20 +15,34 @@ struct SessionDriver {
         reconnects: Bool = true,
         backoff: Backoff = Backoff(),
         signer: LocalSigner? = nil,
-        seed: UInt64 = 1
+        seed: UInt64 = 1,
+        change: (inout ClientSession.Settings) -> Void = { _ in }
     ) {
-        session = ClientSession(
-            settings: ClientSession.Settings(
-                endpoint: Self.endpoint,
-                activityTimeout: activityTimeout,
-                pongTimeout: .seconds(30),
-                connectTimeout: .seconds(15),
-                reconnects: reconnects,
-                backoff: backoff,
-                signer: signer
-            ),
-            generator: SeededRandom(seed: seed)
+        var settings = ClientSession.Settings(
+            endpoint: Self.endpoint,
+            activityTimeout: activityTimeout,
+            pongTimeout: .seconds(30),
+            connectTimeout: .seconds(15),
+            reconnects: reconnects,
+            backoff: backoff,
+            signer: signer
         )
+        change(&settings)
+        session = ClientSession(settings: settings, generator: SeededRandom(seed: seed))
+    }
+
+    /// A session that the broker has greeted, and that has somebody who signs.
+    static func authorized(
+        _ change: (inout ClientSession.Settings) -> Void = { _ in }
+    ) -> SessionDriver {
+        var driver = SessionDriver { settings in
+            settings.authorizes = true
+            settings.authenticates = true
+            change(&settings)
+        }
+        _ = driver.session.connect()
+        _ = driver.greet()
+        return driver
     }
 
     /// A session that the broker has greeted.
@@ -84,6 +98,36 @@ extension [SessionEffect] {
     }
 
     var opens: Bool { contains(.open) }
+
+    /// The numbers of the tickets that are asked for.
+    var tickets: [Int] {
+        compactMap {
+            switch $0 {
+            case .authorize(let ticket, _, _), .authenticate(let ticket, _): ticket
+            default: nil
+            }
+        }
+    }
+
+    /// The messages that are sent.
+    var sent: [ClientMessage] {
+        compactMap { if case .send(let message) = $0 { message } else { nil } }
+    }
+
+    /// The names of the events that are delivered.
+    var delivered: [String] {
+        compactMap { if case .deliver(let event) = $0 { event.name } else { nil } }
+    }
+
+    /// What is reported.
+    var reports: [FanfareError] {
+        compactMap { if case .report(let error) = $0 { error } else { nil } }
+    }
+
+    /// Why channels are refused.
+    var refusals: [FanfareError] {
+        compactMap { if case .refused(_, let error) = $0 { error } else { nil } }
+    }
 }
 
 extension ClientMessage {

@@ -1,0 +1,317 @@
+import Dispatch
+import FanfareAPI
+import FanfareServer
+import Logging
+import Net
+import PusherProtocol
+import Testing
+
+@testable import FanfareClient
+
+/// A broker with everything turned on, and a backend of its app.
+private struct World {
+    let server: BrokerServer
+    let port: UInt16
+    let api: FanfareAPI
+
+    init(port: UInt16 = 0) async throws {
+        var app = AppConfiguration.development
+        app.features.subscriptionCount = true
+        app.features.watchlist = true
+        var configuration = Configuration.development
+        configuration.port = port
+        configuration.loops = 2
+        configuration.apps = [app]
+        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        server = try BrokerServer(configuration: configuration, log: log)
+        self.port = try #require(try await server.start().plain?.port)
+        api = try FanfareAPI(
+            appID: "1",
+            key: "app-key",
+            secret: "app-secret",
+            url: "http://127.0.0.1:\(self.port)"
+        )
+    }
+
+    func client(_ change: (inout ClientOptions) -> Void) -> FanfareClient {
+        var options = ClientOptions()
+        options.backoff = Backoff(floor: .zero, window: .milliseconds(10), cap: .milliseconds(20))
+        change(&options)
+        return FanfareClient(
+            key: "app-key",
+            endpoint: .plain(host: "127.0.0.1", port: port),
+            options: options
+        )
+    }
+
+    func client(of backend: SigningBackend, _ path: String = "/auth") -> FanfareClient {
+        client {
+            $0.channelAuthorizer = .endpoint(AuthorizationEndpoint(backend.url(path)))
+            $0.userAuthenticator = .endpoint(AuthorizationEndpoint(backend.url("/user")))
+        }
+    }
+
+    func stop(_ clients: FanfareClient..., backends: [SigningBackend]) async {
+        for client in clients { client.disconnect() }
+        for backend in backends { await backend.stop() }
+        await server.stop(within: .seconds(1))
+    }
+}
+
+@Suite("With the broker and a backend", .timeLimit(.minutes(1))) struct BrokerFeatureTests {
+    @Test(
+        "Private channels let a client in with the endpoint's signature, however that is asked",
+        arguments: [
+            AuthorizationEndpoint.Encoding.form, .json,
+        ]
+    )
+    func privateChannels(encoding: AuthorizationEndpoint.Encoding) async throws {
+        let world = try await World()
+        let backend = try SigningBackend(user: "ann")
+        let client = world.client {
+            $0.channelAuthorizer = .endpoint(
+                AuthorizationEndpoint(backend.url("/auth?a=1"), encoding: encoding) {
+                    ["X-Token": $0.channels.joined()]
+                }
+            )
+        }
+        let channel = client.channel("private-cache-a")
+        var events = channel.events("e").makeAsyncIterator()
+        channel.subscribe()
+        client.connect()
+        try await channel.waitUntilSubscribed()
+        try await world.api.trigger("e", on: "private-cache-a", text: "1")
+        #expect(try await events.next()?.data == "1")
+        let question = try #require(backend.questions.first)
+        #expect(question.path == "/auth")
+        #expect(question.token == "private-cache-a")
+        #expect(
+            question.contentType?.hasSuffix(encoding == .json ? "json" : "form-urlencoded") == true
+        )
+        await world.stop(client, backends: [backend])
+    }
+
+    @Test("One request may let a client into many channels")
+    func manyAtOnce() async throws {
+        let world = try await World()
+        let backend = try SigningBackend(user: "ann")
+        let client = world.client {
+            $0.channelAuthorizer = .endpoint(
+                AuthorizationEndpoint(backend.url("/auth"), channelsPerRequestMax: 100)
+            )
+        }
+        let channels =
+            (0..<20).map { client.subscribe("private-\($0)") } + [
+                client.subscribe("presence-a")
+            ]
+        client.connect()
+        for channel in channels { try await channel.waitUntilSubscribed() }
+        #expect(backend.questions.map(\.channels.count) == [21])
+        #expect(channels.last?.presence.me?.id == "ann")
+        await world.stop(client, backends: [backend])
+    }
+
+    @Test("A backend that fails is asked again, and one that refuses is not")
+    func retries() async throws {
+        let world = try await World()
+        let failing = try SigningBackend(refusing: [500, 503], user: "ann")
+        let refusing = try SigningBackend(refusing: [403], user: "ann")
+        func client(_ backend: SigningBackend) -> FanfareClient {
+            world.client {
+                $0.authorizationRetries.backoff = Backoff(
+                    floor: .zero,
+                    window: .milliseconds(5),
+                    cap: .milliseconds(5)
+                )
+                $0.channelAuthorizer = .endpoint(AuthorizationEndpoint(backend.url("/auth")))
+            }
+        }
+        let (first, second) = (client(failing), client(refusing))
+        first.connect()
+        second.connect()
+        try await first.subscribe("private-a").waitUntilSubscribed()
+        #expect(failing.questions.count == 3)
+        let failure = AuthorizationFailure.refused(status: 403, body: "not now")
+        await #expect(
+            throws: FanfareError.authorizationFailed(channel: "private-a", failure)
+        ) { try await second.subscribe("private-a").waitUntilSubscribed() }
+        #expect(refusing.questions.count == 1)
+        // Whoever subscribes again asks again.
+        try await second.subscribe("private-a").waitUntilSubscribed()
+        await world.stop(first, second, backends: [failing, refusing])
+    }
+
+    @Test("A signature that the app has at hand lets this connection in")
+    func inlineTokens() async throws {
+        let world = try await World()
+        let client = world.client { _ in }
+        client.connect()
+        let socketID = try await client.waitUntilConnected()
+        let signer = LocalSigner(key: "app-key", secret: "app-secret")
+        let id = try #require(SocketID(socketID))
+        guard case .subscribe(_, let auth?, _) = signer.subscribe(to: "private-a", id) else {
+            return
+        }
+        let channel = client.channel("private-a").subscribe(with: ChannelAuthorization(auth: auth))
+        try await channel.waitUntilSubscribed()
+        let other = client.channel("private-b").subscribe(with: ChannelAuthorization(auth: auth))
+        await #expect(throws: FanfareError.self) { try await other.waitUntilSubscribed() }
+        await world.stop(client, backends: [])
+    }
+
+    @Test("Presence is exact through arrivals, departures and a broker that restarts")
+    func presence() async throws {
+        let world = try await World()
+        let backends = try ["ann", "bob", "cid"].map { try SigningBackend(user: $0) }
+        let clients = backends.map { world.client(of: $0) }
+        let channels = clients.map { $0.channel("presence-a") }
+        var changes = channels[0].presence.changes().makeAsyncIterator()
+        channels[0].subscribe()
+        clients[0].connect()
+        #expect(try await changes.next()?.roster.members.map(\.id) == ["ann"])
+        channels[1].subscribe()
+        clients[1].connect()
+        let bob = try await changes.next()
+        #expect(bob?.joined.map(\.id) == ["bob"])
+        #expect(bob?.joined.first?.info == #"{"name":"bob!"}"#)
+        try await channels[1].waitUntilSubscribed()
+        #expect(channels[1].presence.members.count == 2)
+        #expect(channels[1].presence.me?.id == "bob")
+
+        // Bob is gone while ann is not connected, and cid has come.
+        clients[1].disconnect()
+        #expect(try await changes.next()?.left.map(\.id) == ["bob"])
+        await world.server.stop(within: .seconds(5))
+        let successor = try await World(port: world.port)
+        channels[2].subscribe()
+        clients[2].connect()
+        var believed: Set<String> = ["ann"]
+        while believed != ["ann", "cid"] {
+            guard let change = try await changes.next() else { break }
+            for member in change.joined { #expect(believed.insert(member.id).inserted) }
+            for member in change.left { #expect(believed.remove(member.id) != nil) }
+            #expect(Set(change.roster.members.map(\.id)) == believed)
+        }
+        for client in clients { client.disconnect() }
+        await successor.stop(backends: backends)
+    }
+
+    @Test("Client events reach the others, with the sender on presence channels")
+    func clientEvents() async throws {
+        let world = try await World()
+        let backends = try ["ann", "bob"].map { try SigningBackend(user: $0) }
+        let (ann, bob) = (world.client(of: backends[0]), world.client(of: backends[1]))
+        let heard = bob.channel("presence-a")
+        var events = heard.events("client-e").makeAsyncIterator()
+        heard.subscribe()
+        bob.connect()
+        try await heard.waitUntilSubscribed()
+        let channel = ann.subscribe("presence-a")
+        // Queued before there is a connection, and more than a broker takes in one go.
+        for number in 0..<25 { try channel.trigger("client-e", ["n": number]) }
+        ann.connect()
+        for number in 0..<25 {
+            let event = try await events.next()
+            #expect(event?.data == "{\"n\":\(number)}")
+            #expect(event?.userID == "ann")
+        }
+        await world.stop(ann, bob, backends: backends)
+    }
+
+    @Test("A user signs in, hears what is sent to them, and sees whom they watch")
+    func users() async throws {
+        let world = try await World()
+        let ann = try SigningBackend(user: "ann", watching: ["bob"])
+        let bob = try SigningBackend(user: "bob")
+        let (client, other) = (world.client(of: ann), world.client(of: bob))
+        var events = client.user.events("e").makeAsyncIterator()
+        var watchlists = client.user.watchlists().makeAsyncIterator()
+        client.signIn()
+        client.connect()
+        #expect(try await client.waitUntilSignedIn().id == "ann")
+        try await client.channel("#server-to-user-ann").waitUntilSubscribed()
+        try await world.api.trigger("e", toUser: "ann", text: "1")
+        #expect(try await events.next()?.data == "1")
+
+        other.signIn()
+        other.connect()
+        while let watchlist = await watchlists.next(), !watchlist.online.contains("bob") {}
+        #expect(client.user.watchlist.online == ["bob"])
+        await world.stop(client, other, backends: [ann, bob])
+    }
+
+    @Test("A user joins presence channels by their sign-in, and again after the broker restarts")
+    func presenceBySignIn() async throws {
+        let world = try await World()
+        let backend = try SigningBackend(user: "ann")
+        let client = world.client(of: backend, "/nobody")
+        let channel = client.channel("presence-a")
+        var changes = channel.presence.changes().makeAsyncIterator()
+        channel.subscribe()
+        client.signIn()
+        client.connect()
+        #expect(try await changes.next()?.roster.me?.info == #"{"name":"ann!"}"#)
+        await world.server.stop(within: .seconds(5))
+        let successor = try await World(port: world.port)
+        #expect(try await changes.next()?.roster.me?.id == "ann")
+        #expect(client.user.isSignedIn)
+        await successor.stop(client, backends: [backend])
+    }
+
+    @Test("A user whom the backend does not know is not signed in, and the connection goes on")
+    func refusedUsers() async throws {
+        let world = try await World()
+        let backend = try SigningBackend(refusing: [401], user: "ann")
+        let client = world.client(of: backend)
+        client.signIn()
+        client.connect()
+        await #expect(
+            throws: FanfareError.signInFailed(.refused(status: 401, body: "not now"))
+        ) { try await client.waitUntilSignedIn() }
+        #expect(client.status.isConnected)
+        await world.stop(client, backends: [backend])
+
+        let forged = try await World()
+        let impostor = forged.client {
+            $0.userAuthenticator = UserAuthenticator { _ in
+                UserAuthentication(auth: "app-key:00", userData: #"{"id":"ann"}"#)
+            }
+        }
+        impostor.signIn()
+        impostor.connect()
+        do {
+            try await impostor.waitUntilSignedIn()
+            Issue.record("nobody should be signed in")
+        } catch {
+            guard case FanfareError.signInRefused = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+        await forged.stop(impostor, backends: [])
+    }
+
+    @Test("Subscriptions are counted, and an empty cache is told")
+    func countsAndCaches() async throws {
+        let world = try await World()
+        let (first, second) = (world.client { _ in }, world.client { _ in })
+        let queue = DispatchQueue(label: "test")
+        let (counts, misses) = (Seen<Int>(), Seen<Void>())
+        let channel = first.channel("cache-a")
+        channel.onSubscriptionCount(on: queue) { counts.add($0) }
+        channel.onCacheMiss(on: queue) { misses.add(()) }
+        channel.subscribe()
+        first.connect()
+        try await channel.waitUntilSubscribed()
+        try await world.api.trigger("e", on: "cache-a", text: "cached")
+        var cached = second.channel("cache-a").events("e").makeAsyncIterator()
+        second.subscribe("cache-a")
+        second.connect()
+        #expect(try await cached.next()?.data == "cached")
+        counts.wait(for: 2, on: queue)
+        #expect(counts.all == [1, 2])
+        #expect(misses.all.count == 1)
+        #expect(channel.subscriptionCount == 2)
+        await world.stop(first, second, backends: [])
+    }
+}

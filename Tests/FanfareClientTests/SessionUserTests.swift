@@ -1,0 +1,153 @@
+import PusherProtocol
+import Testing
+
+@testable import FanfareClient
+
+@Suite("The user of a session") struct SessionUserTests {
+    private let ann = #"{"id":"ann","user_info":{"name":"Ann"}}"#
+    private let mine = "#server-to-user-ann"
+
+    private func signIn(_ driver: inout SessionDriver, _ tickets: [Int]) -> [SessionEffect] {
+        let authentication = UserAuthentication(auth: "app-key:signature", userData: ann)
+        return driver.session.authenticated(tickets[0], .success(authentication))
+    }
+
+    @Test("A user is signed by the backend, then signed in, and then hears what is sent to them")
+    func signsIn() {
+        var driver = SessionDriver.authorized()
+        let effects = driver.session.startSigningIn()
+        #expect(effects == [.authenticate(ticket: 1, socketID: "123.456")])
+        #expect(driver.session.startSigningIn() == [])
+        #expect(
+            signIn(&driver, effects.tickets) == [
+                .send(.signin(auth: "app-key:signature", userData: ann)),
+                .startAlarm(.signIn, .seconds(15)),
+            ]
+        )
+        let done = driver.receive(.signinSuccess(userData: ann))
+        #expect(done.delivered == ["pusher:signin_success"])
+        #expect(done.sent == [.subscribe(mine)])
+        #expect(done.contains(.stopAlarm(.signIn)))
+        #expect(done.last == SignedInUser(ann).map { .signedIn($0) })
+        #expect(driver.session.signIn.user?.id == "ann")
+
+        _ = driver.receive(.subscriptionSucceeded(channel: mine, data: "{}"))
+        let event = ReceivedEvent(name: "e", channel: mine, data: "1")
+        let expected = ChannelEvent(name: "e", channel: mine, data: "1")
+        #expect(driver.receive(.event(event)) == [.deliver(expected), .deliverToUser(expected)])
+    }
+
+    @Test("Each connection is signed in anew, ahead of its channels")
+    func signsInAgain() {
+        var driver = SessionDriver.authorized()
+        _ = driver.session.subscribe(to: "a")
+        _ = signIn(&driver, driver.session.startSigningIn().tickets)
+        _ = driver.receive(.signinSuccess(userData: ann))
+        _ = driver.close(4200)
+        #expect(driver.session.signIn.user == nil)
+        #expect(driver.session.subscription(to: mine) == nil)
+        let effects = driver.greet()
+        #expect(effects.tickets.count == 1)
+        #expect(effects.sent == [.subscribe("a")])
+    }
+
+    @Test("Before there is a connection, the wish is kept")
+    func waitsForTheConnection() {
+        var driver = SessionDriver { $0.authenticates = true }
+        #expect(driver.session.startSigningIn() == [])
+        _ = driver.session.connect()
+        #expect(driver.greet().tickets.count == 1)
+    }
+
+    @Test("Whoever needs the user waits until they are signed in")
+    func holdsPresence() {
+        var driver = SessionDriver.authorized()
+        let user = driver.session.startSigningIn().tickets
+        let channel = driver.session.subscribe(to: "presence-a").tickets
+        #expect(driver.session.subscribe(to: mine) == [])
+        // The backend names nobody: the user who is signed in is meant.
+        let nobody = ChannelAuthorization(auth: "a")
+        #expect(driver.session.authorized(channel[0], .success(nobody)) == [])
+        #expect(signIn(&driver, user).sent.count == 1)
+        let sent = driver.receive(.signinSuccess(userData: ann)).sent
+        #expect(
+            sent == [
+                .subscribe(channel: "presence-a", auth: "a", channelData: nil), .subscribe(mine),
+            ]
+        )
+        let data = #"{"presence":{"hash":{"ann":null}}}"#
+        _ = driver.receive(.subscriptionSucceeded(channel: "presence-a", data: data))
+        #expect(driver.session.subscriptions[of: "presence-a"]?.roster?.me?.id == "ann")
+    }
+
+    @Test("A backend's refusal ends the wait of all who need the user")
+    func failsAtTheBackend() {
+        var driver = SessionDriver.authorized()
+        let user = driver.session.startSigningIn().tickets[0]
+        _ = driver.session.subscribe(to: mine)
+        let failure = AuthorizationFailure.refused(status: 401, body: "")
+        let error = FanfareError.signInFailed(failure)
+        let effects = driver.session.authenticated(user, .failure(failure))
+        #expect(effects.first == .signInFailed(error))
+        #expect(effects.refusals == [error])
+        #expect(driver.session.startSigningIn().tickets.count == 1)
+    }
+
+    @Test("A broker's refusal leaves the connection open")
+    func failsAtTheBroker() {
+        var driver = SessionDriver.authorized()
+        _ = signIn(&driver, driver.session.startSigningIn().tickets)
+        let effects = driver.receive(.error(code: .unauthorized, message: "no"))
+        #expect(effects == [.stopAlarm(.signIn), .signInFailed(.signInRefused(message: "no"))])
+        #expect(driver.session.status.isConnected)
+        // Later ones are about something else.
+        #expect(driver.receive(.error(code: .unauthorized, message: "x")).reports.count == 1)
+    }
+
+    @Test("A broker that says nothing has refused")
+    func failsInSilence() {
+        var driver = SessionDriver.authorized()
+        _ = signIn(&driver, driver.session.startSigningIn().tickets)
+        let effects = driver.session.alarmRang(.signIn, at: .seconds(15))
+        guard case .signInFailed(.signInRefused(let message)) = effects.last else {
+            Issue.record("\(effects)")
+            return
+        }
+        #expect(message.contains("15"))
+        #expect(driver.session.alarmRang(.signIn, at: .seconds(30)) == [])
+    }
+
+    @Test func needsSomebodyWhoSigns() {
+        var driver = SessionDriver.connected()
+        #expect(driver.session.startSigningIn() == [.signInFailed(.signInFailed(.notConfigured))])
+    }
+
+    @Test("The channel that the app has asked for itself is not taken from it")
+    func keepsTheAppsChannel() {
+        var driver = SessionDriver.authorized()
+        let tickets = driver.session.startSigningIn().tickets
+        _ = driver.session.subscribe(to: mine)
+        _ = signIn(&driver, tickets)
+        #expect(driver.receive(.signinSuccess(userData: ann)).sent == [.subscribe(mine)])
+        _ = driver.close(4200)
+        #expect(driver.session.subscription(to: mine) == .wanted)
+    }
+
+    @Test("A watchlist tells what is new")
+    func watches() {
+        var driver = SessionDriver.connected()
+        func change(_ online: [String], _ offline: [String]) -> WatchlistChange? {
+            for case .watchlist(let change) in driver.receive(
+                .watchlist(online: online, offline: offline)
+            ) { return change }
+            return nil
+        }
+        let first = change(["bob"], ["cid"])
+        #expect(first?.online == ["bob"] && first?.offline == ["cid"])
+        #expect(change(["bob"], ["cid"]) == nil)
+        let second = change(["cid"], ["bob"])
+        #expect(second?.watchlist.online == ["cid"] && second?.watchlist.offline == ["bob"])
+        _ = driver.close(4200)
+        #expect(driver.session.signIn.watchlist == Watchlist())
+    }
+}

@@ -1,0 +1,10 @@
+import FanfareClient
+
+/// Opens what is `KEY:` and a text written backwards.
+struct ReversingDecrypter: EventDecrypter {
+    func open(_ data: String, sharedSecret: String) throws(DecryptionFailure) -> String {
+        guard let colon = data.firstIndex(of: ":") else { throw .malformed("there is no colon") }
+        guard data[..<colon] == sharedSecret else { throw .wrongKey }
+        return String(data[data.index(after: colon)...].reversed())
+    }
+}
