@@ -1,0 +1,24 @@
+import FanfareClient
+
+func authorisationArticle() async throws {
+    var options = ClientOptions()
+    options.channelAuthorizer = .endpoint(
+        AuthorizationEndpoint("https://example.com/pusher/auth") { _ in
+            ["Authorization": "Bearer \(await freshToken())"]
+        }
+    )
+    let client = FanfareClient(
+        key: "app-key",
+        endpoint: .secure(host: "push.example.com"),
+        options: options
+    )
+    let channel = client.subscribe("private-orders")
+    client.connect()
+    do {
+        try await channel.waitUntilSubscribed()
+    } catch {
+        print(error)
+    }
+
+    func freshToken() async -> String { "…" }
+}

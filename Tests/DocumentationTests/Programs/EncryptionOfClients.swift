@@ -1,0 +1,17 @@
+import FanfareClient
+import FanfareEncryption
+
+func encryptionOfClients() {
+    var options = ClientOptions()
+    options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
+    options.decrypter = SecretBoxDecrypter()
+    let client = FanfareClient(
+        key: "app-key",
+        endpoint: .secure(host: "push.example.com"),
+        options: options
+    )
+    let channel = client.channel("private-encrypted-orders")
+    channel.bind("new") { event in print(event.data ?? "") }
+    channel.subscribe()
+    client.connect()
+}

@@ -1,0 +1,102 @@
+import FanfareClient
+import PusherProtocol
+import Synchronization
+import Testing
+import TestBroker
+
+@testable import FanfareEncryption
+
+@Suite("Encrypted channels with the broker", .timeLimit(.minutes(1))) struct BrokerTests {
+    private static let channel = "private-encrypted-a"
+
+    /// A backend whose master key can be replaced.
+    private final class Backend: Sendable {
+        let key = Mutex(MasterKey.random())
+        let requestCount = Atomic(0)
+
+        var authorizer: ChannelAuthorizer {
+            ChannelAuthorizer { request, channel in
+                self.requestCount.add(1, ordering: .relaxed)
+                guard let socketID = SocketID(request.socketID) else {
+                    throw AuthorizationFailure.malformed("no socket id")
+                }
+                return ChannelAuthorization(
+                    auth: ChannelSignature.auth(
+                        socketID: socketID,
+                        channel: channel,
+                        key: "app-key",
+                        secret: AppSecret("app-secret")
+                    ),
+                    sharedSecret: self.key.withLock { $0.key(of: channel).base64 }
+                )
+            }
+        }
+
+        func seal(_ text: String) -> String {
+            key.withLock { $0.seal(text, on: BrokerTests.channel) }
+        }
+    }
+
+    private func client(_ broker: TestBroker, _ backend: Backend) -> FanfareClient {
+        var options = ClientOptions()
+        options.channelAuthorizer = backend.authorizer
+        options.decrypter = SecretBoxDecrypter()
+        return FanfareClient(
+            key: "app-key",
+            endpoint: .plain(host: "127.0.0.1", port: UInt16(broker.port)),
+            options: options
+        )
+    }
+
+    @Test("Events arrive as they were before they were sealed, also after the key has changed")
+    func endToEnd() async throws {
+        let broker = try await TestBroker.start()
+        let backend = Backend()
+        let client = client(broker, backend)
+        let channel = client.channel(Self.channel)
+        var events = channel.events("e").makeAsyncIterator()
+        channel.subscribe()
+        client.connect()
+        try await channel.waitUntilSubscribed()
+        try await broker.api.trigger("e", on: Self.channel, text: backend.seal(#"{"n":"Żółć"}"#))
+        #expect(try await events.next()?.data == #"{"n":"Żółć"}"#)
+
+        backend.key.withLock { $0 = MasterKey.random() }
+        for number in 0..<5 {
+            try await broker.api.trigger("e", on: Self.channel, text: backend.seal("\(number)"))
+        }
+        for number in 0..<5 { #expect(try await events.next()?.data == "\(number)") }
+        #expect(backend.requestCount.load(ordering: .relaxed) == 2)
+        client.disconnect()
+        await broker.stop()
+    }
+
+    @Test("What was sealed with another key is reported and skipped")
+    func wrongKey() async throws {
+        let broker = try await TestBroker.start()
+        let backend = Backend()
+        let client = client(broker, backend)
+        let errors = AsyncStream<FanfareError>.makeStream()
+        client.onError { errors.continuation.yield($0) }
+        let channel = client.channel(Self.channel)
+        var events = channel.events("e").makeAsyncIterator()
+        channel.subscribe()
+        client.connect()
+        try await channel.waitUntilSubscribed()
+        let foreign = MasterKey.random().seal("secret", on: Self.channel)
+        try await broker.api.trigger("e", on: Self.channel, text: foreign)
+        try await broker.api.trigger("e", on: Self.channel, text: backend.seal("readable"))
+        #expect(try await events.next()?.data == "readable")
+        for await error in errors.stream {
+            guard case .undecryptable(let event, let reason) = error else {
+                Issue.record("\(error)")
+                break
+            }
+            #expect(event.data == foreign)
+            #expect(reason.contains("master key"))
+            break
+        }
+        client.disconnect()
+        await broker.stop()
+    }
+}
