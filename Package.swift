@@ -291,7 +291,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareEncryptionTests",
-            dependencies: ["FanfareEncryption", "FanfareClient", "PusherProtocol", "TestBroker"],
+            dependencies: [
+                "FanfareEncryption", "FanfareClient", "FanfareAPI", "PusherProtocol", "TestBroker",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -307,7 +309,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareAPITests",
-            dependencies: ["FanfareAPI", "PusherProtocol", "Net"],
+            dependencies: ["FanfareAPI", "HTTPClient", "PusherProtocol", "Net"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -92,6 +92,20 @@ final class Seen<Value: Sendable>: Sendable {
         )
     }
 
+    @Test("What may be changed later holds from the next connection on")
+    func adjusts() async {
+        let bench = Bench()
+        bench.client.adjust {
+            $0.activityTimeout = .seconds(7)
+            $0.reconnectAttemptCountMax = 0
+        }
+        bench.client.connect()
+        let connection = await bench.transport.greet()
+        await bench.clock.waitForSleep(of: .seconds(7))
+        connection.end(.cut(reason: "gone"))
+        #expect(bench.client.status == .failed(because: .closed(code: nil, reason: "gone")))
+    }
+
     @Test func hearsNothingMoreFromAConnectionThatItHasLeft() async {
         let bench = Bench()
         let connection = await bench.subscribe(to: "a")

@@ -1,3 +1,4 @@
+import FanfareAPI
 import FanfareClient
 import PusherProtocol
 import Synchronization

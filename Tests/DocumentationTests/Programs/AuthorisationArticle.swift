@@ -1,10 +1,15 @@
 import FanfareClient
 
 func authorisationArticle() async throws {
+    struct Login {
+        func token() async -> String { "…" }
+    }
+
+    let login = Login()
     var options = ClientOptions()
     options.channelAuthorizer = .endpoint(
         AuthorizationEndpoint("https://example.com/pusher/auth") { _ in
-            ["Authorization": "Bearer \(await freshToken())"]
+            ["Authorization": "Bearer \(await login.token())"]
         }
     )
     let client = FanfareClient(
@@ -19,6 +24,4 @@ func authorisationArticle() async throws {
     } catch {
         print(error)
     }
-
-    func freshToken() async -> String { "…" }
 }
