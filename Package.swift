@@ -102,7 +102,7 @@ let package = Package(
         ),
         .target(
             name: "FanfareEncryption",
-            dependencies: ["FanfareClient", "PusherProtocol", "Digests", "CSodium"],
+            dependencies: ["FanfareClient", "FanfareAPI", "PusherProtocol", "Digests", "CSodium"],
             swiftSettings: strict
         ),
         .target(name: "PusherSwift", dependencies: ["FanfareClient"], swiftSettings: strict),
@@ -309,7 +309,10 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareAPITests",
-            dependencies: ["FanfareAPI", "HTTPClient", "PusherProtocol", "Net"],
+            dependencies: [
+                "FanfareAPI", "FanfareClient", "FanfareEncryption", "HTTPClient", "TestBroker",
+                "PusherProtocol", "Net",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

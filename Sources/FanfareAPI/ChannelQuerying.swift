@@ -15,7 +15,12 @@ extension FanfareAPI {
         if !info.isEmpty {
             parameters.append((name: "info", value: ChannelAttribute.list(info)))
         }
-        let answer = try await call("GET", "channels", parameters: parameters)
+        let answer = try await call(
+            "GET",
+            "channels",
+            parameters: parameters,
+            repetition: .harmless
+        )
         return try APIAnswers.decode(APIAnswers.self, from: answer).channels ?? [:]
     }
 
@@ -36,7 +41,8 @@ extension FanfareAPI {
         let answer = try await call(
             "GET",
             "channels/\(FanfareAPI.segment(name))",
-            parameters: parameters
+            parameters: parameters,
+            repetition: .harmless
         )
         return try APIAnswers.decode(ChannelState.self, from: answer)
     }
@@ -48,7 +54,11 @@ extension FanfareAPI {
     /// - Throws: Why there is no answer.
     public func users(on channel: String) async throws(FanfareAPIError) -> [String] {
         guard !channel.isEmpty else { throw .invalidArgument("The channel's name is empty") }
-        let answer = try await call("GET", "channels/\(FanfareAPI.segment(channel))/users")
+        let answer = try await call(
+            "GET",
+            "channels/\(FanfareAPI.segment(channel))/users",
+            repetition: .harmless
+        )
         return try APIAnswers.decode(APIAnswers.self, from: answer).users?.map(\.id) ?? []
     }
 }

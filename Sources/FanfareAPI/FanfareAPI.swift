@@ -14,21 +14,24 @@ import PusherProtocol
 ///
 /// One value serves a whole program: it may be called from any task, and keeps its connections open between calls.
 ///
-/// A call is repeated by itself in two cases only, and once: when nothing was sent because one of the host's addresses
-/// did not answer and there is another, and when a query finds that a connection kept open from an earlier call was
-/// closed. Everything else is thrown, and ``FanfareAPIError/mayHaveArrived`` says whether repeating the call may
+/// A call that fails is repeated by itself where that is safe, as ``Settings/retries`` says; an event that may have
+/// arrived is not. What is thrown in the end says by ``FanfareAPIError/mayHaveArrived`` whether repeating the call may
 /// deliver an event twice.
 public final class FanfareAPI: Sendable {
     /// How long a call may take, and how much it may bring.
-    public struct Settings: Equatable, Sendable {
-        /// How long a call may take, the connection included.
+    public struct Settings: Sendable {
+        /// How long a call may take, with its connections and all its attempts.
         public var timeout: Duration = .seconds(10)
+        /// When a call that has failed is made again by itself.
+        public var retries = Retries()
         /// The longest content of an answer, in bytes; a list of channels grows with their number.
         public var answerLengthMax = 4 << 20
         /// Whom to trust, with `https`.
         public var trust: Trust = .system
+        /// Seals the events of encrypted channels; `nil` for a backend that has none.
+        public var sealer: (any EventSealer)?
 
-        /// Ten seconds, four megabytes, the machine's own authorities.
+        /// Ten seconds, three attempts, four megabytes, the machine's own authorities.
         public init() {}
     }
 
@@ -36,11 +39,11 @@ public final class FanfareAPI: Sendable {
     public let appID: String
     /// The app's public key.
     public let key: String
-    private let secret: AppSecret
-    private let settings: Settings
+    let secret: AppSecret
+    let settings: Settings
     private let transport: any APITransport
     /// Seconds since 1970: the signature is good for ten minutes.
-    private let clock: @Sendable () -> Int64
+    let clock: @Sendable () -> Int64
 
     /// Makes a client for one app; the first call connects.
     ///
@@ -98,20 +101,51 @@ public final class FanfareAPI: Sendable {
         self.clock = clock ?? { Int64(Date().timeIntervalSince1970) }
     }
 
-    /// Signs and sends a request, and returns the content of the answer if that is a success.
+    /// Signs and sends a request, again where that is safe, and returns the content of the answer if that is a success.
     ///
     /// - Parameters:
     ///   - method: `GET` or `POST`.
     ///   - path: What stands behind `/apps/ID/`; each segment percent-encoded.
     ///   - parameters: The endpoint's own parameters, not encoded.
     ///   - body: The content.
+    ///   - repetition: What it means that the broker gets the request twice.
     /// - Returns: The content of the answer.
     /// - Throws: `.refused` for any other status than 200, and what the transport throws.
     func call(
         _ method: String,
         _ path: String,
         parameters: [(name: String, value: String)] = [],
-        body: [UInt8] = []
+        body: [UInt8] = [],
+        repetition: Repetition
+    ) async throws(FanfareAPIError) -> [UInt8] {
+        let end = ContinuousClock.now + settings.timeout
+        let mayRepeat = repetition == .harmless || settings.retries.repeatsTriggers
+        var failures = 0
+        while true {
+            do throws(FanfareAPIError) {
+                return try await attempt(method, path, parameters, body, until: end)
+            } catch {
+                failures += 1
+                let pause = settings.retries.pause(afterFailures: failures)
+                guard failures < settings.retries.attemptCountMax, error.isTemporary,
+                    mayRepeat || !error.mayHaveArrived, .now + pause < end
+                else {
+                    guard case .timedOut(_, let mayHaveArrived) = error else { throw error }
+                    // The time of all attempts is what the caller has set.
+                    throw .timedOut(after: settings.timeout, mayHaveArrived: mayHaveArrived)
+                }
+                // A cancelled pause is a call that was not made again.
+                guard (try? await Task.sleep(for: pause)) != nil else { throw error }
+            }
+        }
+    }
+
+    private func attempt(
+        _ method: String,
+        _ path: String,
+        _ parameters: [(name: String, value: String)],
+        _ body: [UInt8],
+        until end: ContinuousClock.Instant
     ) async throws(FanfareAPIError) -> [UInt8] {
         let path = "/apps/\(FanfareAPI.segment(appID))/\(path)"
         let query = RequestSignature.sign(
@@ -127,7 +161,7 @@ public final class FanfareAPI: Sendable {
             method: method,
             target: "\(path)?\(query)",
             body: body,
-            timeout: settings.timeout,
+            timeout: ContinuousClock.now.duration(to: end),
             answerLengthMax: settings.answerLengthMax
         )
         let response = try await transport.send(request)

@@ -49,7 +49,7 @@ extension FanfareAPI {
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
-    ///   - text: The data exactly as the subscribers receive it.
+    ///   - text: The data exactly as the subscribers receive it; for an encrypted channel it is sealed.
     ///   - except: The id of a connection that is left out.
     ///   - info: What is to be told about the channel in return.
     /// - Returns: By channel, what was asked for; empty without `info`.
@@ -70,7 +70,7 @@ extension FanfareAPI {
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channels: The channels' names, at most 100.
-    ///   - text: The data exactly as the subscribers receive it.
+    ///   - text: The data exactly as the subscribers receive it; for an encrypted channel it is sealed.
     ///   - except: The id of a connection that is left out.
     ///   - info: What is to be told about the channels in return.
     /// - Returns: By channel, what was asked for; empty without `info`.
@@ -83,6 +83,7 @@ extension FanfareAPI {
         except: String? = nil,
         info: Set<ChannelAttribute> = []
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
+        let text = try outgoing(text, on: channels)
         var json = JSONWriter()
         json.beginObject()
         json.name("channels")
@@ -91,7 +92,7 @@ extension FanfareAPI {
         json.endArray()
         APIEvent.write(name: event, text: text, except: except, info: info, to: &json)
         json.endObject()
-        let answer = try await call("POST", "events", body: json.bytes)
+        let answer = try await call("POST", "events", body: json.bytes, repetition: .delivers)
         return try APIAnswers.decode(APIAnswers.self, from: answer).channels ?? [:]
     }
 
@@ -115,7 +116,7 @@ extension FanfareAPI {
             json.string(event.channel)
             APIEvent.write(
                 name: event.name,
-                text: event.text,
+                text: try outgoing(event.text, on: event.channel),
                 except: event.except,
                 info: event.info,
                 to: &json
@@ -124,7 +125,7 @@ extension FanfareAPI {
         }
         json.endArray()
         json.endObject()
-        let answer = try await call("POST", "batch_events", body: json.bytes)
+        let answer = try await call("POST", "batch_events", body: json.bytes, repetition: .delivers)
         return try APIAnswers.decode(APIAnswers.self, from: answer).batch ?? []
     }
 }

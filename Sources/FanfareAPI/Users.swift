@@ -42,7 +42,8 @@ extension FanfareAPI {
     /// - Throws: Why the connections were not closed, or are not known to be.
     public func terminateConnections(of user: String) async throws(FanfareAPIError) {
         try FanfareAPI.check(user)
-        _ = try await call("POST", "users/\(FanfareAPI.segment(user))/terminate_connections")
+        let path = "users/\(FanfareAPI.segment(user))/terminate_connections"
+        _ = try await call("POST", path, repetition: .harmless)
     }
 
     /// The channel over which a user's own events go.

@@ -10,6 +10,7 @@ import Testing
     ) throws -> FanfareAPI {
         var settings = FanfareAPI.Settings()
         settings.trust = trust
+        settings.retries = .none
         return try FanfareAPI(
             appID: "1",
             key: "k",

@@ -9,9 +9,15 @@ import Testing
     }
 
     private static func api(_ transport: NotingTransport) throws -> FanfareAPI {
-        try FanfareAPI(appID: "3", key: "key", secret: "secret", transport: transport) {
-            1_700_000_000
-        }
+        var settings = FanfareAPI.Settings()
+        settings.retries = .none
+        return try FanfareAPI(
+            appID: "3",
+            key: "key",
+            secret: "secret",
+            transport: transport,
+            settings: settings
+        ) { 1_700_000_000 }
     }
 
     /// Verifies a request as a broker does.
@@ -25,6 +31,30 @@ import Testing
             now: 1_700_000_599
         ) { _ in .app(AppSecret("secret")) }
         #expect(!request.target.contains("=secret"))
+    }
+
+    @Test("Signs requests as published")
+    func signsAsPublished() async throws {
+        let transport = NotingTransport(200, #"{"channels":{},"users":[],"occupied":false}"#)
+        let api = try FanfareAPI(
+            appID: "3",
+            key: "278d425bdf160c739803",
+            secret: "7ad3773142a6692b25b8",
+            transport: transport
+        ) { 1_700_000_000 }
+        _ = try await api.channels()
+        _ = try await api.channels(prefix: "presence-", info: [.userCount])
+        _ = try await api.users(on: "presence-foobar")
+        try await api.terminateConnections(of: "u-1")
+        let signatures = transport.requests.map { $0.target.suffix(64) }
+        #expect(
+            signatures == [
+                "4707afdd8f617b6c4cd52e889d9136a131f31f57e26ce815afd04af0b804c7d3",
+                "5142c71a4248ef5f3ec45e8793d8997773f1d19ce69ee6f6b1d75131d8aa0a6a",
+                "9e7cd451c60103a5a50ac29611500f874871a63a6c627727ac333981759139a1",
+                "11d74613eec6bf4f19686fb5f14503c7fa99a39d8fb46b3718a6ae823d41ff71",
+            ]
+        )
     }
 
     @Test func triggersOnOneChannel() async throws {

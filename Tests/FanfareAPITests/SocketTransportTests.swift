@@ -11,6 +11,8 @@ import Testing
     ) throws -> FanfareAPI {
         var settings = FanfareAPI.Settings()
         settings.timeout = timeout
+        // What the transport repeats is its own matter.
+        settings.retries = .none
         settings.answerLengthMax = answerLengthMax
         return try FanfareAPI(
             appID: "1",

@@ -1,0 +1,149 @@
+import FanfareAPI
+import FanfareClient
+import FanfareEncryption
+import Foundation
+import TestBroker
+import Testing
+
+/// A backend and its clients, over a real broker.
+@Suite("A backend at a broker", .timeLimit(.minutes(1))) struct BackendTests {
+    private struct Place {
+        let broker: TestBroker
+        let api: FanfareAPI
+    }
+
+    private static func withBroker(_ body: (Place) async throws -> Void) async throws {
+        let broker = try await TestBroker.start()
+        var settings = FanfareAPI.Settings()
+        settings.sealer = MasterKey.random()
+        let api = try FanfareAPI(
+            appID: "1",
+            key: "app-key",
+            secret: "app-secret",
+            url: "http://127.0.0.1:\(broker.port)",
+            settings: settings
+        )
+        try await body(Place(broker: broker, api: api))
+        await broker.stop()
+    }
+
+    /// A client that the backend lets into everything as a user.
+    private static func client(_ place: Place, as user: String) -> FanfareClient {
+        var options = ClientOptions()
+        let api = place.api
+        options.channelAuthorizer = ChannelAuthorizer { request, channel in
+            let grant = try api.authorize(
+                channel,
+                for: request.socketID,
+                as: user,
+                info: ["name": user.uppercased()]
+            )
+            return ChannelAuthorization(
+                auth: grant.auth,
+                channelData: grant.channelData,
+                sharedSecret: grant.sharedSecret
+            )
+        }
+        options.userAuthenticator = UserAuthenticator { socketID in
+            let grant = try api.authenticate(user, for: socketID, info: ["name": user])
+            return UserAuthentication(auth: grant.auth, userData: grant.userData)
+        }
+        options.decrypter = SecretBoxDecrypter()
+        return FanfareClient(
+            key: "app-key",
+            endpoint: .plain(host: "127.0.0.1", port: UInt16(place.broker.port)),
+            options: options
+        )
+    }
+
+    @Test(arguments: ["private-a", "private-cache-a", "presence-a", "private-encrypted-a"])
+    func letsClientsInAndReachesThem(channel: String) async throws {
+        try await Self.withBroker { place in
+            let client = Self.client(place, as: "ann")
+            let events = client.channel(channel).events("e")
+            client.subscribe(channel)
+            client.connect()
+            try await client.channel(channel).waitUntilSubscribed()
+            try await place.api.trigger("e", on: channel, data: ["n": 7])
+            for try await event in events {
+                #expect(event.data == #"{"n":7}"#)
+                break
+            }
+            client.disconnect()
+        }
+    }
+
+    @Test func asksWhoIsThere() async throws {
+        try await Self.withBroker { place in
+            let clients = ["ann", "ben", "ben"].map { Self.client(place, as: $0) }
+            for client in clients {
+                client.subscribe("presence-a")
+                client.connect()
+                try await client.channel("presence-a").waitUntilSubscribed()
+            }
+            let api = place.api
+            #expect(try await Set(api.users(on: "presence-a")) == ["ann", "ben"])
+            let state = try await api.channel(
+                "presence-a",
+                info: [.userCount, .subscriptionCount]
+            )
+            #expect(state.isOccupied && state.userCount == 2 && state.subscriptionCount == 3)
+            let list = try await api.channels(prefix: "presence-", info: [.userCount])
+            #expect(list["presence-a"]?.userCount == 2)
+            let told = try await api.trigger(
+                "e",
+                on: ["presence-a", "b"],
+                text: "1",
+                info: [.userCount]
+            )
+            #expect(told["presence-a"]?.userCount == 2)
+            for client in clients { client.disconnect() }
+        }
+    }
+
+    @Test func leavesOutTheClientThatAsked() async throws {
+        try await Self.withBroker { place in
+            let (asker, other) = (Self.client(place, as: "ann"), Self.client(place, as: "ben"))
+            let asked = asker.channel("a").events("e")
+            let others = other.channel("a").events("e")
+            for client in [asker, other] {
+                client.subscribe("a")
+                client.connect()
+                try await client.channel("a").waitUntilSubscribed()
+            }
+            try await place.api.trigger("e", on: "a", text: "1", except: asker.socketID)
+            try await place.api.trigger("e", on: "a", text: "2")
+            for (events, first) in [(asked, "2"), (others, "1")] {
+                for try await event in events {
+                    #expect(event.data == first)
+                    break
+                }
+            }
+            for client in [asker, other] { client.disconnect() }
+        }
+    }
+
+    @Test func speaksToUsersAndSendsThemAway() async throws {
+        try await Self.withBroker { place in
+            let client = Self.client(place, as: "ann")
+            let events = client.user.events("news")
+            client.signIn()
+            client.connect()
+            try await client.waitUntilSignedIn()
+            // The user's own channel is joined when the broker has signed the user in.
+            while try await !place.api.channel(FanfareAPI.channel(ofUser: "ann")).isOccupied {
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            try await place.api.trigger("news", toUser: "ann", data: 1)
+            for try await event in events {
+                #expect(event.data == "1")
+                break
+            }
+            try await place.api.terminateConnections(of: "ann")
+            for await status in client.statuses() {
+                guard case .failed(because: .refused(code: 4009, _)) = status else { continue }
+                break
+            }
+        }
+    }
+}
