@@ -23,6 +23,9 @@ let package = Package(
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "FanfareAPI", targets: ["FanfareAPI"]),
         .library(name: "LiveRows", targets: ["LiveRows"]),
+        .library(name: "LiveCollections", targets: ["LiveCollections"]),
+        .library(name: "LiveQueries", targets: ["LiveQueries"]),
+        .library(name: "LiveTables", targets: ["LiveTables"]),
         .library(name: "FanfareTesting", targets: ["FanfareTesting"]),
     ],
     dependencies: [
@@ -120,6 +123,24 @@ let package = Package(
 
         // Live lists: what has changed, without Foundation and without concurrency.
         .target(name: "LiveRows", swiftSettings: strict),
+        // … lists that follow their sources, a database query among them, and tables that show them.
+        .target(
+            name: "LiveCollections",
+            dependencies: ["LiveRows", "FanfareClient"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LiveQueries",
+            dependencies: [
+                "LiveCollections", "LiveRows", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LiveTables",
+            dependencies: ["LiveCollections", "LiveRows"],
+            swiftSettings: strict
+        ),
 
         // Programs.
         .executableTarget(
@@ -156,7 +177,8 @@ let package = Package(
         .executableTarget(
             name: "fanfare-microbench",
             dependencies: [
-                "WebSocket", "HTTP1", "PusherProtocol", "Net", "LiveRows", "TestRandom",
+                "WebSocket", "HTTP1", "PusherProtocol", "Net", "LiveRows", "ListSimulation",
+                "TestRandom",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Micro",
@@ -223,6 +245,13 @@ let package = Package(
         ),
         // … the random numbers that a seed repeats, …
         .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
+        // … the network between a list's writer and its clients, played from a seed, …
+        .target(
+            name: "ListSimulation",
+            dependencies: ["LiveCollections", "LiveRows", "TestRandom"],
+            path: "Tests/ListSimulation",
+            swiftSettings: strict
+        ),
         // … the programs in README.md and in the documentation of the SDKs, …
         .testTarget(
             name: "DocumentationTests",
@@ -323,6 +352,27 @@ let package = Package(
         .testTarget(
             name: "FanfareTestingTests",
             dependencies: ["FanfareTesting", "FanfareClient"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LiveCollectionsTests",
+            dependencies: [
+                "LiveCollections", "LiveRows", "ListSimulation", "FanfareClient", "FanfareAPI",
+                "TestBroker", "TestRandom",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LiveQueriesTests",
+            dependencies: [
+                "LiveQueries", "LiveCollections", "LiveRows",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LiveTablesTests",
+            dependencies: ["LiveTables", "LiveCollections", "LiveRows", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(

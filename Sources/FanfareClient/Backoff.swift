@@ -34,7 +34,8 @@ public struct Backoff: Sendable, Hashable {
     ///   - failures: How many attempts in a row have failed before this one, from zero.
     ///   - generator: The source of the random part.
     /// - Returns: A delay between ``floor`` and ``cap``.
-    func delay(failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+    package func delay(failures: Int, using generator: inout some RandomNumberGenerator) -> Duration
+    {
         // 2^16 windows are past any cap in use, and far from overflowing a Duration.
         let widest = min(window * (1 << min(failures, 16)), cap - floor)
         return floor + widest * Double.random(in: 0...1, using: &generator)

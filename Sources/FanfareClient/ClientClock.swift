@@ -1,11 +1,11 @@
 /// The time a client goes by: the system's, or a test's.
 public struct ClientClock: Sendable {
     /// The time since some fixed moment.
-    let now: @Sendable () -> Duration
+    package let now: @Sendable () -> Duration
     /// Returns at a moment of `now`, or throws when the task is cancelled.
     ///
     /// A moment, and not a time from now: the task that sleeps may begin to do so late.
-    let sleep: @Sendable (_ until: Duration) async throws -> Void
+    package let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     /// Goes by `clock`.
     public init<C: Clock>(_ clock: C) where C.Duration == Duration {

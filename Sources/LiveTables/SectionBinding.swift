@@ -1,0 +1,58 @@
+public import LiveCollections
+public import LiveRows
+
+/// Shows a live list in a view with sections, as batches, as long as it is held.
+@MainActor public final class SectionBinding<ID: Hashable & Sendable, Row: LiveRow>
+where Row.ID: Sendable {
+    /// More changes than these are not worth an animation: the view is reloaded.
+    public static var batchMax: Int { 1000 }
+
+    /// What the view shows; its data source reports these.
+    public private(set) var sections: [RowSection<ID, Row>] = []
+    /// The list.
+    public let list: LiveList<Row>
+
+    private let build: (RowList<Row>) -> [RowSection<ID, Row>]
+    private weak var view: (any SectionView)?
+    private var observation: Observation<ListUpdate<Row>>?
+
+    /// Begins to show a list in sections.
+    ///
+    /// - Parameters:
+    ///   - list: The list; the binding keeps it.
+    ///   - view: The view; the binding does not keep it.
+    ///   - build: Makes sections of rows, as `sections(of:by:)` does.
+    public init(
+        _ list: LiveList<Row>,
+        to view: any SectionView,
+        build: @escaping (RowList<Row>) -> [RowSection<ID, Row>]
+    ) {
+        self.list = list
+        self.view = view
+        self.build = build
+        observation = list.observe { [weak self] in self?.show($0.rows) }
+    }
+
+    private func show(_ rows: RowList<Row>) {
+        let new = build(rows)
+        // A builder that makes two sections of one id is shown without animation.
+        let changes = try? sectionChanges(from: sections, to: new)
+        guard let view, let changes, Self.count(changes) <= Self.batchMax, !sections.isEmpty else {
+            let isSame = sections == new
+            sections = new
+            if !isSame { view?.reloadSections() }
+            return
+        }
+        if changes.hasBatch {
+            view.performBatch(changes) { sections = new }
+        } else {
+            sections = new
+        }
+        if !changes.updatesAfter.isEmpty { view.updateRows(changes.updatesAfter) }
+    }
+
+    private static func count(_ changes: SectionChanges) -> Int {
+        changes.sections.operationCount + changes.deletes.count + changes.inserts.count
+            + changes.moves.count + changes.updatesAfter.count
+    }
+}

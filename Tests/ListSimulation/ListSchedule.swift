@@ -1,0 +1,185 @@
+import LiveCollections
+import LiveRows
+import TestRandom
+
+/// A row of the simulation.
+package struct ScheduledRow: Identifiable, Equatable, Sendable, CustomStringConvertible {
+    package var id: Int
+    package var text: Int
+
+    package var description: String { "\(id):\(text)" }
+}
+
+/// A mistake that is made on purpose, to see that the simulation notices.
+package enum DeliberateMistake: String, CaseIterable, Sendable {
+    /// Clients take each change for the next one.
+    case ignoresGaps
+    /// Changes are shown together with rows that are newer.
+    case showsLaterRows
+    /// After a cut a client goes on with the rows it has.
+    case staysAfterCuts
+    /// A refused edit stays where it is shown.
+    case keepsRefusedEdits
+}
+
+/// One writer and some clients on a network that delays, drops, repeats and cuts, played from a seed.
+///
+/// Every change of rows goes through a table oracle. In the end the network is mended, and everybody
+/// must have the writer's rows.
+package struct ListSchedule {
+    /// A message on its way from a client to the writer, or back.
+    enum Message: Sendable {
+        case fetch(number: Int)
+        case snapshot(number: Int, ListSnapshot<ScheduledRow>)
+        case commit(ListCommit<ScheduledRow>)
+        case accepted(mutation: String, revision: UInt64)
+        case refused(mutation: String)
+        case lost(mutation: String)
+        case fetchFailed(number: Int)
+    }
+
+    private var random: SeededRandom
+    private let mistake: DeliberateMistake?
+    private var writer: ListAuthority<ScheduledRow>
+    private var clients: [ScheduledClient]
+    private var nextID: Int
+    private var outsideEdits = 0
+
+    /// What went wrong first.
+    package private(set) var fault: String?
+
+    /// Plays a schedule to its end.
+    ///
+    /// - Parameters:
+    ///   - seed: Repeats the schedule.
+    ///   - mistake: A mistake to make.
+    package init(seed: UInt64, mistake: DeliberateMistake? = nil) {
+        random = SeededRandom(seed: seed)
+        self.mistake = mistake
+        // Long lists are in several pieces; most schedules are short.
+        let count = seed % 64 == 0 ? 300 : Int.random(in: 0...6, using: &random)
+        let rows = (0..<count).map { ScheduledRow(id: $0, text: 0) }
+        nextID = count
+        do {
+            writer = try ListAuthority(rows, revision: seed % 3)
+        } catch {
+            fatalError("\(error)")
+        }
+        var options = ListOptions()
+        options.bufferedChangesMax = [1, 2, 4096][Int(seed % 3)]
+        options.pendingEditsMax = 4
+        clients = (0..<Int.random(in: 1...3, using: &random)).map { number in
+            ScheduledClient(name: "c\(number)", options: options, mistake: mistake)
+        }
+        play()
+    }
+
+    private mutating func play() {
+        for index in clients.indices { clients[index].connect() }
+        for _ in 0..<Int.random(in: 8...30, using: &random) where fault == nil { step() }
+        mend()
+        for client in clients where fault == nil {
+            fault = client.fault ?? client.difference(from: writer.snapshot)
+        }
+    }
+
+    private mutating func step() {
+        let index = Int.random(in: 0..<clients.count, using: &random)
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<26: edit(by: index)
+        case 26..<54: clients[index].takeEvent()
+        case 54..<76: carry(index, isFaulty: true)
+        case 76..<82: clients[index].loseEvent()
+        case 82..<87: clients[index].repeatEvent(&random)
+        case 87..<92: clients[index].disconnect()
+        case 92..<97: clients[index].connect()
+        default: editOutside()
+        }
+        fault = fault ?? clients[index].fault
+    }
+
+    /// Lets everything arrive, until nothing is on its way.
+    private mutating func mend() {
+        for index in clients.indices {
+            clients[index].disconnect()
+            clients[index].connect()
+        }
+        var rounds = 0
+        while fault == nil, clients.contains(where: \.isBusy) {
+            for index in clients.indices {
+                while clients[index].hasEvents { clients[index].takeEvent() }
+                if clients[index].hasMessages { carry(index, isFaulty: false) }
+            }
+            rounds += 1
+            if rounds > 2000 { fault = "the clients do not come to rest" }
+        }
+    }
+
+    // MARK: Edits
+
+    private mutating func edit(by index: Int) {
+        let operations = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+            operation(on: clients[index].rows)
+        }
+        clients[index].edit(operations)
+    }
+
+    private mutating func editOutside() {
+        outsideEdits += 1
+        let operations = [operation(on: writer.snapshot.rows)]
+        commit(ListCommit(mutation: "outside \(outsideEdits)", operations: operations))
+    }
+
+    private mutating func operation(on rows: [ScheduledRow]) -> ListOperation<ScheduledRow> {
+        let text = Int.random(in: 1..<1_000_000, using: &random)
+        let known = rows.randomElement(using: &random)?.id ?? 0
+        let anchor =
+            Int.random(in: 0..<4, using: &random) == 0
+            ? nil : rows.randomElement(using: &random)?.id
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0, 1:
+            nextID += 1
+            return .put(ScheduledRow(id: nextID, text: text), after: anchor)
+        case 2: return .put(ScheduledRow(id: known, text: text), after: anchor)
+        case 3, 4: return .remove(known)
+        case 5: return .update(ScheduledRow(id: known, text: text))
+        default: return .move(known, after: anchor)
+        }
+    }
+
+    // MARK: The writer
+
+    /// Does an edit and tells everybody who is connected.
+    @discardableResult
+    private mutating func commit(_ commit: ListCommit<ScheduledRow>) -> UInt64 {
+        guard let (revision, change) = try? writer.commit(commit) else { return 0 }
+        if let change { for index in clients.indices { clients[index].tell(change) } }
+        return revision
+    }
+
+    /// Brings one of a client's messages a step further.
+    private mutating func carry(_ index: Int, isFaulty: Bool) {
+        guard let (place, message) = clients[index].nextMessage(&random) else { return }
+        let luck = isFaulty ? Int.random(in: 0..<10, using: &random) : 9
+        var answer: Message?
+        switch message {
+        case .fetch(let number):
+            answer =
+                luck == 0
+                ? .fetchFailed(number: number) : .snapshot(number: number, writer.snapshot)
+        case .commit(let commit):
+            // Lost on the way there, refused, or lost on the way back when it is done already.
+            switch luck {
+            case 0: answer = .lost(mutation: commit.mutation)
+            case 1: answer = .refused(mutation: commit.mutation)
+            case 2:
+                self.commit(commit)
+                answer = .lost(mutation: commit.mutation)
+            default:
+                answer = .accepted(mutation: commit.mutation, revision: self.commit(commit))
+            }
+        default: break
+        }
+        clients[index].carried(place, message, answer: answer)
+    }
+}

@@ -1,0 +1,372 @@
+import Dispatch
+import LiveRows
+import Testing
+
+@testable import LiveCollections
+
+@Suite("Live lists") @MainActor struct LiveListTests {
+    private let source = ScriptedSource()
+
+    /// A list with rows 1, 2 and 3 at revision 5.
+    private func liveList(_ options: ListOptions = impatient) async throws -> LiveList<Player> {
+        let list = LiveList(source, options: options)
+        try await until { source.isListening }
+        await source.say(.subscribed)
+        try await until { source.fetchCount == 1 }
+        source.answerFetch(5, [Player(1), Player(2), Player(3)])
+        try await until { list.state.isLive }
+        return list
+    }
+
+    private func change(
+        _ revision: UInt64,
+        _ operations: ListOperation<Player>...,
+        mutation: String? = nil
+    ) -> SourceEvent<Player> {
+        .change(ListChange(revision: revision, mutation: mutation, operations: operations))
+    }
+
+    private func ids(_ list: LiveList<Player>) -> [Int] { list.rows.map(\.id) }
+
+    @Test("A list is loading until its source has given all rows, and then follows each change")
+    func followsChanges() async throws {
+        let early = LiveList(ScriptedSource(), options: impatient)
+        #expect(early.state.isLoading)
+        #expect(early.rows.isEmpty)
+        let list = try await liveList()
+        #expect(ids(list) == [1, 2, 3])
+        await source.say(change(6, .move(1, after: 3)))
+        await source.say(change(7, .put(Player(4), after: nil)))
+        try await until { list.revision == 7 }
+        #expect(ids(list) == [4, 2, 3, 1])
+        #expect(list.row(4) == Player(4))
+        #expect(list.index(of: 1) == 3)
+    }
+
+    @Test("An observer is told all rows first, and each update leads from the one before")
+    func observes() async throws {
+        let list = try await liveList()
+        var table = TableOracle<Player>(rows: [])
+        var numbers: [Int] = []
+        let observation = list.observe { update in
+            numbers.append(update.number)
+            #expect(throws: Never.self) { try table.apply(update.changes, rows: update.rows) }
+        }
+        #expect(table.cells == [Player(1), Player(2), Player(3)], "told before observe returns")
+        list.edit { $0.move(1, after: 3) }
+        #expect(table.cells.map(\.id) == [2, 3, 1], "told before edit returns")
+        await source.say(change(6, .update(Player(2, "two")), .remove(3)))
+        try await until { list.revision == 6 }
+        // The row that the move went behind is gone: until the writer decides, the row stays.
+        #expect(table.cells == [Player(1), Player(2, "two")])
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 + 1 == $1 })
+        observation.cancel()
+        list.edit { $0.remove(1) }
+        #expect(table.cells.count == 2, "not told after it was cancelled")
+    }
+
+    @Test("An observation ends when it is let go of")
+    func observationLifetime() async throws {
+        let list = try await liveList()
+        var count = 0
+        var observation: Observation<ListUpdate<Player>>? = list.observe { _ in count += 1 }
+        #expect(observation != nil)
+        observation = nil
+        list.edit { $0.remove(1) }
+        #expect(count == 1)
+    }
+
+    @Test("Changes that come faster than the main actor turns are one update")
+    func coalesces() async throws {
+        let list = try await liveList()
+        var updates: [ListUpdate<Player>] = []
+        let observation = list.observe { updates.append($0) }
+        // The source tells all while this actor is not free.
+        let isTold = DispatchSemaphore(value: 0)
+        Task.detached { [source] in
+            for number in 1...50 {
+                let put = ListOperation.put(Player(100 + number), after: nil)
+                await source.say(
+                    .change(
+                        ListChange(
+                            revision: UInt64(5 + number),
+                            mutation: nil,
+                            operations: [put]
+                        )
+                    )
+                )
+            }
+            isTold.signal()
+        }
+        hold(until: isTold)
+        try await until { list.revision == 55 }
+        #expect(list.rows.count == 53)
+        #expect(updates.count == 2)
+        #expect(updates[1].changes == RowChanges(inserts: Array(0..<50)))
+        observation.cancel()
+    }
+
+    /// Keeps this actor busy.
+    private func hold(until semaphore: DispatchSemaphore) { semaphore.wait() }
+
+    // MARK: Edits
+
+    @Test(
+        "An edit shows at once as one batch, is handed in under one name, and its echo confirms it"
+    )
+    func optimisticEdit() async throws {
+        let list = try await liveList()
+        var changes: [RowChanges] = []
+        let observation = list.observe { changes.append($0.changes) }
+        let edit = list.edit { editor in
+            for id in 4...6 { editor.append(Player(id)) }
+            editor.removeFirst(3)
+        }
+        #expect(ids(list) == [4, 5, 6])
+        #expect(changes.last == RowChanges(deletes: [0, 1, 2], inserts: [0, 1, 2]))
+        #expect(list.pendingEditCount == 1)
+        try await until { source.commits.count == 1 }
+        #expect(source.commits[0].mutation == edit.mutation)
+        #expect(source.commits[0].operations.count == 6)
+        let told = changes.count
+        await source.say(
+            .change(
+                ListChange(
+                    revision: 6,
+                    mutation: edit.mutation,
+                    operations: source.commits[0].operations
+                )
+            )
+        )
+        try await edit.confirmed()
+        #expect(edit.isConfirmed)
+        #expect(list.pendingEditCount == 0)
+        #expect(changes.count == told, "the echo of what is shown changes nothing")
+        source.answerCommit(.success(6))
+        observation.cancel()
+    }
+
+    @Test("A refused edit springs back, and the error is told")
+    func refusedEdit() async throws {
+        let list = try await liveList()
+        var refused: [RefusedEdit<Player>] = []
+        let observation = list.observeRefusals { refused.append($0) }
+        let edit = list.edit { $0.remove(2) }
+        let later = list.edit { $0.append(Player(9)) }
+        #expect(ids(list) == [1, 3, 9])
+        try await until { source.commits.count == 1 }
+        source.answerCommit(.failure(LiveListError.refused(reason: "2 is the captain")))
+        await #expect(throws: LiveListError.refused(reason: "2 is the captain")) {
+            try await edit.confirmed()
+        }
+        #expect(ids(list) == [1, 2, 3, 9], "the later edit stays")
+        #expect(refused.map(\.commit.operations) == [[.remove(2)]])
+        try await until { source.commits.count == 1 }
+        source.answerCommit(.success(6))
+        try await later.confirmed()
+        await source.say(change(6, .put(Player(9), after: 3), mutation: later.mutation))
+        try await until { list.revision == 6 }
+        #expect(ids(list) == [1, 2, 3, 9])
+        observation.cancel()
+    }
+
+    @Test("A commit without an answer is handed in again under the same name")
+    func retriesCommit() async throws {
+        let list = try await liveList()
+        let edit = list.edit { $0.remove(1) }
+        for _ in 0..<3 {
+            try await until { source.commits.count == 1 }
+            #expect(source.commits[0].mutation == edit.mutation)
+            source.answerCommit(.failure(Late()))
+        }
+        try await until { source.commits.count == 1 }
+        source.answerCommit(.success(6))
+        try await edit.confirmed()
+        #expect(ids(list) == [2, 3])
+    }
+
+    @Test("Edits are handed in one after the other, and what others do meanwhile goes below them")
+    func concurrentEdits() async throws {
+        let list = try await liveList()
+        list.edit { $0.update(2) { $0.name = "mine" } }
+        list.edit { $0.move(2, after: nil) }
+        try await until { source.commits.count == 1 }
+        #expect(source.commits[0].operations == [.update(Player(2, "mine"))])
+        await source.say(change(6, .update(Player(2, "theirs")), .move(2, after: 3)))
+        try await until { list.revision == 6 }
+        #expect(list.rows == [Player(2, "mine"), Player(1), Player(3)])
+        // The last in the writer's order wins, once it has decided.
+        source.answerCommit(.failure(LiveListError.refused(reason: "too late")))
+        try await until { list.rows.first == Player(2, "theirs") }
+        try await until { source.commits.count == 1 }
+        #expect(source.commits[0].operations == [.move(2, after: nil)])
+    }
+
+    @Test("What changes nothing is not sent")
+    func emptyEdit() async throws {
+        let list = try await liveList()
+        let edit = list.edit { editor in
+            editor.move(1, after: nil)
+            editor.remove(77)
+            editor.update(Player(1))
+        }
+        #expect(edit.mutation == nil)
+        try await edit.confirmed()
+        #expect(list.pendingEditCount == 0)
+    }
+
+    @Test("Rows are edited by places as a table view says them")
+    func editsByPlaces() async throws {
+        let list = try await liveList()
+        list.edit { $0.move(from: 0, to: 2) }
+        #expect(ids(list) == [2, 3, 1])
+        list.edit { $0.move(from: 2, to: 1) }
+        #expect(ids(list) == [2, 1, 3])
+        list.edit { $0.insert(Player(4), at: 0) }
+        list.edit { $0.insert(Player(5), at: 99) }
+        #expect(ids(list) == [4, 2, 1, 3, 5])
+        list.edit { $0.remove(at: 1) }
+        list.edit { $0.remove(at: 9) }
+        list.edit { $0.insert(Player(5, "five"), at: 1) }
+        #expect(ids(list) == [4, 5, 1, 3])
+        #expect(list.rows[1].name == "five")
+    }
+
+    @Test("An observer that edits the list is told of that afterwards, in order")
+    func editInObserver() async throws {
+        let list = try await liveList()
+        var counts: [Int] = []
+        let observation = list.observe { update in
+            counts.append(update.rows.count)
+            if update.rows.count == 2 { list.edit { $0.append(Player(8)) } }
+        }
+        list.edit { $0.remove(1) }
+        #expect(counts == [3, 2, 3])
+        observation.cancel()
+    }
+
+    // MARK: Limits
+
+    @Test("One edit more than may wait is refused, and so is one with too many operations or rows")
+    func limits() async throws {
+        var options = impatient
+        options.pendingEditsMax = 2
+        options.operationsMax = 3
+        options.rowsMax = 4
+        let list = try await liveList(options)
+        await #expect(throws: LiveListError.tooManyRows(count: 5, limit: 4)) {
+            try await list.edit { for id in 8...9 { $0.append(Player(id)) } }.confirmed()
+        }
+        await #expect(throws: LiveListError.tooManyOperations(count: 4, limit: 3)) {
+            try await list.edit { for n in 1...4 { $0.update(Player(1, "\(n)")) } }.confirmed()
+        }
+        list.edit { $0.remove(1) }
+        list.edit { $0.remove(2) }
+        await #expect(throws: LiveListError.tooManyPendingEdits(limit: 2)) {
+            try await list.edit { $0.remove(3) }.confirmed()
+        }
+        #expect(ids(list) == [3])
+        #expect(LiveListError.tooManyPendingEdits(limit: 2).description.contains("2 edits wait"))
+    }
+
+    @Test("A snapshot with too many rows, or two of one id, is reported; the rows stay")
+    func badSnapshots() async throws {
+        var options = impatient
+        options.rowsMax = 4
+        let list = try await liveList(options)
+        await source.say(.subscribed)
+        try await until { source.fetchCount == 1 }
+        source.answerFetch(9, (0..<5).map { Player($0) })
+        try await until { list.state.error != nil }
+        #expect(list.state.error as? LiveListError == .tooManyRows(count: 5, limit: 4))
+        try await until { source.fetchCount == 1 }
+        source.answerFetch(9, [Player(1), Player(2), Player(1)])
+        try await until { list.state.error is DuplicateRow }
+        #expect(list.state.error as? DuplicateRow == DuplicateRow(id: "1", first: 0, second: 2))
+        #expect(ids(list) == [1, 2, 3])
+        try await until { source.fetchCount == 1 }
+        source.answerFetch(9, [Player(7)])
+        try await until { list.state.isLive }
+        #expect(ids(list) == [7])
+    }
+
+    // MARK: Recovery
+
+    @Test("A missing revision fetches all rows; what comes meanwhile is not lost")
+    func recoversFromGap() async throws {
+        let list = try await liveList()
+        await source.say(change(7, .put(Player(7), after: nil)))
+        try await until { source.fetchCount == 1 }
+        await source.say(change(8, .put(Player(8), after: nil)))
+        source.answerFetch(7, [Player(7), Player(6), Player(1)])
+        try await until { list.revision == 8 }
+        #expect(ids(list) == [8, 7, 6, 1])
+    }
+
+    @Test("A change that is older than the rows is no change")
+    func ignoresOld() async throws {
+        let list = try await liveList()
+        await source.say(change(5, .remove(1)))
+        await source.say(change(2, .remove(2)))
+        await source.say(change(6, .remove(3)))
+        try await until { list.revision == 6 }
+        #expect(ids(list) == [1, 2])
+    }
+
+    @Test("A failed fetch is told and tried again; a source that ends is listened to again")
+    func triesAgain() async throws {
+        let list = try await liveList()
+        source.fail(Late())
+        try await until { list.state.error is Late }
+        try await until { source.listens == 2 && source.isListening }
+        await source.say(.subscribed)
+        try await until { source.fetchCount == 1 }
+        source.answerFetch(.failure(Late()))
+        try await until { source.fetchCount == 1 }
+        source.answerFetch(8, [Player(3)])
+        try await until { list.state.isLive }
+        #expect(ids(list) == [3])
+    }
+
+    @Test("A list lets go of its source when nobody holds it, and its edits are told")
+    func lifetime() async throws {
+        var list: LiveList<Player>? = try await liveList()
+        let edit = list?.edit { $0.remove(1) }
+        weak let gone = list
+        list = nil
+        try await until { source.isCancelled }
+        #expect(gone == nil)
+        await #expect(throws: LiveListError.ended) { try await edit?.confirmed() }
+    }
+
+    // MARK: Sequences
+
+    @Test("The updates as a sequence begin with all rows, and a slow reader gets fewer of them")
+    func sequence() async throws {
+        let list = try await liveList()
+        var table = TableOracle<Player>(rows: [])
+        var updates = list.updates.makeAsyncIterator()
+        let first = try #require(await updates.next())
+        try table.apply(first.changes, rows: first.rows)
+        list.edit { $0.remove(1) }
+        list.edit { $0.move(3, after: nil) }
+        list.edit { $0.append(Player(4)) }
+        let second = try #require(await updates.next())
+        try table.apply(second.changes, rows: second.rows)
+        #expect(table.cells.map(\.id) == [3, 2, 4])
+    }
+
+    @Test("A sequence of updates ends with the list, which it does not keep")
+    func sequenceEnds() async throws {
+        var list: LiveList<Player>? = LiveList(source, options: impatient)
+        let updates = try #require(list?.updates)
+        let reader = Task { @MainActor in
+            var count = 0
+            for await _ in updates { count += 1 }
+            return count
+        }
+        await Task.yield()
+        list = nil
+        #expect(await reader.value <= 1)
+    }
+}

@@ -1,0 +1,170 @@
+import FanfareAPI
+import FanfareClient
+import Foundation
+import LiveCollections
+import LiveRows
+import Synchronization
+import TestBroker
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@Suite("Lists over a channel", .timeLimit(.minutes(1))) @MainActor struct ChannelSourceTests {
+    private func url() throws -> URL { try #require(URL(string: "http://backend.test/players")) }
+
+    private func client(_ broker: TestBroker) -> FanfareClient {
+        var options = ClientOptions()
+        options.backoff = Backoff(floor: .zero, window: .zero, cap: .zero)
+        let endpoint = Endpoint.plain(host: "127.0.0.1", port: UInt16(broker.port))
+        return FanfareClient(key: "app-key", endpoint: endpoint, options: options)
+    }
+
+    private func list(
+        _ client: FanfareClient,
+        _ backend: ListBackend
+    ) throws -> LiveList<Player> {
+        let source = ChannelSource<Player>(
+            channel: client.channel("players"),
+            base: try url(),
+            fields: ["Authorization": "token"],
+            exchange: { try await backend.exchange($0) }
+        )
+        client.connect()
+        return LiveList(source, options: impatient)
+    }
+
+    @Test("Two clients edit one list over a broker, and both end with the backend's rows")
+    func twoClients() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try ListBackend(api: broker.api, rows: [Player(1), Player(2)])
+        let clients = [client(broker), client(broker)]
+        let lists = try clients.map { try list($0, backend) }
+        try await until { lists.allSatisfy(\.state.isLive) }
+        lists[0].edit { $0.append(Player(3)) }
+        lists[1].edit { $0.move(1, after: 2) }
+        let last = lists[1].edit { $0.update(Player(1, "one")) }
+        try await last.confirmed()
+        try await until { lists.allSatisfy { $0.revision == 3 && $0.pendingEditCount == 0 } }
+        let rows = await backend.snapshot.rows
+        #expect(Array(lists[0].rows) == rows)
+        #expect(Array(lists[1].rows) == rows)
+        #expect(Set(rows.map(\.name)) == ["one", "#2", "#3"])
+        let fields = await backend.requests.compactMap {
+            $0.value(forHTTPHeaderField: "Authorization")
+        }
+        #expect(fields.allSatisfy { $0 == "token" })
+        for client in clients { client.disconnect() }
+        await broker.stop()
+    }
+
+    @Test("A status from 400 on takes the edit back with the backend's sentence, 503 tries again")
+    func refusals() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try ListBackend(api: broker.api, rows: [Player(1)])
+        let client = client(broker)
+        let list = try list(client, backend)
+        try await until { list.state.isLive }
+        await backend.refuseNext(status: 409)
+        await #expect(throws: LiveListError.refused(reason: "not today")) {
+            try await list.edit { $0.remove(1) }.confirmed()
+        }
+        #expect(list.rows.count == 1)
+        await backend.refuseNext(status: 503)
+        try await list.edit { $0.remove(1) }.confirmed()
+        try await until { list.revision == 1 }
+        #expect(list.rows.isEmpty)
+        client.disconnect()
+        await broker.stop()
+    }
+
+    @Test("What was missed between two connections is there after the second")
+    func reconnects() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try ListBackend(api: broker.api, rows: [Player(1)])
+        let client = client(broker)
+        let list = try list(client, backend)
+        try await until { list.state.isLive }
+        client.disconnect()
+        try await until { list.state.error != nil }
+        try await backend.commit(ListCommit(mutation: "a", operations: [.put(Player(2), after: 1)]))
+        client.connect()
+        try await until { list.rows.count == 2 && list.state.isLive }
+        client.disconnect()
+        await broker.stop()
+    }
+
+    @Test("A change that was never told is noticed by the next one")
+    func gap() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try ListBackend(api: broker.api, rows: [Player(1)])
+        let client = client(broker)
+        let list = try list(client, backend)
+        try await until { list.state.isLive }
+        let lost = ListCommit<Player>(mutation: "a", operations: [.put(Player(2), after: 1)])
+        try await backend.commit(lost, isTold: false)
+        try await backend.commit(ListCommit(mutation: "b", operations: [.update(Player(1, "one"))]))
+        try await until { list.rows.map(\.name) == ["one", "#2"] }
+        client.disconnect()
+        await broker.stop()
+    }
+
+    @Test("An event that is no change is told, and the next change goes on")
+    func unreadable() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try ListBackend(api: broker.api, rows: [Player(1)])
+        let client = client(broker)
+        let list = try list(client, backend)
+        try await until { list.state.isLive }
+        _ = try await broker.api.trigger("list_changed", on: "players", data: ["revision": "x"])
+        try await until { list.state.error is LiveListError }
+        try await backend.commit(ListCommit(mutation: "b", operations: [.remove(1)]))
+        try await until { list.rows.isEmpty && list.state.isLive }
+        client.disconnect()
+        await broker.stop()
+    }
+
+    @Test("Events of an older backend are mapped to operations by id")
+    func mapped() async throws {
+        struct Removed: Decodable { let id: Int }
+        let broker = try await TestBroker.start()
+        let client = client(broker)
+        let source = MappedSource<Player>(
+            channel: client.channel("userslist"),
+            rows: { [Player(1), Player(2), Player(3)] },
+            change: { event in
+                switch event.name {
+                case "addUser":
+                    return MappedChange(operations: [.put(try event.decode(), after: 99)])
+                case "removeUser":
+                    return MappedChange(operations: [.remove(try event.decode(Removed.self).id)])
+                default: return nil
+                }
+            }
+        )
+        let list = LiveList(source, options: impatient)
+        client.connect()
+        try await until { list.state.isLive }
+        _ = try await broker.api.trigger("addUser", on: "userslist", data: Player(4, "Ann"))
+        _ = try await broker.api.trigger("removeUser", on: "userslist", data: ["id": 2])
+        try await until { list.rows.map(\.id) == [1, 3, 4] }
+        await #expect(throws: LiveListError.readOnly) {
+            try await list.edit { $0.remove(1) }.confirmed()
+        }
+        client.disconnect()
+        await broker.stop()
+    }
+
+    @Test("Messages are read and written as backends and other clients do")
+    func wire() throws {
+        let json = #"{"mutation":null,"operations":[{"id":1,"op":"remove"}],"revision":13}"#
+        let change = try JSONDecoder().decode(ListChange<Player>.self, from: Data(json.utf8))
+        #expect(change == ListChange(revision: 13, mutation: nil, operations: [.remove(1)]))
+        let commit = ListCommit<Player>(mutation: "m", operations: [.move(1, after: nil)])
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let expected = #"{"mutation":"m","operations":[{"after":null,"id":1,"op":"move"}]}"#
+        #expect(String(decoding: try encoder.encode(commit), as: UTF8.self) == expected)
+    }
+}

@@ -1,0 +1,56 @@
+import LiveCollections
+import LiveRows
+import Testing
+
+@Suite("Lists without a network") @MainActor struct LocalSourceTests {
+    @Test("The rows are there at once, and an edit is confirmed by the list's own writer")
+    func local() async throws {
+        let list = try LiveList(rows: [Player(1), Player(2)])
+        #expect(list.rows.count == 2)
+        #expect(list.state.isLive)
+        try await list.edit { $0.append(Player(3)) }.confirmed()
+        try await until { list.pendingEditCount == 0 }
+        #expect(list.rows.map(\.id) == [1, 2, 3])
+    }
+
+    @Test("Two lists of one source show each other's edits, and what is done from outside")
+    func shared() async throws {
+        let source = try LocalSource([Player(1)])
+        let (one, two) = (LiveList(source), LiveList(source))
+        one.edit { $0.append(Player(2)) }
+        two.edit { $0.append(Player(3)) }
+        source.apply([.put(Player(4), after: nil)])
+        try await until { one.rows.count == 4 && two.rows.count == 4 }
+        try await until { one.pendingEditCount + two.pendingEditCount == 0 }
+        #expect(one.rows == two.rows)
+        #expect(Array(one.rows) == source.rows)
+    }
+
+    @Test("Rows with one id are refused")
+    func duplicates() {
+        #expect(throws: DuplicateRow.self) { try LiveList(rows: [Player(1), Player(1)]) }
+    }
+
+    @Test(
+        "A document is a list of one, and an edit of an old state is refused if that is asked for"
+    )
+    func document() async throws {
+        let source = try LocalSource([Player(1, "Ann")])
+        let document = LiveDocument(source)
+        var names: [String?] = []
+        let observation = document.observe { value, _ in names.append(value?.name) }
+        let edit = document.edit { $0.name = "Bea" }
+        #expect(document.value?.name == "Bea")
+        try await edit.confirmed()
+        try await until { document.list.revision == 1 }
+        let late = document.edit(ifUnchanged: true) { $0.name = "Cleo" }
+        source.apply([.update(Player(1, "Dora"))])
+        await #expect(throws: LiveListError.self) { try await late.confirmed() }
+        try await until { document.value?.name == "Dora" }
+        source.apply([.remove(1)])
+        try await until { document.value == nil }
+        #expect(names.first == "Ann")
+        #expect(names.last == .some(nil))
+        observation.cancel()
+    }
+}

@@ -1,0 +1,138 @@
+import LiveCollections
+import LiveRows
+import LiveTables
+import TestRandom
+import Testing
+
+@Suite("Lists in a table view") @MainActor struct RowBindingTests {
+    private let table = StubTable()
+
+    private func bind(_ count: Int) throws -> (LiveList<Contact>, RowBinding<Contact>) {
+        let list = try LiveList(rows: (0..<count).map { Contact(id: $0, name: "#\($0)") })
+        // The view asks the binding, as a data source does, also while the binding is being made.
+        var binding: RowBinding<Contact>?
+        table.dataSource = { binding?.rows ?? list.rows }
+        let made = RowBinding(list, to: table)
+        binding = made
+        return (list, made)
+    }
+
+    @Test("The table shows the list at first, then each edit as a batch and updates after it")
+    func batches() throws {
+        let (list, binding) = try bind(6)
+        #expect(table.calls == ["reload"])
+        list.edit { editor in
+            for id in 6..<9 { editor.append(Contact(id: id, name: "film")) }
+            editor.removeFirst(3)
+        }
+        #expect(table.calls == ["reload", "batch"])
+        list.edit { $0.update(5) { $0.name = "five" } }
+        #expect(table.calls == ["reload", "batch", "update"])
+        #expect(table.violations.isEmpty)
+        #expect(table.oracle.cells == Array(binding.rows))
+        #expect(table.oracle.cellsMade == 6 + 3 + 1, "only new and changed rows ask for cells")
+    }
+
+    @Test("A paused view is left alone, then what it shows is compared with what there is")
+    func pauses() throws {
+        let (list, binding) = try bind(4)
+        binding.pause()
+        list.edit { $0.move(0, after: 3) }
+        list.edit { $0.remove(1) }
+        #expect(table.calls == ["reload"])
+        #expect(binding.rows.count == 4)
+        binding.resume()
+        #expect(table.calls == ["reload", "batch"])
+        list.edit { $0.remove(2) }
+        #expect(table.oracle.cells.map(\.id) == [3, 0])
+        #expect(table.violations.isEmpty)
+    }
+
+    @Test("Too many changes for an animation reload the view")
+    func reloads() throws {
+        let (list, binding) = try bind(1500)
+        list.edit { $0.removeFirst(RowBinding<Contact>.batchMax) }
+        #expect(table.calls == ["reload", "batch"])
+        binding.pause()
+        list.edit { $0.removeFirst(500) }
+        list.edit { editor in
+            for id in 2000..<2900 { editor.append(Contact(id: id, name: "x")) }
+        }
+        binding.resume()
+        #expect(table.calls == ["reload", "batch", "reload"])
+        #expect(table.oracle.cells == Array(list.rows))
+    }
+
+    @Test("A binding that nobody holds shows nothing any more")
+    func lifetime() throws {
+        let list = try LiveList(rows: [Contact(id: 1, name: "a")])
+        table.dataSource = { list.rows }
+        var binding: RowBinding? = RowBinding(list, to: table)
+        #expect(binding != nil)
+        binding = nil
+        list.edit { $0.remove(1) }
+        #expect(table.oracle.cells.count == 1)
+    }
+
+    @Test("Random edits and pauses keep the table's rules")
+    func random() throws {
+        for seed in 0..<40 {
+            var random = SeededRandom(seed: UInt64(seed))
+            let table = StubTable()
+            let list = try LiveList(rows: (0..<seed).map { Contact(id: $0, name: "#\($0)") })
+            var bound: RowBinding<Contact>?
+            table.dataSource = { bound?.rows ?? list.rows }
+            let binding = RowBinding(list, to: table)
+            bound = binding
+            for step in 0..<40 {
+                if Int.random(in: 0..<6, using: &random) == 0 { binding.pause() }
+                if Int.random(in: 0..<4, using: &random) == 0 { binding.resume() }
+                list.edit { editor in
+                    let place = Int.random(in: 0...max(editor.rows.count, 1), using: &random)
+                    switch Int.random(in: 0..<4, using: &random) {
+                    case 0: editor.remove(at: place)
+                    case 1: editor.insert(Contact(id: 100 + step, name: "new"), at: place)
+                    case 2: editor.move(from: place, to: 0)
+                    default:
+                        guard place < editor.rows.count else { return }
+                        editor.update(editor.rows[place].id) { $0.name += "'" }
+                    }
+                }
+            }
+            binding.resume()
+            #expect(table.violations.isEmpty, "seed \(seed)")
+            #expect(table.oracle.cells == Array(list.rows), "seed \(seed)")
+            #expect(!table.calls.contains("the data changed before the batch"))
+        }
+    }
+}
+
+@Suite("Lists in a table view with sections") @MainActor struct SectionBindingTests {
+    @Test("Rows are shown in sections by a key, and move between them")
+    func contacts() throws {
+        let names = ["Ann", "Axel", "Bo", "Cleo"]
+        let list = try LiveList(
+            rows: names.enumerated().map { Contact(id: $0.offset, name: $0.element) }
+        )
+        let table = StubSections()
+        var bound: SectionBinding<String, Contact>?
+        let build = { (rows: RowList<Contact>) in
+            sections(of: rows.sorted { $0.name < $1.name }) { String($0.name.prefix(1)) }
+        }
+        table.dataSource = { bound?.sections ?? build(list.rows) }
+        let binding = SectionBinding(list, to: table, build: build)
+        bound = binding
+        #expect(binding.sections.map(\.id) == ["A", "B", "C"])
+        list.edit { $0.update(1) { $0.name = "Ben" } }
+        list.edit { editor in
+            editor.remove(3)
+            editor.append(Contact(id: 9, name: "Dora"))
+            editor.update(2) { $0.name = "Bob" }
+        }
+        #expect(table.violations == [])
+        #expect(table.calls == ["reload", "batch", "batch"])
+        #expect(table.oracle.sections == binding.sections)
+        #expect(binding.sections.map(\.id) == ["A", "B", "D"])
+        #expect(binding.sections[1].rows.map(\.name) == ["Ben", "Bob"])
+    }
+}

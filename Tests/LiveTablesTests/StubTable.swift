@@ -1,0 +1,77 @@
+import LiveCollections
+import LiveRows
+import LiveTables
+
+/// A row of the tests.
+struct Contact: Identifiable, Equatable, Sendable {
+    var id: Int
+    var name: String
+}
+
+/// A table view that is a table oracle: it keeps the rules, and asks its data source.
+@MainActor final class StubTable: RowView {
+    private(set) var oracle = TableOracle<Contact>(rows: [])
+    /// What the table asks for its rows.
+    var dataSource: () -> RowList<Contact> = { [] }
+    private(set) var calls: [String] = []
+    private(set) var violations: [TableViolation] = []
+
+    func reloadRows() {
+        calls.append("reload")
+        oracle.reload(dataSource())
+    }
+
+    func performBatch(_ changes: RowChanges, takeRows: () -> Void) {
+        calls.append("batch")
+        if Array(dataSource()) != oracle.cells { calls.append("the data changed before the batch") }
+        takeRows()
+        check { () throws(TableViolation) in
+            try oracle.batch(
+                changes.inserts.map { .insert($0) } + changes.deletes.map { .delete($0) }
+                    + changes.moves.map { .move(from: $0.from, to: $0.to) },
+                rows: dataSource()
+            )
+        }
+    }
+
+    func updateRows(_ indices: [Int]) {
+        calls.append("update")
+        check { () throws(TableViolation) in try oracle.update(indices, rows: dataSource()) }
+    }
+
+    private func check(_ body: () throws(TableViolation) -> Void) {
+        do throws(TableViolation) { try body() } catch { violations.append(error) }
+    }
+}
+
+/// A table view with sections that keeps the rules.
+@MainActor final class StubSections: SectionView {
+    private(set) var oracle = SectionOracle<String, Contact>(sections: [])
+    var dataSource: () -> [RowSection<String, Contact>] = { [] }
+    private(set) var calls: [String] = []
+    private(set) var violations: [String] = []
+    private var batch = SectionChanges()
+
+    func reloadSections() {
+        calls.append("reload")
+        oracle = SectionOracle(sections: dataSource())
+    }
+
+    func performBatch(_ changes: SectionChanges, takeSections: () -> Void) {
+        calls.append("batch")
+        takeSections()
+        // The oracle of sections takes batch and updates together.
+        batch = changes
+        if changes.updatesAfter.isEmpty { updateRows([]) }
+    }
+
+    func updateRows(_ paths: [RowPath]) {
+        batch.updatesAfter = paths
+        do {
+            try oracle.apply(batch, sections: dataSource())
+        } catch {
+            violations.append("\(error)")
+        }
+        batch = SectionChanges()
+    }
+}
