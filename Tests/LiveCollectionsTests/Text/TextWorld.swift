@@ -1,0 +1,378 @@
+import TestRandom
+
+@testable import LiveCollections
+
+/// A backend, devices of all kinds and a network that loses, repeats, delays and reorders, all from one seed.
+struct TextWorld {
+    /// What a device of the world does wrong, to see that it is noticed.
+    enum Fault {
+        /// It is told nothing when it asks for what it missed.
+        case neverRecovers
+        /// It takes entries as if each were the next.
+        case ignoresGaps
+        /// It makes its edits anew whenever it loads the text, whether they were taken or not.
+        case sendsTwice
+    }
+
+    struct Device {
+        var session: TextSession
+        var isOnline = true
+        /// What the broker has sent and the device not read.
+        var inbox: [TextEntry] = []
+        var sending: (batch: TextBatch, outcome: TextSession.Outcome?)?
+        var fetching: (question: TextSession.Fetch, answer: TextRecovery?)?
+        /// What a text view shows that was told of each splice.
+        var view = ""
+    }
+
+    /// A client of the well-known tutorial: it shows the whole text, and posts it at each change.
+    struct OldDevice {
+        var name: String
+        var screen = ""
+        var inbox: [(time: Duration, text: String, device: String)] = []
+        var posts: [(time: Duration, text: String)] = []
+    }
+
+    var random: SeededRandom
+    var authority: TextAuthority
+    var devices: [Device] = []
+    var oldDevices: [OldDevice] = []
+    var now = Duration.zero
+    let fault: Fault?
+
+    /// Each typed scalar is another one, so that none can be mistaken for another.
+    private var typedCount: UInt32 = 0
+    private var typed: Set<Unicode.Scalar> = []
+    /// What somebody deleted, and what somebody deleted who knows of operations.
+    private var deleted: Set<Unicode.Scalar> = []
+    private var deletedForSure: Set<Unicode.Scalar> = []
+
+    init(seed: UInt64, fault: Fault? = nil) throws {
+        random = SeededRandom(seed: seed)
+        self.fault = fault
+        authority = try TextAuthority(replica: .random(using: &random))
+        for _ in 0..<Int.random(in: 3...5, using: &random) { devices.append(newDevice([])) }
+        let text = randomText(80)
+        var first = TextDocument(replica: .random(using: &random))
+        _ = try authority.commit(try first.replace(0..<0, with: text))
+        note(typed: text, deleted: [], forSure: true)
+        tellOldDevices()
+        for index in 0..<Int.random(in: 0...2, using: &random) {
+            oldDevices.append(OldDevice(name: "old-\(index)"))
+        }
+    }
+
+    private mutating func newDevice(_ unsent: [TextBatch]) -> Device {
+        var session = TextSession(replica: .random(using: &random), unsent: unsent)
+        session.reconnected()
+        return Device(session: session)
+    }
+
+    /// Lets things happen, then lets all be heard.
+    mutating func run(steps: Int) {
+        for _ in 0..<steps { step() }
+        settle()
+    }
+
+    private mutating func step() {
+        now += .milliseconds(Int.random(in: 0...20, using: &random))
+        deliverOld()
+        let index = Int.random(in: 0..<devices.count, using: &random)
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<26: edit(index)
+        case 26..<44: exchange(index)
+        case 44..<72: read(index)
+        case 72..<77: cut(index)
+        case 77..<82: connect(index)
+        case 82: reload(index)
+        case 83: compact()
+        default: oldStep()
+        }
+    }
+
+    // MARK: New clients
+
+    private mutating func edit(_ index: Int) {
+        // A view has to have the text before somebody can change it.
+        guard devices[index].session.isLoaded else { return }
+        let units = Array(devices[index].view.unicodeScalars)
+        let range = randomRange(in: units.count)
+        let typed = randomText()
+        note(typed: typed, deleted: Array(units[range]), forSure: true)
+        let start = String(String.UnicodeScalarView(units[..<range.lowerBound])).utf16.count
+        let length = String(String.UnicodeScalarView(units[range])).utf16.count
+        let splice = TextSplice(start..<(start + length), typed)
+        try? devices[index].session.replace(splice.range, with: typed)
+        splice.apply(to: &devices[index].view)
+    }
+
+    /// Moves a request or its answer one step further, if it is not lost.
+    private mutating func exchange(_ index: Int) {
+        guard devices[index].isOnline else { return }
+        let isLost = Int.random(in: 0..<8, using: &random) == 0
+        if Bool.random(using: &random) { send(index, isLost) } else { fetch(index, isLost) }
+    }
+
+    private mutating func send(_ index: Int, _ isLost: Bool) {
+        guard let sending = devices[index].sending else {
+            if let batch = devices[index].session.nextBatch() {
+                devices[index].sending = (batch, isLost ? .unknown : nil)
+            }
+            return
+        }
+        if let outcome = sending.outcome {
+            _ = devices[index].session.sent(sending.batch, outcome: isLost ? .unknown : outcome)
+            devices[index].sending = nil
+        } else {
+            let outcome = take(sending.batch)
+            devices[index].sending?.outcome = outcome
+        }
+    }
+
+    private mutating func take(_ batch: TextBatch) -> TextSession.Outcome {
+        do throws(TextRefusal) {
+            publish(try authority.commit(batch))
+            return .taken
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    private mutating func fetch(_ index: Int, _ isLost: Bool) {
+        guard let fetching = devices[index].fetching else {
+            if let question = devices[index].session.fetch {
+                devices[index].fetching = (question, nil)
+            }
+            return
+        }
+        guard let answer = fetching.answer else {
+            switch fetching.question {
+            case .snapshot: devices[index].fetching?.answer = .snapshot(authority.snapshot)
+            case .entries(let serial, let epoch):
+                devices[index].fetching?.answer = authority.recovery(after: serial, epoch: epoch)
+            }
+            return
+        }
+        devices[index].fetching = nil
+        guard !isLost else { return }
+        if fault == .neverRecovers, index == 0, case .entries(_, let serial) = answer {
+            return show(devices[index].session.fetched(.entries([], serial: serial)), index)
+        }
+        if fault == .sendsTwice, index == 0, case .snapshot(var snapshot) = answer {
+            snapshot.version = [:]
+            return show(devices[index].session.fetched(.snapshot(snapshot)), index)
+        }
+        show(devices[index].session.fetched(answer), index)
+    }
+
+    /// Reads what has come, most often the oldest, sometimes another, sometimes twice, sometimes never.
+    private mutating func read(_ index: Int) {
+        guard devices[index].isOnline, !devices[index].inbox.isEmpty else { return }
+        let isInOrder = Int.random(in: 0..<4, using: &random) > 0
+        let count = devices[index].inbox.count
+        let place = isInOrder ? 0 : Int.random(in: 0..<count, using: &random)
+        var entry = devices[index].inbox[place]
+        let fate = Int.random(in: 0..<20, using: &random)
+        if fate > 0 { devices[index].inbox.remove(at: place) }
+        if fate == 1 { return }
+        if fault == .ignoresGaps, index == 0 { entry.serial = devices[index].session.serial + 1 }
+        show(devices[index].session.receive(entry), index)
+    }
+
+    private mutating func cut(_ index: Int) {
+        devices[index].isOnline = false
+        devices[index].inbox = []
+    }
+
+    private mutating func connect(_ index: Int) {
+        guard !devices[index].isOnline else { return }
+        devices[index].isOnline = true
+        // What was on its way when the connection broke.
+        devices[index].fetching = nil
+        if let sending = devices[index].sending {
+            _ = devices[index].session.sent(sending.batch, outcome: .unknown)
+            devices[index].sending = nil
+        }
+        devices[index].session.reconnected()
+    }
+
+    /// The page is loaded anew: only what was not sent is kept.
+    private mutating func reload(_ index: Int) {
+        let unsent = devices[index].session.unsent
+        devices[index] = newDevice(unsent)
+    }
+
+    private mutating func compact() { publish([authority.compact()]) }
+
+    private mutating func publish(_ entries: [TextEntry]) {
+        for index in devices.indices where devices[index].isOnline {
+            devices[index].inbox += entries
+        }
+    }
+
+    private mutating func show(_ splices: [TextSplice], _ index: Int) {
+        for splice in splices { splice.apply(to: &devices[index].view) }
+    }
+
+    // MARK: Old clients
+
+    private mutating func oldStep() {
+        if Int.random(in: 0..<3, using: &random) == 0 { return tellOldDevices() }
+        guard let index = oldDevices.indices.randomElement(using: &random) else { return }
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: editOld(index)
+        case 1: postOld(index)
+        default: readOld(index)
+        }
+    }
+
+    /// Whole texts come late, but not so late that nobody can tell any more what they were changed from.
+    private mutating func deliverOld() {
+        for index in oldDevices.indices {
+            while let first = oldDevices[index].posts.first, first.time < now - .milliseconds(400) {
+                postOld(index)
+            }
+            while let first = oldDevices[index].inbox.first, first.time < now - .milliseconds(400) {
+                readOld(index)
+            }
+        }
+    }
+
+    private mutating func editOld(_ index: Int) {
+        // It posts at each key: what it deletes and types between two posts is little.
+        let units = Array(oldDevices[index].screen.unicodeScalars)
+        var range = randomRange(in: units.count)
+        range = range.lowerBound..<min(range.upperBound, range.lowerBound + 1)
+        let typed = range.isEmpty ? randomText() : ""
+        note(typed: typed, deleted: Array(units[range]), forSure: false)
+        var changed = String.UnicodeScalarView(units[..<range.lowerBound])
+        changed.append(contentsOf: typed.unicodeScalars)
+        changed.append(contentsOf: units[range.upperBound...])
+        oldDevices[index].screen = String(changed)
+        oldDevices[index].posts.append((now, oldDevices[index].screen))
+    }
+
+    private mutating func postOld(_ index: Int) {
+        guard !oldDevices[index].posts.isEmpty else { return }
+        let (_, text) = oldDevices[index].posts.removeFirst()
+        let name = oldDevices[index].name
+        guard let entries = try? authority.takeWholeText(text, from: name, at: now) else { return }
+        publish(entries)
+    }
+
+    private mutating func tellOldDevices() {
+        guard let update = authority.wholeTextUpdate(by: "backend", at: now) else { return }
+        for index in oldDevices.indices {
+            oldDevices[index].inbox.append((now, update.text, update.device))
+        }
+    }
+
+    private mutating func readOld(_ index: Int) {
+        guard !oldDevices[index].inbox.isEmpty else { return }
+        let (_, text, device) = oldDevices[index].inbox.removeFirst()
+        if device != oldDevices[index].name { oldDevices[index].screen = text }
+    }
+
+    // MARK: The end
+
+    /// Lets everything arrive.
+    private mutating func settle() {
+        for index in oldDevices.indices {
+            while !oldDevices[index].posts.isEmpty { postOld(index) }
+        }
+        for index in devices.indices { connect(index) }
+        for _ in 0..<60 {
+            for index in devices.indices {
+                for _ in 0..<4 {
+                    send(index, false)
+                    fetch(index, false)
+                }
+                while !devices[index].inbox.isEmpty {
+                    let entry = devices[index].inbox.removeFirst()
+                    show(devices[index].session.receive(entry), index)
+                }
+            }
+        }
+        // A last entry, so that whoever lost the one before notices; a real broker does not lose it.
+        var last = TextDocument(replica: .random(using: &random), from: authority.snapshot)
+        if let batch = try? last.replace(0..<0, with: "."), case .taken = take(batch) {}
+        for index in devices.indices {
+            for entry in devices[index].inbox {
+                show(devices[index].session.receive(entry), index)
+            }
+            for _ in 0..<8 {
+                fetch(index, false)
+                send(index, false)
+            }
+        }
+        tellOldDevices()
+        for index in oldDevices.indices {
+            while !oldDevices[index].inbox.isEmpty { readOld(index) }
+        }
+    }
+
+    /// Who does not have the text that the backend has.
+    var divergences: [String] {
+        var found: [String] = []
+        let text = authority.document.string
+        for (index, device) in devices.enumerated() {
+            if device.session.document.string != text { found.append("device \(index) differs") }
+            if device.view != text { found.append("the view of device \(index) differs") }
+            if !device.session.unsent.isEmpty { found.append("device \(index) has unsent edits") }
+        }
+        for device in oldDevices where device.screen != text {
+            found.append("\(device.name) differs")
+        }
+        return found
+    }
+
+    /// What is missing that somebody typed, or there again, or there twice.
+    var losses: [String] {
+        var found: [String] = []
+        var seen: Set<Unicode.Scalar> = []
+        for scalar in authority.document.string.unicodeScalars
+        where !seen.insert(scalar).inserted {
+            found.append("\(scalar) is there twice")
+        }
+        let lost = typed.subtracting(deleted).subtracting(seen)
+        if !lost.isEmpty { found.append("\(lost.count) typed scalars are lost") }
+        let undead = seen.intersection(deletedForSure)
+        if !undead.isEmpty { found.append("\(undead.count) deleted scalars are there again") }
+        return found
+    }
+
+    // MARK: Chance
+
+    private mutating func randomRange(in count: Int) -> Range<Int> {
+        let start = Int.random(in: 0...count, using: &random)
+        let deletes = Int.random(in: 0..<3, using: &random) == 0
+        let length = deletes ? Int.random(in: 0...min(6, count - start), using: &random) : 0
+        return start..<(start + length)
+    }
+
+    /// Text in which each scalar is new; half of them take a surrogate pair.
+    private mutating func randomText(_ lengthMax: Int = 5) -> String {
+        var text = String.UnicodeScalarView()
+        for _ in 0..<Int.random(in: 0...lengthMax, using: &random) {
+            typedCount += 1
+            let base: UInt32 = Bool.random(using: &random) ? 0x4E00 : 0x20000
+            if let scalar = Unicode.Scalar(base + typedCount) { text.append(scalar) }
+        }
+        return String(text)
+    }
+
+    private mutating func note(typed text: String, deleted gone: [Unicode.Scalar], forSure: Bool) {
+        typed.formUnion(text.unicodeScalars)
+        deleted.formUnion(gone)
+        if forSure { deletedForSure.formUnion(gone) }
+    }
+}
+
+extension TextSplice {
+    /// Does what a text view does that is told of an edit.
+    func apply(to text: inout String) {
+        let start = text.utf16.index(text.startIndex, offsetBy: range.lowerBound)
+        let end = text.utf16.index(start, offsetBy: range.count)
+        text.unicodeScalars.replaceSubrange(start..<end, with: replacement.unicodeScalars)
+    }
+}
