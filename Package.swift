@@ -203,10 +203,17 @@ let package = Package(
             resources: [.embedInCode("Page")],
             swiftSettings: strict
         ),
+        .target(
+            name: "Films",
+            dependencies: ["DemoSite", "HTTP1", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Sources/Demos/Films",
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "fanfare-demos",
             dependencies: [
-                "DemoSite", "RealtimeTable", "FanfareAPI", "Net",
+                "DemoSite", "RealtimeTable", "Films", "FanfareAPI", "Net",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -389,6 +396,11 @@ let package = Package(
                 "RealtimeTable", "DemoSite", "TestSite", "TestRandom", "HTTP1",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FilmsTests",
+            dependencies: ["Films", "DemoSite", "TestSite", "HTTP1"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,9 +1,10 @@
 import DemoSite
+import Films
 import RealtimeTable
 
 extension Demo {
     /// What the site shows.
     ///
     /// Their migrations run in this order, so a new demo goes to the end.
-    static let all = [realtimeTable]
+    static let all = [realtimeTable, films]
 }

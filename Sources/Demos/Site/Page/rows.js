@@ -15,7 +15,7 @@ const reducesMotion = matchMedia("(prefers-reduced-motion: reduce)");
  * Draws rows into an `<ol>`; `onmove(id, index)` and `onremove(id)` hear what the user wants.
  *
  * A row's element is made from the template, whose `<li>` may have a `.handle`, for dragging, and a `.remove`;
- * `fill(item, row)` writes the row into it.
+ * `fill(item, row, index)` writes the row into it.
  */
 export class Rows {
   onmove = (_id, _index) => {};
@@ -78,9 +78,9 @@ export class Rows {
     for (const [item, top] of leaving) this.#leave(item, top);
     for (const { to } of moves) this.#items.get(order[to].id).remove();
     let previous = null;
-    for (const row of order) {
+    for (const [index, row] of order.entries()) {
       const item = this.#items.get(row.id) ?? this.#make(row);
-      this.#fill(item, row);
+      this.#fill(item, row, index);
       item.classList.toggle("pending", this.#pending.has(row.id));
       const next = previous ? previous.nextElementSibling : this.#list.firstElementChild;
       if (next !== item) this.#list.insertBefore(item, next);

@@ -1,0 +1,61 @@
+import DemoSite
+import GRDB
+import HTTP1
+
+/// A row of the list of films.
+struct Film: ListRow {
+    static let databaseTableName = "Films"
+    /// The most characters of a title.
+    static let titleLengthMax = 100
+    /// From the oldest film that is known to what nobody has seen yet.
+    static let years = 1888...2100
+
+    /// Made by who adds the film, and never used again.
+    let id: Int64
+    var title: String
+    var year: Int
+
+    func check() throws(RequestError) {
+        try RequestError.check(title, "title", limit: Self.titleLengthMax)
+        guard Self.years.contains(year) else {
+            throw .refused(
+                400,
+                """
+                The field year must be from \(Self.years.lowerBound) to \(Self.years.upperBound), \
+                not \(year).
+                """
+            )
+        }
+    }
+
+    /// What the list begins with, and goes back to.
+    static let original = [
+        Film(id: 1, title: "Metropolis", year: 1927), Film(id: 2, title: "City Lights", year: 1931),
+        Film(id: 3, title: "Casablanca", year: 1942), Film(id: 4, title: "Rashomon", year: 1950),
+        Film(id: 5, title: "Vertigo", year: 1958), Film(id: 6, title: "Alien", year: 1979),
+    ]
+}
+
+extension Migration {
+    /// The table with its first rows.
+    static let createFilms = Migration("createFilms") { database in
+        try database.execute(
+            sql: """
+                CREATE TABLE Films (
+                    id INTEGER PRIMARY KEY,
+                    title TEXT NOT NULL,
+                    year INTEGER NOT NULL,
+                    position INTEGER NOT NULL
+                )
+                """
+        )
+        for (index, film) in Film.original.enumerated() {
+            try database.execute(
+                sql: "INSERT INTO Films VALUES (?, ?, ?, ?)",
+                arguments: [film.id, film.title, film.year, index + 1]
+            )
+        }
+    } down: { database in
+        try database.execute(sql: "DROP TABLE Films")
+    }
+}
