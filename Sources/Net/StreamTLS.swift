@@ -26,6 +26,28 @@ extension Stream {
         }
     }
 
+    /// Goes over from plain bytes to TLS as a client, such as behind a proxy that has agreed to a tunnel.
+    ///
+    /// The owner is told by another `streamOpened` when the handshake is done, or by `streamClosed`.
+    ///
+    /// - Parameters:
+    ///   - context: The client's side.
+    ///   - serverName: The host to ask for and to verify: a name, or an IP address.
+    ///   - timeout: How long the handshake may take.
+    public func startTLS(_ context: TLSContext, serverName: String, timeout: Duration) {
+        guard isOpen, session == nil else { return }
+        // What has been written and not sent would be sent in the middle of the handshake.
+        guard unsent.isEmpty else {
+            return end(with: .tls(.refused(reason: "the peer answered before it was asked")))
+        }
+        phase = .handshaking
+        obstacles.insert(.notOpen)
+        unread = []
+        guard encrypt(context, serverName: serverName) else { return }
+        setDeadline(after: timeout)
+        reactor.serve(self)
+    }
+
     /// Begins the handshake, or goes on with it after an event.
     func shakeHands(_ session: TLSSession) {
         switch session.handshake() {

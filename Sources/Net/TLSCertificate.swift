@@ -73,6 +73,8 @@ public enum TLSTrust: Hashable, Sendable {
     case file(String)
     /// The same, given as the text of such a file.
     case pem([UInt8])
+    /// The same, given as certificates in DER form.
+    case certificates([[UInt8]])
     /// Any: the connection is encrypted, but to whom is not known. For development alone.
     case insecure
 }
@@ -96,6 +98,20 @@ struct CertificateChain: ~Copyable {
             throw .noCertificate(reason: TLSError.takeReason())
         }
         ERR_clear_error()
+    }
+
+    /// - Throws: `noCertificate` if there is none, or one that is broken.
+    init(der: [[UInt8]]) throws(TLSError) {
+        ERR_clear_error()
+        for bytes in der {
+            let certificate = bytes.withUnsafeBufferPointer { bytes in
+                var position = bytes.baseAddress
+                return d2i_X509(nil, &position, bytes.count)
+            }
+            guard let certificate else { throw .noCertificate(reason: TLSError.takeReason()) }
+            certificates.append(certificate)
+        }
+        guard !certificates.isEmpty else { throw .noCertificate(reason: "the list is empty") }
     }
 
     deinit { for certificate in certificates { X509_free(certificate) } }

@@ -53,12 +53,18 @@ public final class TLSContext: Sendable {
 
     /// A client's side.
     ///
-    /// - Parameter trust: Which servers it believes.
+    /// - Parameters:
+    ///   - trust: Which servers it believes.
+    ///   - pins: SHA-256 digests of public keys (SubjectPublicKeyInfo), of which a certificate on the way from the
+    ///     server's to the trusted one has to have one, and the server's own if any is trusted; if empty, any will do.
     /// - Returns: The context, for any number of connections; it remembers a session for each host.
     /// - Throws: Why the trusted certificates cannot be used.
-    public static func client(trust: TLSTrust = .system) throws(TLSError) -> TLSContext {
+    public static func client(
+        trust: TLSTrust = .system,
+        pins: Set<[UInt8]> = []
+    ) throws(TLSError) -> TLSContext {
         let credential = try TLSCredential(TLS_client_method())
-        try credential.beClient(trust)
+        try credential.beClient(trust, pins: pins)
         return TLSContext([credential], isServer: false, verifies: trust != .insecure)
     }
 

@@ -6,6 +6,8 @@ import COpenSSL
 /// set up (SSL_CTX_new(3)), and it is set up before it is handed on.
 final class TLSCredential: @unchecked Sendable {
     let raw: OpaquePointer
+    /// The keys that a server must have one of; OpenSSL knows where they are.
+    private var pins: TLSPins?
 
     init(_ method: OpaquePointer?) throws(TLSError) {
         ERR_clear_error()
@@ -83,7 +85,7 @@ final class TLSCredential: @unchecked Sendable {
     }
 
     /// Verifies servers, offers HTTP/1.1, and collects sessions for the context to keep.
-    func beClient(_ trust: TLSTrust) throws(TLSError) {
+    func beClient(_ trust: TLSTrust, pins: Set<[UInt8]>) throws(TLSError) {
         switch trust {
         case .system:
             try TLSError.check(
@@ -92,13 +94,21 @@ final class TLSCredential: @unchecked Sendable {
             )
         case .file(let path):
             let pem = try TLSCertificate(reading: .init(certificate: path, key: path))
-            try trustCertificates(pem.certificatePEM)
+            try self.trust(CertificateChain(pem: pem.certificatePEM))
         case .pem(let pem):
-            try trustCertificates(pem)
+            try self.trust(CertificateChain(pem: pem))
+        case .certificates(let der):
+            try self.trust(CertificateChain(der: der))
         case .insecure:
             break
         }
-        SSL_CTX_set_verify(raw, trust == .insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nil)
+        let verifies = trust != .insecure || !pins.isEmpty
+        SSL_CTX_set_verify(raw, verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nil)
+        if !pins.isEmpty {
+            let pins = TLSPins(pins, ofChain: trust != .insecure)
+            pins.apply(to: raw)
+            self.pins = pins
+        }
         // Unlike its siblings this call returns 0 for success.
         guard SSL_CTX_set_alpn_protos(raw, http11, UInt32(http11.count)) == 0 else {
             throw .library(call: "SSL_CTX_set_alpn_protos", reason: TLSError.takeReason())
@@ -115,8 +125,7 @@ final class TLSCredential: @unchecked Sendable {
         }
     }
 
-    private func trustCertificates(_ pem: [UInt8]) throws(TLSError) {
-        let chain = try CertificateChain(pem: pem)
+    private func trust(_ chain: borrowing CertificateChain) throws(TLSError) {
         let store = SSL_CTX_get_cert_store(raw)
         for certificate in chain.certificates {
             try TLSError.check(X509_STORE_add_cert(store, certificate), "X509_STORE_add_cert")

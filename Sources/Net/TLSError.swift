@@ -20,6 +20,8 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     case refused(reason: String)
     /// The peer's certificate is not trusted, or is another host's.
     case untrusted(reason: String)
+    /// None of the peer's keys is pinned; these are their SHA-256 digests, its own first.
+    case unpinned(keys: [[UInt8]])
     /// The peer closed the connection in the middle of the handshake.
     case endedInHandshake
 
@@ -35,6 +37,8 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         case .library(let call, let reason): "\(call): \(reason)"
         case .refused(let reason): "TLS: \(reason)"
         case .untrusted(let reason): "the peer's certificate is not trusted: \(reason)"
+        case .unpinned(let keys):
+            "none of the peer's \(keys.count) certificates has a key that is pinned"
         case .endedInHandshake: "the peer closed the connection in the TLS handshake"
         }
     }

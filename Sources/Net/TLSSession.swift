@@ -22,6 +22,8 @@ final class TLSSession {
     private let serverName: String?
     /// Bytes of a write that was refused after it had been encrypted: they must be offered again.
     private(set) var promised = 0
+    /// SHA-256 digests of the server's keys, its own first, if none of them was pinned.
+    var unpinned: [[UInt8]]?
 
     /// The most bytes that one record carries (RFC 8446 §5.1).
     static var recordLengthMax: Int { 16 << 10 }
@@ -148,13 +150,25 @@ final class TLSSession {
             // HTTP and WebSocket know their own ends, so nothing can be cut off unnoticed.
             return code == 0 ? .ended : .failed(.system(SystemError(call: call, code: code)))
         default:
+            if let unpinned {
+                ERR_clear_error()
+                return .failed(.tls(.unpinned(keys: unpinned)))
+            }
             let verdict = SSL_get_verify_result(ssl)
             if context.verifies && verdict != Int(X509_V_OK) {
                 ERR_clear_error()
-                let reason = String(cString: X509_verify_cert_error_string(verdict))
-                return .failed(.tls(.untrusted(reason: reason)))
+                return .failed(.tls(.untrusted(reason: reason(verdict))))
             }
             return .failed(.tls(.refused(reason: TLSError.takeReason())))
+        }
+    }
+
+    private func reason(_ verdict: Int) -> String {
+        let reason = String(cString: X509_verify_cert_error_string(verdict))
+        switch Int32(verdict) {
+        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+            return "\(reason): it does not name \(serverName ?? "")"
+        default: return reason
         }
     }
 
