@@ -97,8 +97,9 @@ let package = Package(
         .target(
             name: "FanfareClient",
             dependencies: [
-                "WebSocket", "PusherProtocol", "HTTP1", "HTTPClient",
+                "PusherProtocol", "Digests", "HTTP1", "HTTPClient",
                 .target(name: "Net", condition: onLinux),
+                .target(name: "WebSocket", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -110,6 +110,7 @@ extension FanfareClient {
             target: url.target(pathPrefix: endpoint.pathPrefix),
             subprotocols: [],
             trust: options.trust,
+            proxy: options.proxy,
             messageLengthMax: options.messageLengthMax,
             timeout: options.connectTimeout
         )

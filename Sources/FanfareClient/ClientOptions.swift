@@ -16,6 +16,8 @@ public struct ClientOptions: Sendable {
     public var backoff = Backoff()
     /// Whom to trust, with `wss`.
     public var trust: Trust = .system
+    /// By which proxy to go, if by any.
+    public var proxy: Proxy = .system
 
     /// The longest message to accept, in bytes; a longer one ends the connection.
     ///

@@ -1,7 +1,7 @@
 /// Opens WebSocket connections for clients.
 ///
-/// The default goes over the project's own sockets on Linux. Another one can carry a client over
-/// a proxy, or in a test over no network at all.
+/// The default goes over the project's own sockets on Linux and over `URLSession` elsewhere. Another
+/// one can carry a client in a way of its own, or in a test over no network at all.
 public protocol ClientTransport: Sendable {
     /// Begins to open a connection and returns at once.
     ///
@@ -26,6 +26,8 @@ public struct TransportRequest: Sendable {
     public var subprotocols: [String]
     /// Whom to trust, with a secure endpoint.
     public var trust: ClientOptions.Trust
+    /// By which proxy to go, if by any.
+    public var proxy: ClientOptions.Proxy = .system
     /// The longest message to accept, in bytes; a longer one ends the connection (1009).
     public var messageLengthMax: Int
     /// How long names, addresses, TLS and the opening handshake may take together.
@@ -64,6 +66,10 @@ public enum TransportClosure: Sendable, Equatable {
     case cut(reason: String)
     /// Before it was open: name, address or TLS.
     case unreachable(reason: String)
+    /// Before it was open: a certificate is not trusted, or what is to be trusted cannot be read.
+    case untrusted(reason: String)
+    /// Before it was open: the proxy was not reached, or refused to go on.
+    case proxyFailed(reason: String)
     /// By an answer to the opening handshake that agrees to nothing.
     case upgradeRefused(reason: String)
     /// By this side, since the other one broke a rule.

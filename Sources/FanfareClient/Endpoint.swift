@@ -67,7 +67,7 @@ public struct Endpoint: Sendable, Hashable {
     }
 
     /// The host and the port, if there is one (RFC 3986 §3.2).
-    private static func authority(_ text: Substring) -> (host: String, port: UInt16?)? {
+    static func authority(_ text: Substring) -> (host: String, port: UInt16?)? {
         var host = text
         var port: Substring?
         if text.first == "[" {
@@ -88,9 +88,14 @@ public struct Endpoint: Sendable, Hashable {
 
     /// Host and port as the `Host` field and messages have them.
     var authority: String {
-        let name = host.contains(":") ? "[\(host)]" : host
-        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+        port == (isSecure ? 443 : 80) ? Endpoint.bracketed(host) : hostAndPort
     }
+
+    /// Host and port, also where the port is the scheme's own, as CONNECT has them.
+    var hostAndPort: String { "\(Endpoint.bracketed(host)):\(port)" }
+
+    /// A host as it stands in front of a colon and a port: an IPv6 address in brackets.
+    static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 }
 
 extension Endpoint: CustomStringConvertible {

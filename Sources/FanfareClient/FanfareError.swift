@@ -7,6 +7,10 @@ public enum FanfareError: Error, Sendable, Hashable {
     case closed(code: Int?, reason: String)
     /// No connection came about: the name, the TCP connection or TLS failed.
     case unreachable(Endpoint, reason: String)
+    /// The broker's certificate is not trusted, or what ``ClientOptions/trust`` names cannot be read.
+    case untrusted(Endpoint, reason: String)
+    /// The proxy of ``ClientOptions/proxy`` was not reached, or does not let the client through.
+    case proxyFailed(reason: String)
     /// Something answered that is no broker, or not at this path.
     case upgradeRefused(Endpoint, reason: String)
     /// The other side broke a rule of WebSocket or of the Pusher protocol.
@@ -56,8 +60,14 @@ extension FanfareError: CustomStringConvertible {
         case .unreachable(let endpoint, let reason):
             """
             no connection to \(endpoint): \(Self.clause(reason)). Check host and port, and that the broker \
-            runs; for wss, that its certificate is trusted.
+            runs; for wss, that this is its port for TLS.
             """
+        case .untrusted(let endpoint, let reason):
+            """
+            \(endpoint) is not trusted: \(Self.clause(reason)). Check that the certificate names the host and \
+            has not expired, and that ClientOptions.trust names it or the authority that signed it.
+            """
+        case .proxyFailed(let reason): reason
         case .upgradeRefused(let endpoint, let reason):
             """
             \(endpoint) does not answer as a broker does: \(Self.clause(reason)). Check port and path \

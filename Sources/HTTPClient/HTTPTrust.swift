@@ -6,6 +6,8 @@ package enum HTTPTrust: Sendable, Hashable {
     case file(String)
     /// The same, given as the text of such a file.
     case pem([UInt8])
+    /// The same, given as certificates in DER form.
+    case certificates([[UInt8]])
     /// Any: the connection is encrypted, but to whom is not known. For development alone.
     case insecure
 }

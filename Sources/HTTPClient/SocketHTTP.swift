@@ -130,6 +130,7 @@
             case .system: self = .system
             case .file(let path): self = .file(path)
             case .pem(let text): self = .pem(text)
+            case .certificates(let der): self = .certificates(der)
             case .insecure: self = .insecure
             }
         }

@@ -99,6 +99,7 @@
             switch trust {
             case .system: judgement = .system
             case .insecure: judgement = .everything
+            case .certificates(let der): judgement = .anchors(der.map { Data($0) })
             case .file(let path):
                 guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
                     throw .unreachable("the file of trusted certificates cannot be read: \(path)")

@@ -196,6 +196,7 @@ import Testing
         let closures: [TransportClosure] = [
             .cut(reason: "reset"), .unreachable(reason: "refused"),
             .upgradeRefused(reason: "404"), .protocolViolation("masked"),
+            .untrusted(reason: "expired"), .proxyFailed(reason: "407"),
         ]
         for closure in closures {
             var driver = SessionDriver.connected()

@@ -245,42 +245,6 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func goesOverTLS() async throws {
-        let (certificate, key) = try DevelopmentCertificate.make(hosts: ["localhost"])
-        let context = try TLSContext.server([
-            TLSCertificate(certificatePEM: certificate, keyPEM: key)
-        ])
-        let (server, port) = try await ScriptedServer.start(tls: context)
-        let trusts: [(ClientOptions.Trust, String, Bool)] = [
-            (.pem(certificate), "localhost", true), (.insecure, "127.0.0.1", true),
-            (.system, "localhost", false), (.pem(certificate), "127.0.0.1", false),
-        ]
-        for (trust, host, isAccepted) in trusts {
-            var options = ClientOptions()
-            options.trust = trust
-            options.reconnects = false
-            let client = FanfareClient(
-                key: "app-key",
-                endpoint: .secure(host: host, port: port),
-                options: options
-            )
-            client.subscribe("a")
-            client.connect()
-            if isAccepted {
-                try await client.channel("a").waitUntilSubscribed()
-                client.disconnect()
-            } else {
-                await #expect(throws: FanfareError.self) { try await client.waitUntilConnected() }
-                guard case .failed(.unreachable(_, let reason)) = client.status else {
-                    Issue.record("\(trust): \(client.status)")
-                    continue
-                }
-                #expect(reason.lowercased().contains("certificate"), "\(reason)")
-            }
-        }
-        await server.stop()
-    }
-
     @Test func holdsTheServerUpWhileCallbacksAreSlow() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port) { $0.pendingCallbacksMax = 100 }

@@ -108,11 +108,13 @@ extension AuthorizationFailure {
 
 extension HTTPTrust {
     fileprivate init(_ trust: ClientOptions.Trust) {
-        switch trust {
+        switch trust.roots {
         case .system: self = .system
         case .file(let path): self = .file(path)
         case .pem(let text): self = .pem(text)
-        case .insecure: self = .insecure
+        case .der(let certificates): self = .certificates(certificates)
+        // A pin is the broker's: without one of its own the backend has to prove itself otherwise.
+        case .insecure: self = trust.pins.isEmpty ? .insecure : .system
         }
     }
 }

@@ -151,6 +151,10 @@ struct ClientSession {
             }
         case .unreachable(let reason):
             lose(.unreachable(settings.endpoint, reason: reason), .backOff, at: now)
+        case .untrusted(let reason):
+            lose(.untrusted(settings.endpoint, reason: reason), .backOff, at: now)
+        case .proxyFailed(let reason):
+            lose(.proxyFailed(reason: reason), .backOff, at: now)
         case .upgradeRefused(let reason):
             lose(.upgradeRefused(settings.endpoint, reason: reason), .backOff, at: now)
         case .protocolViolation(let text):

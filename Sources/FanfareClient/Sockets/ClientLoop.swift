@@ -7,7 +7,8 @@
         /// What is to be done with a connection.
         enum Command: Sendable {
             case begin(TransportRequest, any TransportReceiver)
-            case resolved(Result<[SocketAddress], ResolveError>)
+            case connect(Route)
+            case fail(TransportClosure)
             case send([UInt8])
             case close(code: UInt16, reason: String)
             case pauseReading
@@ -25,7 +26,9 @@
         private let reactor: Reactor
         /// By number, since a link outlives its connection object: it still says farewell.
         private var links: [UInt64: SocketLink] = [:]
-        private var contexts: [ClientOptions.Trust: TLSContext] = [:]
+        private var contexts: [Verification: TLSContext] = [:]
+        /// More kinds of trust than one process has use for.
+        private static let contextCountMax = 16
 
         /// The loop, running.
         ///
@@ -71,14 +74,13 @@
             guard let link = links[number] else { return }
             switch command {
             case .begin: break
-            case .resolved(.success(let addresses)):
+            case .connect(let route):
                 do throws(TLSError) {
-                    link.connect(to: addresses, tls: try context(for: link.request))
+                    link.connect(by: route, tls: try context(for: route.verification))
                 } catch {
-                    link.fail(.unreachable(reason: error.description))
+                    link.fail(.untrusted(reason: error.description))
                 }
-            case .resolved(.failure(let error)):
-                link.fail(.unreachable(reason: error.description))
+            case .fail(let closure): link.fail(closure)
             case .send(let text): link.send(text)
             case .close(let code, let reason): link.close(code: code, reason: reason)
             case .pauseReading: link.pauseReading()
@@ -86,21 +88,27 @@
             }
         }
 
-        private func context(for request: TransportRequest) throws(TLSError) -> TLSContext? {
-            guard request.endpoint.isSecure else { return nil }
-            if let known = contexts[request.trust] { return known }
-            let new = try TLSContext.client(trust: TLSTrust(request.trust))
-            contexts[request.trust] = new
+        private func context(for verification: Verification?) throws(TLSError) -> TLSContext? {
+            guard let verification else { return nil }
+            if let known = contexts[verification] { return known }
+            let new = try TLSContext.client(
+                trust: TLSTrust(verification.roots),
+                pins: Set(verification.pins.map(\.digest))
+            )
+            // Which one goes hardly matters: a context that is made anew only forgets its sessions.
+            if contexts.count == Self.contextCountMax, let old = contexts.keys.first {
+                contexts[old] = nil
+            }
+            contexts[verification] = new
             return new
         }
     }
 
     extension TLSTrust {
-        fileprivate init(_ trust: ClientOptions.Trust) {
-            switch trust {
+        fileprivate init(_ roots: Verification.Roots) {
+            switch roots {
             case .system: self = .system
-            case .file(let path): self = .file(path)
-            case .pem(let text): self = .pem(text)
+            case .certificates(let der): self = .certificates(der)
             case .insecure: self = .insecure
             }
         }

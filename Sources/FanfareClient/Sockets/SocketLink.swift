@@ -3,11 +3,16 @@
     import Net
     import WebSocket
 
-    /// One connection on the loop's thread: addresses, then a stream, then a WebSocket.
-    final class SocketLink: StreamOwner {
-        private enum Phase {
+    /// One connection on the loop's thread: addresses, then a stream, then a tunnel if a proxy is
+    /// asked for one, then a WebSocket.
+    final class SocketLink: StreamOwner, TimerTarget {
+        enum Phase {
             /// Names are being looked up, or an address is being tried.
             case connecting
+            /// The proxy was asked for a tunnel.
+            case tunnelling(ProxyTunnel)
+            /// The tunnel is there, and the TLS handshake goes through it.
+            case securing
             /// The opening handshake has been sent.
             case upgrading(ClientHandshake)
             case open
@@ -16,23 +21,26 @@
         }
 
         let request: TransportRequest
-        private var receiver: (any TransportReceiver)?
+        var receiver: (any TransportReceiver)?
         private let reactor: Reactor
         /// Called once, when the link holds no stream any more and never will.
         private let released: () -> Void
-        private var phase = Phase.connecting
+        var phase = Phase.connecting
         private var addresses: ArraySlice<SocketAddress> = []
         private var tls: TLSContext?
+        private var tunnel: ProxyTunnel?
+        /// When the proxy has to have opened its tunnel.
+        private var tunnelTimer: TimerID?
         private var deadline = MonotonicTime(nanoseconds: 0)
-        private var lastFault = "the name has no address"
-        private var stream: Stream?
+        private var lastFault = TransportClosure.unreachable(reason: "the name has no address")
+        private(set) var stream: Stream?
         private var isReading = true
         /// Reads the answer to the opening handshake; whatever content that announces is not read.
-        private var answer = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
-        private var endpoint: WebSocketEndpoint
+        var answer = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
+        var endpoint: WebSocketEndpoint
 
         /// How long a peer may take to end a connection that is closed politely.
-        private static let closeTimeout = Duration.seconds(5)
+        static let closeTimeout = Duration.seconds(5)
 
         init(
             _ request: TransportRequest,
@@ -53,10 +61,20 @@
 
         // MARK: Commands
 
-        /// Tries the addresses in turn.
-        func connect(to addresses: [SocketAddress], tls: TLSContext?) {
-            self.addresses = addresses[...]
+        /// Tries the route's addresses in turn.
+        func connect(by route: Route, tls: TLSContext?) {
+            addresses = route.addresses[...]
             self.tls = tls
+            if let proxy = route.proxy {
+                do throws(ProxyTunnel.Refusal) {
+                    tunnel = try ProxyTunnel(by: proxy, to: request.endpoint)
+                } catch {
+                    return fail(.proxyFailed(reason: error.reason))
+                }
+                // Less than all the time there is, so that a proxy that is slow gets the blame.
+                deadline = reactor.now.advanced(by: tunnelTimeout)
+                tunnelTimer = reactor.schedule(after: tunnelTimeout, self)
+            }
             tryNextAddress()
         }
 
@@ -77,7 +95,7 @@
                 phase = .ended
                 stream?.abort()
             }
-            if stream == nil { released() }
+            if stream == nil { release() }
         }
 
         func pauseReading() {
@@ -94,32 +112,29 @@
         func fail(_ closure: TransportClosure) {
             tell(closure)
             stream?.abort()
-            if stream == nil { released() }
+            if stream == nil { release() }
         }
 
         // MARK: Stream
 
         func streamOpened(_ stream: Stream) {
-            var nonce: [UInt8] = []
-            for _ in 0..<16 { nonce.append(.random(in: .min ... .max)) }
-            do throws(HandshakeFailure) {
-                let handshake = try ClientHandshake(
-                    host: request.endpoint.authority,
-                    target: request.target,
-                    nonce: nonce,
-                    subprotocols: request.subprotocols
-                )
-                phase = .upgrading(handshake)
-                stream.write(handshake.request)
-            } catch {
-                fail(.unreachable(reason: "the request cannot be sent: \(error)"))
+            if case .connecting = phase, let tunnel {
+                phase = .tunnelling(tunnel)
+                stream.write(tunnel.request)
+            } else {
+                sendHandshake()
             }
         }
 
         func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
             var position = 0
+            if case .tunnelling(let tunnel) = phase {
+                readAnswer(to: tunnel, in: bytes.span, at: &position)
+                if case .ended = phase { return bytes.count }
+                return position
+            }
             if case .upgrading(let handshake) = phase,
-                let head = readAnswer(in: bytes.span, at: &position)
+                let head = readHandshake(in: bytes.span, at: &position)
             {
                 finishUpgrade(handshake, head)
             }
@@ -130,9 +145,10 @@
 
         func streamReachedEnd(_ stream: Stream) {
             switch phase {
+            case .tunnelling(let tunnel): tell(.proxyFailed(reason: tunnel.ended.reason))
             case .upgrading:
                 tell(.upgradeRefused(reason: "it ended the connection instead of answering"))
-            case .open, .connecting:
+            case .open, .connecting, .securing:
                 tell(.cut(reason: "the other side ended it"))
             case .ended: break
             }
@@ -144,16 +160,34 @@
             let fault = error?.description ?? "the other side ended it"
             switch phase {
             case .connecting:
-                lastFault = fault
+                lastFault = closure(for: error)
                 return tryNextAddress()
+            case .tunnelling(let tunnel):
+                tell(.proxyFailed(reason: tunnel.unreachable(fault).reason))
+            case .securing: tell(closure(for: error))
             case .upgrading: tell(.upgradeRefused(reason: fault))
             case .open: tell(.cut(reason: fault))
             case .ended: break
             }
-            released()
+            release()
         }
 
-        // MARK: Steps
+        /// Before the connection is open: whose fault it is that it does not come about.
+        private func closure(for error: StreamError?) -> TransportClosure {
+            let reason = error?.description ?? "the other side ended it"
+            switch error {
+            case .tls(.untrusted(let reason)): return .untrusted(reason: reason)
+            case .tls(.unpinned(let keys)):
+                return .untrusted(reason: KeyPin.fault(keys.map(KeyPin.init(digest:))))
+            default: break
+            }
+            if case .connecting = phase, let tunnel {
+                return .proxyFailed(reason: tunnel.unreachable(reason).reason)
+            }
+            return .unreachable(reason: reason)
+        }
+
+        // MARK: Connecting
 
         private func tryNextAddress() {
             while case .connecting = phase, let address = addresses.popFirst() {
@@ -163,113 +197,58 @@
                 do throws(SystemError) {
                     stream = try reactor.connect(
                         to: address,
-                        tls: tls.map { (context: $0, serverName: request.endpoint.host) },
+                        tls: tunnel == nil
+                            ? tls.map { (context: $0, serverName: request.endpoint.host) } : nil,
                         timeout: max(share, .milliseconds(1)),
                         owner: self
                     )
                     if !isReading { stream?.pauseReading() }
                     return
                 } catch {
-                    lastFault = "\(address): \(error)"
+                    lastFault = .unreachable(reason: "\(address): \(error)")
                 }
             }
-            fail(.unreachable(reason: lastFault))
+            fail(lastFault)
         }
 
-        /// Reads up to the end of the final head; nil when that has not come, or was no answer.
+        /// The link is done: nothing of the loop's refers to it any more.
+        private func release() {
+            stopTunnelTimer()
+            released()
+        }
+
+        // MARK: Proxy
+
+        private var tunnelTimeout: Duration { request.timeout * 2 / 3 }
+
         private func readAnswer(
+            to tunnel: ProxyTunnel,
             in bytes: Span<UInt8>,
             at position: inout Int
-        ) -> ResponseHead? {
-            do throws(HTTPError) {
-                while true {
-                    switch try answer.advance(over: bytes, from: &position) {
-                    case .head(let head): return head
-                    case .interim: continue
-                    case .needsMore, .content: return nil
-                    }
-                }
+        ) {
+            var tunnel = tunnel
+            do throws(ProxyTunnel.Refusal) {
+                let isOpened = try tunnel.isOpened(by: bytes, at: &position)
+                guard isOpened else { return phase = .tunnelling(tunnel) }
+                stopTunnelTimer()
+                deadline = reactor.now.advanced(by: request.timeout)
+                guard let tls, let stream else { return sendHandshake() }
+                phase = .securing
+                stream.startTLS(tls, serverName: request.endpoint.host, timeout: request.timeout)
             } catch {
-                let fault =
-                    switch error {
-                    case .statusLineTooLong, .fieldsTooMany, .fieldsTooLong:
-                        "its answer is too long for a handshake"
-                    default: "its answer is no HTTP/1.1"
-                    }
-                fail(.upgradeRefused(reason: "\(fault): \(error)"))
-                return nil
+                fail(.proxyFailed(reason: error.reason))
             }
         }
 
-        private func finishUpgrade(_ handshake: ClientHandshake, _ head: ResponseHead) {
-            guard head.minorVersion == 1 else {
-                return fail(.upgradeRefused(reason: "its answer is HTTP/1.0, not 1.1"))
-            }
-            do throws(HandshakeFailure) {
-                _ = try handshake.verify(status: head.status.code) { head.fields($0) }
-                phase = .open
-                receiver?.transportOpened()
-            } catch {
-                fail(.upgradeRefused(reason: error.description))
-            }
+        private func stopTunnelTimer() {
+            if let timer = tunnelTimer.take() { reactor.cancel(timer) }
         }
 
-        private func readMessages(in bytes: inout MutableSpan<UInt8>, at position: inout Int) {
-            do throws(WebSocketError) {
-                while case .open = phase,
-                    let incoming = try endpoint.next(in: &bytes, at: &position)
-                {
-                    take(incoming, in: bytes.span)
-                }
-            } catch {
-                write(
-                    endpoint.close(
-                        error.closeCode,
-                        reason: error.description,
-                        mask: Self.freshMask()
-                    )
-                )
-                tell(.protocolViolation(error.description))
-                stream?.close(within: Self.closeTimeout)
-            }
+        /// The proxy has had its time.
+        func timerFired(tag: Int) {
+            tunnelTimer = nil
+            guard let tunnel else { return }
+            fail(.proxyFailed(reason: tunnel.timedOut(after: tunnelTimeout).reason))
         }
-
-        private func take(_ incoming: borrowing Incoming, in bytes: Span<UInt8>) {
-            switch incoming.kind {
-            case .text:
-                incoming.withPayload(in: bytes) { receiver?.transportReceived($0) }
-            case .binary:
-                let fault = "a binary message, which the Pusher protocol does not have"
-                write(endpoint.close(.unsupportedData, reason: fault, mask: Self.freshMask()))
-                tell(.protocolViolation(fault))
-                stream?.close(within: Self.closeTimeout)
-            case .ping:
-                write(
-                    incoming.withPayload(in: bytes) {
-                        endpoint.pong($0, mask: Self.freshMask())
-                    }
-                )
-                receiver?.transportHeard()
-            case .pong: receiver?.transportHeard()
-            case .close(let code):
-                let reason = String(decoding: incoming.payload(in: bytes), as: UTF8.self)
-                write(endpoint.answerClose(mask: Self.freshMask()))
-                tell(.closeFrame(code: code?.rawValue, reason: reason))
-                stream?.close(within: Self.closeTimeout)
-            }
-        }
-
-        private func write(_ frame: [UInt8]?) {
-            if let frame { stream?.write(frame) }
-        }
-
-        /// Tells the receiver, once.
-        private func tell(_ closure: TransportClosure) {
-            phase = .ended
-            receiver.take()?.transportClosed(closure)
-        }
-
-        /// RFC 6455 §5.3: each frame's key must be new and not to be guessed.
-        private static func freshMask() -> UInt32 { .random(in: .min ... .max) }
     }
 #endif

@@ -6,7 +6,7 @@
     /// Carries clients over the project's own sockets, with OpenSSL for `wss`.
     ///
     /// All connections of the process share one event loop, whose thread starts with the first of
-    /// them. Names are looked up elsewhere, since that blocks. The addresses of a name are tried
+    /// them. Names are looked up and certificates read elsewhere, since that blocks. The addresses of a name are tried
     /// one after the other, each with its share of the time.
     struct SocketTransport: ClientTransport {
         /// Begins to open a connection and returns at once.
@@ -19,10 +19,11 @@
                 let connection = SocketConnection(loop: loop)
                 loop.post(.begin(request, receiver), for: connection.number)
                 DispatchQueue.global().async {
-                    loop.post(
-                        .resolved(Self.addresses(of: request.endpoint)),
-                        for: connection.number
-                    )
+                    do throws(ConnectionPlan.Fault) {
+                        loop.post(.connect(try Route(for: request)), for: connection.number)
+                    } catch {
+                        loop.post(.fail(error.closure), for: connection.number)
+                    }
                 }
                 return connection
             } catch {
@@ -31,18 +32,6 @@
                     receiver.transportClosed(.unreachable(reason: reason))
                 }
                 return NoConnection()
-            }
-        }
-
-        private static func addresses(
-            of endpoint: Endpoint
-        ) -> Result<[SocketAddress], ResolveError> {
-            do throws(ResolveError) {
-                return .success(
-                    try SocketAddress.resolve(host: endpoint.host, port: endpoint.port)
-                )
-            } catch {
-                return .failure(error)
             }
         }
     }

@@ -1,0 +1,92 @@
+import Foundation
+
+/// Reads the URL of a proxy, and says what is wrong with it without repeating the password.
+enum ProxyURL {
+    static func read(_ url: String, called name: String) throws(InvalidOption) -> HTTPProxy {
+        var rest = url[...]
+        if let mark = url.firstRange(of: "://") {
+            let scheme = url[..<mark.lowerBound].lowercased()
+            guard scheme == "http" else {
+                throw InvalidOption(
+                    """
+                    \(name) begins with \(scheme): only proxies that are spoken to in plain HTTP are known; write \
+                    http://HOST:PORT
+                    """
+                )
+            }
+            rest = url[mark.upperBound...]
+        }
+        if let slash = rest.firstIndex(of: "/") {
+            guard rest[slash...] == "/" else { throw malformed(name, "has a path") }
+            rest = rest[..<slash]
+        }
+        var credentials: HTTPProxy.Credentials?
+        if let at = rest.lastIndex(of: "@") {
+            credentials = try read(credentials: rest[..<at], name)
+            rest = rest[rest.index(after: at)...]
+        }
+        guard let (host, port) = Endpoint.authority(rest), isHost(host) else {
+            throw malformed(name, "names no host and port: \"\(rest)\"")
+        }
+        return HTTPProxy(host: host, port: port ?? 80, credentials: credentials)
+    }
+
+    private static func read(
+        credentials text: Substring,
+        _ name: String
+    ) throws(InvalidOption) -> HTTPProxy.Credentials {
+        let colon = text.firstIndex(of: ":") ?? text.endIndex
+        guard let user = text[..<colon].removingPercentEncoding,
+            let password = text[colon...].dropFirst().removingPercentEncoding, !user.isEmpty
+        else {
+            throw malformed(name, "has a user or password that is not percent-encoded")
+        }
+        return HTTPProxy.Credentials(user: user, password: password)
+    }
+
+    private static func malformed(_ name: String, _ fault: String) -> InvalidOption {
+        InvalidOption("\(name) \(fault); write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT")
+    }
+
+    private static func isHost(_ host: String) -> Bool {
+        host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#[]\\".utf8.contains($0) }
+    }
+}
+
+extension ClientOptions.Proxy {
+    /// The proxy for an endpoint, with the environment looked up: never `.environment`.
+    ///
+    /// - Parameters:
+    ///   - endpoint: Where the connection goes.
+    ///   - environment: The value of a variable.
+    /// - Returns: The option, with `.none` or `.http` in place of `.environment`.
+    /// - Throws: Which variable is wrong, and why.
+    func resolved(
+        for endpoint: Endpoint,
+        environment: (String) -> String? = { ProcessInfo.processInfo.environment[$0] }
+    ) throws(InvalidOption) -> ClientOptions.Proxy {
+        guard case .environment = self else { return self }
+        // HTTP_PROXY in capitals is what a web server sets from a request's field `Proxy`.
+        let names = endpoint.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        for name in names {
+            guard let url = environment(name), !url.isEmpty else { continue }
+            let exceptions = environment("no_proxy") ?? environment("NO_PROXY") ?? ""
+            if Self.isException(endpoint, exceptions) { return .none }
+            return .http(try ProxyURL.read(url, called: "the environment's \(name)"))
+        }
+        return .none
+    }
+
+    private static func isException(_ endpoint: Endpoint, _ list: String) -> Bool {
+        let host = endpoint.host.lowercased()
+        return list.split(whereSeparator: { $0 == "," || $0.isWhitespace }).contains { entry in
+            if entry == "*" { return true }
+            guard entry != endpoint.host,
+                let (name, port) = Endpoint.authority(Substring(entry.lowercased()))
+            else { return entry == endpoint.host }
+            guard port == nil || port == endpoint.port else { return false }
+            let domain = name.first == "." ? String(name.dropFirst()) : name
+            return host == domain || host.hasSuffix("." + domain)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+#if os(Linux)
+    import HTTP1
+    import WebSocket
+
+    // The opening handshake of a link (RFC 6455 §4.1).
+    extension SocketLink {
+        func sendHandshake() {
+            var nonce: [UInt8] = []
+            for _ in 0..<16 { nonce.append(.random(in: .min ... .max)) }
+            do throws(HandshakeFailure) {
+                let handshake = try ClientHandshake(
+                    host: request.endpoint.authority,
+                    target: request.target,
+                    nonce: nonce,
+                    subprotocols: request.subprotocols
+                )
+                phase = .upgrading(handshake)
+                write(handshake.request)
+            } catch {
+                fail(.unreachable(reason: "the request cannot be sent: \(error)"))
+            }
+        }
+
+        /// Reads up to the end of the final head; nil when that has not come, or was no answer.
+        func readHandshake(
+            in bytes: Span<UInt8>,
+            at position: inout Int
+        ) -> ResponseHead? {
+            do throws(HTTPError) {
+                while true {
+                    switch try answer.advance(over: bytes, from: &position) {
+                    case .head(let head): return head
+                    case .interim: continue
+                    case .needsMore, .content: return nil
+                    }
+                }
+            } catch {
+                let fault =
+                    switch error {
+                    case .statusLineTooLong, .fieldsTooMany, .fieldsTooLong:
+                        "its answer is too long for a handshake"
+                    default: "its answer is no HTTP/1.1"
+                    }
+                fail(.upgradeRefused(reason: "\(fault): \(error)"))
+                return nil
+            }
+        }
+
+        func finishUpgrade(_ handshake: ClientHandshake, _ head: ResponseHead) {
+            guard head.minorVersion == 1 else {
+                return fail(.upgradeRefused(reason: "its answer is HTTP/1.0, not 1.1"))
+            }
+            do throws(HandshakeFailure) {
+                _ = try handshake.verify(status: head.status.code) { head.fields($0) }
+                phase = .open
+                receiver?.transportOpened()
+            } catch {
+                fail(.upgradeRefused(reason: error.description))
+            }
+        }
+    }
+#endif

@@ -1,0 +1,158 @@
+import Digests
+
+/// Reads certificates as people keep them, and says what is wrong with those that are not.
+enum CertificateText {
+    /// More than all the authorities of a system take.
+    static let lengthMax = 4 << 20
+
+    /// The certificates in a text in PEM form (RFC 7468), or the one that the bytes are in DER form.
+    ///
+    /// - Parameters:
+    ///   - bytes: All of the text.
+    ///   - source: What the text is, for an error.
+    /// - Returns: At least one certificate in DER form; what is inside of it is not judged.
+    /// - Throws: What is wrong, with the number of the certificate and of its line.
+    static func read(_ bytes: [UInt8], from source: String) throws(InvalidOption) -> [[UInt8]] {
+        guard bytes.count <= lengthMax else {
+            throw InvalidOption("\(source) has \(bytes.count) bytes; at most \(lengthMax) are read")
+        }
+        if bytes.first == sequenceTag {
+            try check(bytes, source)
+            return [bytes]
+        }
+        var certificates: [[UInt8]] = []
+        var block: (label: String, line: Int, digits: [UInt8])?
+        var others: [String] = []
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            if let label = label(of: line, "BEGIN") {
+                if let block { throw unended(block, source) }
+                block = (label, index + 1, [])
+            } else if let open = block, label(of: line, "END") == open.label {
+                block = nil
+                guard open.label == certificateLabel else {
+                    others.append(open.label)
+                    continue
+                }
+                certificates.append(
+                    try decode(open.digits, certificates.count + 1, open.line, source)
+                )
+            } else {
+                block?.digits += line.filter { $0 > 0x20 }
+            }
+        }
+        if let block { throw unended(block, source) }
+        guard !certificates.isEmpty else { throw none(source, others) }
+        return certificates
+    }
+
+    private static let certificateLabel = "CERTIFICATE"
+
+    /// `X` of `-----BEGIN X-----`, whatever white space ends the line.
+    private static func label(of line: ArraySlice<UInt8>, _ verb: String) -> String? {
+        guard line.first == UInt8(ascii: "-") else { return nil }
+        var text = String(decoding: line, as: UTF8.self)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        let (prefix, suffix) = ("-----\(verb) ", "-----")
+        guard text.hasPrefix(prefix), text.hasSuffix(suffix), text.count > prefix.count + 5 else {
+            return nil
+        }
+        return String(text.dropFirst(prefix.count).dropLast(suffix.count))
+    }
+
+    private static func decode(
+        _ digits: [UInt8],
+        _ number: Int,
+        _ line: Int,
+        _ source: String
+    ) throws(InvalidOption) -> [UInt8] {
+        let name = "certificate \(number) in \(source), from line \(line) on,"
+        guard let der = Base64.decode(digits.span), !der.isEmpty else {
+            throw InvalidOption("\(name) is not base64: it was changed on its way here")
+        }
+        try check(der, name)
+        return der
+    }
+
+    private static func unended(
+        _ block: (label: String, line: Int, digits: [UInt8]),
+        _ source: String
+    ) -> InvalidOption {
+        InvalidOption(
+            "a \(block.label) begins in line \(block.line) of \(source) and does not end: the text is cut off"
+        )
+    }
+
+    private static func none(_ source: String, _ others: [String]) -> InvalidOption {
+        guard let other = others.first else {
+            return InvalidOption(
+                "\(source) holds no certificate: it has no line -----BEGIN CERTIFICATE-----"
+            )
+        }
+        let advice =
+            other.hasSuffix("PRIVATE KEY")
+            ? "the private key stays with the broker, give its certificate"
+            : "only blocks of -----BEGIN CERTIFICATE----- are read"
+        return InvalidOption("\(source) holds a \(other) and no certificate: \(advice)")
+    }
+
+    // MARK: DER
+
+    private static let sequenceTag: UInt8 = 0x30
+
+    /// A certificate is one sequence and nothing behind it.
+    private static func check(_ der: [UInt8], _ name: String) throws(InvalidOption) {
+        var rest = der[...]
+        guard let element = DERElement(from: &rest), element.tag == sequenceTag, rest.isEmpty else {
+            throw InvalidOption("\(name) is no certificate: it is cut off, or something else")
+        }
+    }
+
+    /// The key of a certificate with its algorithm (RFC 5280 §4.1), as it stands there.
+    ///
+    /// - Parameter certificate: In DER form.
+    /// - Returns: nil if it is no certificate.
+    static func publicKeyInfo(of certificate: [UInt8]) -> [UInt8]? {
+        var outer = certificate[...]
+        guard let whole = DERElement(from: &outer), whole.tag == sequenceTag else { return nil }
+        var inner = whole.content
+        guard let signed = DERElement(from: &inner), signed.tag == sequenceTag else { return nil }
+        var fields = signed.content
+        // The version is there unless it is the first.
+        if fields.first == 0xA0 { _ = DERElement(from: &fields) }
+        // Serial number, signature, issuer, validity, subject; then the key.
+        for tag: UInt8 in [0x02, sequenceTag, sequenceTag, sequenceTag, sequenceTag] {
+            guard DERElement(from: &fields)?.tag == tag else { return nil }
+        }
+        guard let key = DERElement(from: &fields), key.tag == sequenceTag else { return nil }
+        return Array(key.bytes)
+    }
+}
+
+/// One element of DER (X.690 §8.1): a tag, a length, and as many bytes.
+private struct DERElement {
+    let tag: UInt8
+    let content: ArraySlice<UInt8>
+    /// With tag and length.
+    let bytes: ArraySlice<UInt8>
+
+    /// Takes the first element away from `rest`; nil if it is not complete.
+    init?(from rest: inout ArraySlice<UInt8>) {
+        guard rest.count >= 2 else { return nil }
+        let start = rest.startIndex
+        tag = rest[start]
+        var position = start + 2
+        var length = Int(rest[start + 1])
+        if length >= 0x80 {
+            // Four bytes of length are more than any certificate has.
+            let count = length & 0x7F
+            guard 1...4 ~= count, rest.count >= 2 + count else { return nil }
+            length = rest[position..<position + count].reduce(0) { $0 << 8 | Int($1) }
+            position += count
+        }
+        guard rest.endIndex - position >= length else { return nil }
+        content = rest[position..<position + length]
+        bytes = rest[start..<position + length]
+        rest = rest[(position + length)...]
+    }
+}

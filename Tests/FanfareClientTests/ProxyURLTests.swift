@@ -1,0 +1,104 @@
+import Testing
+
+@testable import FanfareClient
+
+@Suite("A proxy's URL") struct ProxyURLTests {
+    @Test func isRead() throws {
+        let anna = HTTPProxy.Credentials(user: "anna", password: "p@ss:w/rd")
+        let cases: [(String, HTTPProxy)] = [
+            ("http://proxy.example.com:3128", HTTPProxy(host: "proxy.example.com", port: 3128)),
+            ("HTTP://proxy/", HTTPProxy(host: "proxy", port: 80)),
+            ("proxy:8080", HTTPProxy(host: "proxy", port: 8080)),
+            ("http://[::1]:3128", HTTPProxy(host: "::1", port: 3128)),
+            (
+                "http://anna:p%40ss%3Aw%2Frd@proxy:1",
+                HTTPProxy(host: "proxy", port: 1, credentials: anna)
+            ),
+            (
+                "http://anna@proxy:1",
+                HTTPProxy(host: "proxy", port: 1, credentials: .init(user: "anna", password: ""))
+            ),
+        ]
+        for (url, proxy) in cases { #expect(try HTTPProxy(url) == proxy) }
+    }
+
+    @Test(arguments: [
+        "", "http://", "http://:3128", "http://proxy:0", "http://proxy:65536", "http://proxy:x",
+        "https://anna:secret@proxy:3128", "socks5://anna:secret@proxy", "http://anna:secret@",
+        "http://anna:secret@proxy/path", "http://:secret@proxy", "http://a%zz:secret@proxy",
+        "http://anna:secret@pro xy",
+    ])
+    func isRefusedWithoutItsPassword(url: String) {
+        #expect {
+            try HTTPProxy(url)
+        } throws: { error in
+            let text = "\(error)"
+            return text.contains("http://HOST:PORT") && !text.contains("secret")
+        }
+    }
+
+    @Test func isShownWithoutItsPassword() throws {
+        let proxy = try HTTPProxy("http://anna:secret@proxy:3128")
+        #expect(proxy.description == "http://anna:…@proxy:3128")
+        var dumped = ""
+        dump(ClientOptions.Proxy.http(proxy), to: &dumped)
+        #expect(!dumped.contains("secret"), "\(dumped)")
+    }
+}
+
+@Suite("The environment's proxy") struct ProxyEnvironmentTests {
+    private func proxy(
+        _ endpoint: Endpoint,
+        _ environment: [String: String],
+        _ option: ClientOptions.Proxy = .environment
+    ) throws -> ClientOptions.Proxy {
+        try option.resolved(for: endpoint) { environment[$0] }
+    }
+
+    private let plain = Endpoint.plain(host: "live.example.com", port: 6001)
+    private let secure = Endpoint.secure(host: "live.example.com")
+    private let a = ClientOptions.Proxy.http(HTTPProxy(host: "a", port: 1))
+    private let b = ClientOptions.Proxy.http(HTTPProxy(host: "b", port: 2))
+
+    @Test func isAskedForByOption() throws {
+        let environment = ["http_proxy": "http://a:1", "https_proxy": "http://b:2"]
+        #expect(try proxy(plain, environment) == a)
+        #expect(try proxy(secure, environment) == b)
+        for option in [ClientOptions.Proxy.system, .none, a] {
+            #expect(try proxy(plain, environment, option) == option)
+        }
+        #expect(try proxy(secure, ["HTTPS_PROXY": "b:2"]) == b)
+        // In capitals a web server's visitor can set it.
+        #expect(try proxy(plain, ["HTTP_PROXY": "http://a:1"]) == .none)
+        #expect(try proxy(plain, ["http_proxy": "", "https_proxy": "http://b:2"]) == .none)
+        #expect(try proxy(plain, [:]) == .none)
+    }
+
+    @Test(arguments: [
+        ("*", true), ("live.example.com", true), ("LIVE.example.com", true), ("example.com", true),
+        (".example.com", true), ("a, b,example.com", true), ("a example.com", true),
+        ("live.example.com:6001", true), ("live.example.com:443", false), ("ample.com", false),
+        ("a.live.example.com", false), ("example", false), ("", false), (",,", false),
+    ])
+    func leavesHostsOut(list: String, isException: Bool) throws {
+        for name in ["no_proxy", "NO_PROXY"] {
+            let found = try proxy(plain, ["http_proxy": "http://a:1", name: list])
+            #expect(found == (isException ? .none : a))
+        }
+    }
+
+    @Test func leavesAddressesOut() throws {
+        let environment = ["http_proxy": "http://a:1", "no_proxy": "127.0.0.1,::1"]
+        #expect(try proxy(.plain(host: "127.0.0.1"), environment) == .none)
+        #expect(try proxy(.plain(host: "::1"), environment) == .none)
+        #expect(try proxy(.plain(host: "127.0.0.2"), environment) == a)
+    }
+
+    @Test func isNamedWhenItIsWrong() {
+        #expect {
+            try proxy(secure, ["https_proxy": "socks5://b:2"])
+        } throws: { error in
+            "\(error)".contains("https_proxy") && "\(error)".contains("socks5")
+        }
+    }
+}
