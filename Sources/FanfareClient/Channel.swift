@@ -78,7 +78,7 @@ public struct Channel: Sendable {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
-        client.bind(Topic(channel: name, event: event), on: queue, perform)
+        client.bind(Topic(channel: name, event: event), on: .queue(queue), perform)
     }
 
     /// Calls back on the main actor with the decoded data of each event of a name.
@@ -112,13 +112,7 @@ public struct Channel: Sendable {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (Payload) -> Void
     ) -> Binding {
-        bind(event.text, on: queue) { [weak client] event in
-            do throws(FanfareError) {
-                perform(try event.decode())
-            } catch {
-                client?.report(error)
-            }
-        }
+        bind(event, on: .queue(queue), perform: perform)
     }
 
     // MARK: Sequences
@@ -191,7 +185,7 @@ extension FanfareClient {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
-        bind(Topic(event: event), on: queue, perform)
+        bind(Topic(event: event), on: .queue(queue), perform)
     }
 
     /// The events of all channels from now on.

@@ -19,7 +19,14 @@ extension FanfareClient {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (FanfareError) -> Void
     ) -> Binding {
-        add(to: \.errors, on: queue, perform)
+        bindErrors(on: .queue(queue), perform)
+    }
+
+    func bindErrors(
+        on place: CallbackPlace,
+        _ callback: @escaping @Sendable (FanfareError) -> Void
+    ) -> Binding {
+        add(to: \.errors, on: place, callback)
     }
 
     func report(_ error: FanfareError) { act { _ in [.report(error)] } }
@@ -28,10 +35,10 @@ extension FanfareClient {
 
     func bind(
         _ topic: Topic,
-        on queue: DispatchQueue,
+        on place: CallbackPlace,
         _ callback: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
-        add(to: \.events[topic], on: queue, callback)
+        add(to: \.events[topic], on: place, callback)
     }
 
     func buffer(_ topic: Topic, limit: Int) -> EventBuffer<ChannelEvent> {
@@ -42,11 +49,14 @@ extension FanfareClient {
 
     func add<Value: Sendable>(
         to listeners: any WritableKeyPath<ClientState, Listeners<Value>> & Sendable,
-        on queue: DispatchQueue,
+        on place: CallbackPlace,
         _ callback: @escaping @Sendable (Value) -> Void
     ) -> Binding {
         state.withLock { state in
-            let binding = Binding(queue: callbackQueue(queue, &state)) { [weak self] binding in
+            let queue = state.queues.queue(at: place) { [weak self] load in
+                self?.drained(place.id, load)
+            }
+            let binding = Binding(queue: queue) { [weak self] binding in
                 let removed = self?.state.withLock { $0[keyPath: listeners].remove(binding) }
                 // What the callback owned ends here, where no lock is held.
                 _ = removed
@@ -54,14 +64,5 @@ extension FanfareClient {
             state[keyPath: listeners].add(binding, callback)
             return binding
         }
-    }
-
-    private func callbackQueue(_ queue: DispatchQueue, _ state: inout ClientState) -> CallbackQueue
-    {
-        let id = ObjectIdentifier(queue)
-        if let known = state.queues[id] { return known }
-        let new = CallbackQueue(queue) { [weak self] load in self?.drained(id, load) }
-        state.queues[id] = new
-        return new
     }
 }

@@ -10,7 +10,7 @@ struct ClientState: Sendable {
     var alarms: [SessionAlarm: Alarm] = [:]
     var alarmNumber = 0
     var requests = BackendRequests()
-    var queues: [ObjectIdentifier: CallbackQueue] = [:]
+    var queues = CallbackQueues()
     /// Queues with more waiting than they may; while there are any, nothing is read.
     var overloaded: Set<ObjectIdentifier> = []
     var events = EventListeners()

@@ -125,7 +125,14 @@ public final class FanfareClient: Sendable {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (_ old: ConnectionStatus, _ new: ConnectionStatus) -> Void
     ) -> Binding {
-        add(to: \.statuses, on: queue) { perform($0.old, $0.new) }
+        bindStatus(on: .queue(queue)) { perform($0.old, $0.new) }
+    }
+
+    func bindStatus(
+        on place: CallbackPlace,
+        _ callback: @escaping @Sendable (StatusChange) -> Void
+    ) -> Binding {
+        add(to: \.statuses, on: place, callback)
     }
 
     // MARK: Settings

@@ -14,8 +14,11 @@ struct Listeners<Value: Sendable>: Sendable {
 
     var isEmpty: Bool { listeners.isEmpty }
 
-    /// Adds a callback.
+    /// Adds a callback, and forgets those whose actor is gone.
     mutating func add(_ binding: Binding, _ callback: @escaping @Sendable (Value) -> Void) {
+        listeners.removeAll {
+            if case .callback(let old, _) = $0 { !old.queue.place.isThere } else { false }
+        }
         listeners.append(.callback(binding, callback))
     }
 

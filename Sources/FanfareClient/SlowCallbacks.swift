@@ -1,4 +1,3 @@
-import Dispatch
 import Logging
 import Synchronization
 
@@ -11,11 +10,11 @@ extension FanfareClient {
     ) {
         let isOverloaded =
             load.count > options.pendingCallbacksMax || load.bytes > options.pendingCallbackBytesMax
-        let id = ObjectIdentifier(queue.queue)
+        let id = queue.place.id
         guard isOverloaded, state.overloaded.insert(id).inserted else { return }
         guard state.overloaded.count == 1 else { return }
         state.log.append(
-            (.warning, "\(load.count) events wait for \(queue.queue.label): reading pauses")
+            (.warning, "\(load.count) events wait for \(queue.place.name): reading pauses")
         )
         state.session.setReading(false, at: options.clock.now())
         state.connection?.pauseReading()

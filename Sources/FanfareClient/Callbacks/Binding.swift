@@ -5,7 +5,7 @@ import Synchronization
 /// A binding lives until it is unbound: letting go of this value changes nothing.
 public final class Binding: Sendable {
     private let active = Atomic(true)
-    /// The queue that the callback runs on, which is where ``unbind()`` takes effect at once.
+    /// What waits where the callback runs, which is where ``unbind()`` takes effect at once.
     let queue: CallbackQueue
     /// Where the binding is registered.
     private let unregister: @Sendable (Binding) -> Void
@@ -20,8 +20,9 @@ public final class Binding: Sendable {
 
     /// Ends the binding.
     ///
-    /// Called on the callback's own queue (the main actor, unless one was chosen), nothing is
-    /// delivered once this returns. Called from elsewhere, a call that has begun may still run.
+    /// Called where the callback runs (on the main actor, unless another actor, a queue or a serial
+    /// executor was chosen), nothing is delivered once this returns. Called from elsewhere, a call
+    /// that has begun may still run, but no other begins.
     public func unbind() {
         guard active.exchange(false, ordering: .acquiringAndReleasing) else { return }
         unregister(self)

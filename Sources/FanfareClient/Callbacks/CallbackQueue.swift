@@ -1,10 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// The calls that wait for one dispatch queue, in order.
+/// The calls that wait for one place, in order.
 ///
-/// A burst of events costs the dispatch queue one block, not one an event, and a flood is cut
-/// into blocks, so that a main queue gets to draw between them.
+/// A burst of events costs the place one block, not one an event, and a flood is cut into blocks,
+/// so that a main queue gets to draw between them. The next block is asked for when one has run, so
+/// the order holds also where several threads serve a place.
 final class CallbackQueue: Sendable {
     /// What the waiting calls amount to.
     struct Load: Equatable {
@@ -27,13 +28,13 @@ final class CallbackQueue: Sendable {
     /// How many calls one block makes.
     private static let callsPerBlock = 256
 
-    let queue: DispatchQueue
+    let place: CallbackPlace
     private let state = Mutex(State())
-    /// Told, on the queue, what is still waiting after a block of calls.
+    /// Told, at the place, what is still waiting after a block of calls.
     private let drained: @Sendable (Load) -> Void
 
-    init(_ queue: DispatchQueue, drained: @escaping @Sendable (Load) -> Void) {
-        self.queue = queue
+    init(_ place: CallbackPlace, drained: @escaping @Sendable (Load) -> Void) {
+        self.place = place
         self.drained = drained
     }
 
@@ -49,6 +50,7 @@ final class CallbackQueue: Sendable {
         bytes: Int,
         _ run: @escaping @Sendable () -> Void
     ) -> Load {
+        guard place.isThere else { return Load() }
         let (load, isNew) = state.withLock { state in
             state.calls.append(Call(binding: binding, bytes: bytes, run: run))
             state.load.count += 1
@@ -59,7 +61,17 @@ final class CallbackQueue: Sendable {
         return load
     }
 
-    private func schedule() { queue.async { self.runBlock() } }
+    private func schedule() {
+        guard !place.run({ self.runBlock() }) else { return }
+        // Not from here: whoever posts holds the lock that `drained` takes.
+        DispatchQueue.global().async { self.discard() }
+    }
+
+    /// Nobody is there any more to be called.
+    private func discard() {
+        state.withLock { $0 = State() }
+        drained(Load())
+    }
 
     private func runBlock() {
         let calls = state.withLock { state in

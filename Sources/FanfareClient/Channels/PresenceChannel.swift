@@ -137,6 +137,6 @@ extension FanfareClient {
         on queue: DispatchQueue,
         _ callback: @escaping @Sendable (PresenceChange) -> Void
     ) -> Binding {
-        add(to: \.presence[channel], on: queue, callback)
+        add(to: \.presence[channel], on: .queue(queue), callback)
     }
 }

@@ -54,6 +54,6 @@ extension FanfareClient {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (SignedInUser) -> Void
     ) -> Binding {
-        add(to: \.signIns, on: queue, perform)
+        add(to: \.signIns, on: .queue(queue), perform)
     }
 }

@@ -49,7 +49,7 @@ public struct User: Sendable {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
-        client.bind(Topic(channel: Topic.user, event: event), on: queue, perform)
+        client.bind(Topic(channel: Topic.user, event: event), on: .queue(queue), perform)
     }
 
     /// Calls back on the main actor with the decoded data of each event of a name that a backend sends to the user.
@@ -125,7 +125,7 @@ public struct User: Sendable {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (WatchlistChange) -> Void
     ) -> Binding {
-        client.add(to: \.watchlists, on: queue, perform)
+        client.add(to: \.watchlists, on: .queue(queue), perform)
     }
 
     /// The watchlist as a sequence: what is known now, then after every change.
