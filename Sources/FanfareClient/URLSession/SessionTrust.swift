@@ -1,0 +1,56 @@
+#if canImport(Security)
+    import Foundation
+    import Security
+
+    // A server's certificate, judged by Security.framework.
+    extension Verification {
+        /// Whether the system's own judgement is not enough.
+        var isOwn: Bool { roots != .system || !pins.isEmpty }
+
+        /// Judges a server.
+        ///
+        /// - Parameter trust: The server's certificates, with the policy for its name.
+        /// - Returns: Why it is not to be trusted; nil if it is.
+        func distrust(of trust: SecTrust) -> String? {
+            switch roots {
+            case .system: break
+            case .insecure:
+                // Its own certificate is the first; what stands behind it proves nothing here.
+                return unpinned(Array(Self.certificates(of: trust).prefix(1)))
+            case .certificates(let der):
+                var anchors: [SecCertificate] = []
+                for (index, certificate) in der.enumerated() {
+                    guard
+                        let anchor = SecCertificateCreateWithData(nil, Data(certificate) as CFData)
+                    else {
+                        return "certificate \(index + 1) of those to trust is no X.509 certificate"
+                    }
+                    anchors.append(anchor)
+                }
+                guard SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess,
+                    SecTrustSetAnchorCertificatesOnly(trust, true) == errSecSuccess
+                else { return "the certificates to trust cannot be set" }
+            }
+            var error: CFError?
+            guard SecTrustEvaluateWithError(trust, &error) else {
+                return error.map { CFErrorCopyDescription($0) as String } ?? "no reason is given"
+            }
+            return unpinned(Self.certificates(of: trust))
+        }
+
+        /// In DER form, the server's own first.
+        private static func certificates(of trust: SecTrust) -> [[UInt8]] {
+            let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []
+            return chain.map { Array(SecCertificateCopyData($0) as Data) }
+        }
+
+        private func unpinned(_ certificates: [[UInt8]]) -> String? {
+            guard !pins.isEmpty else { return nil }
+            let keys = certificates.compactMap(CertificateText.publicKeyInfo).map(
+                KeyPin.init(publicKeyInfo:)
+            )
+            guard pins.isDisjoint(with: keys) else { return nil }
+            return KeyPin.fault(keys)
+        }
+    }
+#endif

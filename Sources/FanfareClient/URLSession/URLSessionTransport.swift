@@ -1,0 +1,176 @@
+// On Linux in debug builds alone, where tests compile it: its library brings libcurl, which a
+// program that is linked for release would need to have for nothing.
+#if canImport(Darwin) || DEBUG
+    import Foundation
+    import Synchronization
+
+    #if canImport(FoundationNetworking)
+        import FoundationNetworking
+    #endif
+
+    /// Carries clients over `URLSession`: the default where there is no epoll.
+    ///
+    /// A connection has a session of its own, since trust and proxy belong to a session.
+    struct URLSessionTransport: ClientTransport {
+        /// Begins to open a connection and returns at once.
+        func open(
+            _ request: TransportRequest,
+            receiver: any TransportReceiver
+        ) -> any TransportConnection {
+            let link = TaskLink(request, receiver)
+            // Files are read for it, which blocks.
+            DispatchQueue.global().async {
+                do throws(ConnectionPlan.Fault) {
+                    let plan = try ConnectionPlan(for: request)
+                    guard let task = SessionTask(request, plan, link) else {
+                        let url = SessionTask.url(of: request)
+                        return link.end(.unreachable(reason: "\(url) is no URL"))
+                    }
+                    link.begin(task)
+                } catch {
+                    link.end(error.closure)
+                }
+            }
+            return link
+        }
+    }
+
+    /// A `URLSessionWebSocketTask` with the session that it alone has.
+    final class SessionTask: WebSocketTask {
+        private let task: URLSessionWebSocketTask
+        private let session: URLSession
+
+        static func url(of request: TransportRequest) -> String {
+            let endpoint = request.endpoint
+            return "\(endpoint.isSecure ? "wss" : "ws")://\(endpoint.authority)\(request.target)"
+        }
+
+        /// Prepares a task, unless host and target make no URL.
+        ///
+        /// - Parameters:
+        ///   - request: Where to, and within which limits.
+        ///   - plan: Whom to trust, and by which proxy.
+        ///   - link: Is told what happens.
+        init?(_ request: TransportRequest, _ plan: ConnectionPlan, _ link: TaskLink) {
+            guard let url = URL(string: Self.url(of: request)) else { return nil }
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.httpShouldSetCookies = false
+            // The client's own timers judge attempts and silence; this one would end a connection
+            // that is merely quiet.
+            configuration.timeoutIntervalForRequest = 86_400
+            SessionProxy.apply(plan.proxy, to: configuration)
+            let queue = OperationQueue()
+            queue.maxConcurrentOperationCount = 1
+            session = URLSession(
+                configuration: configuration,
+                delegate: SessionDelegate(link, plan.verification),
+                delegateQueue: queue
+            )
+            var message = URLRequest(url: url)
+            if !request.subprotocols.isEmpty {
+                let list = request.subprotocols.joined(separator: ", ")
+                message.setValue(list, forHTTPHeaderField: "Sec-WebSocket-Protocol")
+            }
+            task = session.webSocketTask(with: message)
+            task.maximumMessageSize = request.messageLengthMax
+        }
+
+        var receivedCloseCode: Int { task.closeCode.rawValue }
+
+        var receivedCloseReason: String {
+            task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+
+        func resume() {
+            task.resume()
+            // The session keeps its delegate, and so the link, until its only task has ended.
+            session.finishTasksAndInvalidate()
+        }
+
+        func send(_ text: String, completion: @escaping @Sendable ((any Error)?) -> Void) {
+            task.send(.string(text), completionHandler: completion)
+        }
+
+        func receive(
+            completion: @escaping @Sendable (Result<WebSocketTaskMessage, any Error>) -> Void
+        ) {
+            task.receive { result in
+                completion(
+                    result.map { message in
+                        if case .string(let text) = message { .text(text) } else { .binary }
+                    }
+                )
+            }
+        }
+
+        func close(code: UInt16, reason: String) {
+            let code = URLSessionWebSocketTask.CloseCode(rawValue: Int(code)) ?? .normalClosure
+            task.cancel(with: code, reason: reason.isEmpty ? nil : Data(reason.utf8))
+        }
+
+        func cancel() {
+            task.cancel()
+            // One that never was resumed.
+            session.invalidateAndCancel()
+        }
+    }
+
+    /// Hands on what a session tells.
+    private final class SessionDelegate: NSObject, URLSessionWebSocketDelegate, Sendable {
+        private let link: TaskLink
+        private let verification: Verification?
+
+        init(_ link: TaskLink, _ verification: Verification?) {
+            self.link = link
+            self.verification = verification
+        }
+
+        func urlSession(
+            _ session: URLSession,
+            webSocketTask: URLSessionWebSocketTask,
+            didOpenWithProtocol protocol: String?
+        ) {
+            link.opened(subprotocol: `protocol`)
+        }
+
+        func urlSession(
+            _ session: URLSession,
+            webSocketTask: URLSessionWebSocketTask,
+            didCloseWith closeCode: URLSessionWebSocketTask.CloseCode,
+            reason: Data?
+        ) {
+            let reason = reason.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            link.closed(code: closeCode.rawValue, reason: reason)
+        }
+
+        func urlSession(
+            _ session: URLSession,
+            task: URLSessionTask,
+            didCompleteWithError error: (any Error)?
+        ) {
+            link.completed(error, status: (task.response as? HTTPURLResponse)?.statusCode)
+        }
+
+        #if canImport(Security)
+            func urlSession(
+                _ session: URLSession,
+                didReceive challenge: URLAuthenticationChallenge,
+                completionHandler:
+                    @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) ->
+                    Void
+            ) {
+                guard let verification, verification.isOwn,
+                    challenge.protectionSpace.authenticationMethod
+                        == NSURLAuthenticationMethodServerTrust,
+                    let trust = challenge.protectionSpace.serverTrust
+                else { return completionHandler(.performDefaultHandling, nil) }
+                if let reason = verification.distrust(of: trust) {
+                    link.end(.untrusted(reason: reason))
+                    completionHandler(.cancelAuthenticationChallenge, nil)
+                } else {
+                    completionHandler(.useCredential, URLCredential(trust: trust))
+                }
+            }
+        #endif
+    }
+#endif

@@ -1,0 +1,381 @@
+import Foundation
+import Testing
+
+@testable import FanfareClient
+
+/// A link over a scripted task.
+private struct LinkBench {
+    let task = ScriptedTask()
+    let receiver = ScriptedReceiver()
+    let link: TaskLink
+
+    init(
+        closeTimeout: Duration = .seconds(5),
+        _ change: (inout TransportRequest) -> Void = { _ in }
+    ) {
+        var request = TransportRequest.toBroker()
+        change(&request)
+        link = TaskLink(request, receiver, closeTimeout: closeTimeout)
+    }
+
+    static func open(_ change: (inout TransportRequest) -> Void = { _ in }) -> LinkBench {
+        let bench = LinkBench(change)
+        bench.link.begin(bench.task)
+        bench.link.opened(subprotocol: nil)
+        return bench
+    }
+
+    /// What the receiver was told last.
+    var closure: TransportClosure? {
+        if case .closed(let closure) = receiver.all.last { closure } else { nil }
+    }
+}
+
+extension TransportRequest {
+    static func toBroker() -> TransportRequest {
+        TransportRequest(
+            endpoint: .secure(host: "broker.test"),
+            target: "/app/k",
+            subprotocols: [],
+            trust: .system,
+            messageLengthMax: 1000,
+            timeout: .seconds(5)
+        )
+    }
+}
+
+private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost)
+
+@Suite("A connection over a task") struct TaskLinkTests {
+    @Test func opensSaysAndHears() {
+        let bench = LinkBench()
+        bench.link.begin(bench.task)
+        #expect(bench.task.commands == [.resume])
+        #expect(!bench.task.isRead)
+        bench.link.opened(subprotocol: nil)
+        bench.link.send(Array("hi é".utf8))
+        bench.task.bring(.success(.text("ho é")))
+        bench.task.bring(.success(.text("ho")))
+        #expect(bench.task.commands == [.resume, .send("hi é")])
+        #expect(bench.receiver.all == [.opened, .text("ho é"), .text("ho")])
+        #expect(bench.task.isRead)
+    }
+
+    @Test func keepsWhatIsSaidEarlyInOrder() {
+        let bench = LinkBench()
+        bench.link.send(Array("1".utf8))
+        bench.link.begin(bench.task)
+        bench.link.send(Array("2".utf8))
+        #expect(bench.task.commands == [.resume])
+        bench.link.opened(subprotocol: nil)
+        bench.link.send(Array("3".utf8))
+        #expect(bench.task.commands == [.resume, .send("1"), .send("2"), .send("3")])
+    }
+
+    @Test func acceptsOnlyASubprotocolThatItOffered() {
+        for (offered, chosen, isAccepted) in [
+            (["a", "b"], "b", true), (["a"], nil, true), ([], "a", false), (["a"], "A", false),
+        ] as [([String], String?, Bool)] {
+            let bench = LinkBench { $0.subprotocols = offered }
+            bench.link.begin(bench.task)
+            bench.link.opened(subprotocol: chosen)
+            if isAccepted {
+                #expect(bench.receiver.all == [.opened])
+            } else {
+                guard case .upgradeRefused(let reason) = bench.closure else {
+                    Issue.record("\(offered) \(chosen ?? "-")")
+                    continue
+                }
+                #expect(reason.contains("'\(chosen ?? "")'"))
+                #expect(bench.task.commands == [.resume, .cancel])
+            }
+        }
+    }
+
+    @Test func readsOneMessageAtATimeAndNoneWhilePaused() {
+        let bench = LinkBench.open()
+        bench.link.pauseReading()
+        bench.task.bring(.success(.text("1")))
+        #expect(!bench.task.isRead)
+        bench.link.resumeReading()
+        bench.link.resumeReading()
+        #expect(bench.task.isRead)
+        bench.task.bring(.success(.text("2")))
+        #expect(bench.receiver.all == [.opened, .text("1"), .text("2")])
+    }
+
+    @Test(
+        arguments: [
+            (1000, .closeFrame(code: 1000, reason: "r")),
+            (4001, .closeFrame(code: 4001, reason: "r")),
+            (4200, .closeFrame(code: 4200, reason: "r")),
+            (4999, .closeFrame(code: 4999, reason: "r")),
+            (1005, .closeFrame(code: nil, reason: "r")),
+            (1006, .cut(reason: "the other side ended it")),
+            (0, .cut(reason: "the other side ended it")),
+            (1015, .cut(reason: "the other side ended it")),
+            (5000, .cut(reason: "the other side ended it")),
+            (-1, .cut(reason: "the other side ended it")),
+        ] as [(Int, TransportClosure)]
+    )
+    func tellsTheCloseCode(code: Int, closure: TransportClosure) {
+        let told = LinkBench.open()
+        told.link.closed(code: code, reason: "r")
+        told.link.completed(nil, status: 101)
+        #expect(told.receiver.all == [.opened, .closed(closure)])
+        // The same when the end is told before the frame, or without it.
+        let found = LinkBench.open()
+        found.task.noteClose(code, "r")
+        found.link.completed(nil, status: 101)
+        #expect(found.receiver.all == [.opened, .closed(closure)])
+    }
+
+    @Test func prefersTheCloseFrameToTheErrorThatComesWithIt() {
+        let error = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ENOTCONN.rawValue))
+        let before = LinkBench.open()
+        before.task.noteClose(4001, "no such app")
+        before.task.bring(.failure(error))
+        #expect(before.closure == .closeFrame(code: 4001, reason: "no such app"))
+        let after = LinkBench.open()
+        after.task.bring(.failure(error))
+        #expect(after.closure == nil)
+        #expect(after.task.commands == [.resume, .cancel])
+        after.link.closed(code: 4001, reason: "no such app")
+        after.link.completed(error, status: 101)
+        #expect(
+            after.receiver.all == [
+                .opened, .closed(.closeFrame(code: 4001, reason: "no such app")),
+            ]
+        )
+    }
+
+    @Test func tellsWhyItWasCut() {
+        let bench = LinkBench.open()
+        bench.task.bring(.failure(lost))
+        // Cancelled by the link itself; the first error counts.
+        bench.link.completed(
+            NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled),
+            status: 101
+        )
+        guard case .cut(let reason) = bench.closure else {
+            Issue.record("\(bench.receiver.all)")
+            return
+        }
+        #expect(reason.contains("-1005"))
+    }
+
+    @Test func refusesWhatTheProtocolDoesNotHave() {
+        let binary = LinkBench.open()
+        binary.task.bring(.success(.binary))
+        guard case .protocolViolation = binary.closure else {
+            Issue.record("\(binary.receiver.all)")
+            return
+        }
+        #expect(binary.task.commands.last == .close(code: 1003, reason: ""))
+        let long = LinkBench.open()
+        long.task.bring(.success(.text(String(repeating: "x", count: 1000))))
+        #expect(long.closure == nil)
+        long.task.bring(.success(.text(String(repeating: "x", count: 1001))))
+        guard case .protocolViolation(let text) = long.closure else {
+            Issue.record("\(long.receiver.all.count)")
+            return
+        }
+        #expect(text.contains("1000 bytes") && text.contains("messageLengthMax"))
+        #expect(long.task.commands.last == .close(code: 1009, reason: ""))
+    }
+
+    @Test func sendsWhatWaitsBeforeItCloses() {
+        let bench = LinkBench.open()
+        bench.link.send(Array("1".utf8))
+        bench.link.send(Array("2".utf8))
+        bench.link.close(code: 1000, reason: "bye")
+        bench.task.finishSending()
+        #expect(bench.task.commands == [.resume, .send("1"), .send("2")])
+        bench.task.finishSending()
+        #expect(bench.task.commands.last == .close(code: 1000, reason: "bye"))
+        bench.link.completed(nil, status: 101)
+        #expect(bench.receiver.all == [.opened])
+    }
+
+    @Test func letsGoOfABrokerThatDoesNotClose() async {
+        let bench = LinkBench(closeTimeout: .milliseconds(1))
+        bench.link.begin(bench.task)
+        bench.link.opened(subprotocol: nil)
+        bench.link.send(Array("1".utf8))
+        bench.link.close(code: 1000, reason: "")
+        while bench.task.commands.last != .cancel { await Task.yield() }
+        #expect(bench.task.commands == [.resume, .send("1"), .cancel])
+    }
+
+    @Test func hearsNothingMoreOnceClosed() {
+        let early = LinkBench()
+        early.link.close(code: 1000, reason: "")
+        early.link.begin(early.task)
+        #expect(early.task.commands == [.cancel])
+        let connecting = LinkBench()
+        connecting.link.begin(connecting.task)
+        connecting.link.close(code: 1000, reason: "")
+        connecting.link.opened(subprotocol: nil)
+        connecting.link.completed(lost, status: nil)
+        #expect(connecting.task.commands == [.resume, .cancel])
+        #expect(connecting.receiver.all == [])
+        let open = LinkBench.open()
+        open.link.close(code: 1000, reason: "")
+        open.task.bring(.success(.text("late")))
+        open.link.closed(code: 4001, reason: "")
+        #expect(open.receiver.all == [.opened])
+    }
+
+    @Test func shortensAReasonToWhatAFrameHolds() {
+        let bench = LinkBench.open()
+        bench.link.close(code: 1000, reason: String(repeating: "é", count: 100))
+        #expect(
+            bench.task.commands.last
+                == .close(code: 1000, reason: String(repeating: "é", count: 61))
+        )
+    }
+
+    @Test func givesUpOnABrokerThatDoesNotRead() async {
+        let bench = LinkBench.open()
+        let megabyte = [UInt8](repeating: 0x78, count: 1 << 20)
+        for _ in 0..<16 { bench.link.send(megabyte) }
+        bench.task.finishSending()
+        bench.link.send(megabyte)
+        #expect(bench.closure == nil)
+        bench.link.send([0x78])
+        let closure = await bench.receiver.closure()
+        guard case .cut(let reason) = closure else {
+            Issue.record("\(closure)")
+            return
+        }
+        #expect(reason.contains("\((16 << 20) + 1)") && reason.contains("\(16 << 20)"))
+    }
+}
+
+@Suite("What a task's errors mean") struct TaskFaultTests {
+    private func closure(
+        _ domain: String,
+        _ code: Int,
+        isOpen: Bool = false,
+        status: Int? = nil,
+        underlying: NSError? = nil
+    ) -> TransportClosure {
+        var info: [String: Any] = [:]
+        if let underlying { info[NSUnderlyingErrorKey] = underlying }
+        return TaskFault.closure(
+            for: NSError(domain: domain, code: code, userInfo: info),
+            isOpen: isOpen,
+            status: status,
+            request: .toBroker()
+        )
+    }
+
+    private func kind(_ closure: TransportClosure) -> String {
+        switch closure {
+        case .closeFrame: "close frame"
+        case .cut: "cut"
+        case .unreachable: "unreachable"
+        case .untrusted: "untrusted"
+        case .proxyFailed: "proxy"
+        case .upgradeRefused: "refused"
+        case .protocolViolation: "violation"
+        }
+    }
+
+    @Test func beforeItIsOpen() {
+        let cases: [(Int, String)] = [
+            (NSURLErrorCannotFindHost, "unreachable"),
+            (NSURLErrorCannotConnectToHost, "unreachable"),
+            (NSURLErrorTimedOut, "unreachable"), (NSURLErrorNotConnectedToInternet, "unreachable"),
+            (NSURLErrorSecureConnectionFailed, "unreachable"), (-1022, "unreachable"),
+            (NSURLErrorServerCertificateUntrusted, "untrusted"),
+            (NSURLErrorServerCertificateHasBadDate, "untrusted"),
+            (NSURLErrorServerCertificateHasUnknownRoot, "untrusted"),
+            (NSURLErrorServerCertificateNotYetValid, "untrusted"),
+            (NSURLErrorBadServerResponse, "refused"),
+        ]
+        for (code, expected) in cases {
+            let closure = closure(NSURLErrorDomain, code)
+            #expect(kind(closure) == expected, "\(code): \(closure)")
+            #expect("\(closure)".contains("\(code)"))
+            #expect(kind(self.closure(NSURLErrorDomain, code, isOpen: true)) == "cut")
+        }
+        #expect("\(closure(NSURLErrorDomain, NSURLErrorTimedOut))".contains("in time"))
+        #expect("\(closure(NSURLErrorDomain, -1022))".contains("Info.plist"))
+        #expect(kind(closure("x", 1)) == "unreachable")
+    }
+
+    @Test func byTheAnswer() {
+        let answer = closure(NSURLErrorDomain, NSURLErrorBadServerResponse, status: 404)
+        #expect(
+            answer == .upgradeRefused(reason: "The server answered with status 404 instead of 101.")
+        )
+        #expect(
+            kind(closure(NSURLErrorDomain, NSURLErrorBadServerResponse, status: 407)) == "proxy"
+        )
+    }
+
+    @Test func byTheProxy() {
+        let cause = NSError(domain: "kCFErrorDomainCFNetwork", code: 310)
+        for closure in [
+            closure("kCFErrorDomainCFNetwork", 306),
+            closure(NSURLErrorDomain, NSURLErrorCannotConnectToHost, underlying: cause),
+        ] {
+            #expect(kind(closure) == "proxy")
+            #expect("\(closure)".contains("ClientOptions.proxy"))
+        }
+    }
+
+    @Test func byALongMessage() {
+        let cause = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.EMSGSIZE.rawValue))
+        for closure in [
+            closure(NSPOSIXErrorDomain, cause.code, isOpen: true),
+            closure(NSURLErrorDomain, -1, isOpen: true, underlying: cause),
+        ] {
+            #expect(kind(closure) == "violation")
+            #expect("\(closure)".contains("1000 bytes"))
+        }
+    }
+}
+
+#if os(Linux) && DEBUG
+    @Suite("URLSession on Linux", .timeLimit(.minutes(1))) struct URLSessionTransportTests {
+        @Test func namesTheSocketTransport() async {
+            let receiver = ScriptedReceiver()
+            var request = TransportRequest.toBroker()
+            request.endpoint = .plain(host: "127.0.0.1", port: 9)
+            request.proxy = .http(HTTPProxy(host: "127.0.0.1", port: 9))
+            request.subprotocols = ["a", "b"]
+            let connection = URLSessionTransport().open(request, receiver: receiver)
+            connection.send(Array("early".utf8))
+            let closure = await receiver.closure()
+            guard case .unreachable(let reason) = closure else {
+                Issue.record("\(closure)")
+                return
+            }
+            #expect(reason.contains("-1002") && reason.contains("socket transport"), "\(reason)")
+            #expect(receiver.all.count == 1)
+        }
+
+        @Test func saysWhatIsWrongWithItsOptions() async {
+            for (change, word) in [
+                ({ $0.trust = .pem("x") }, "PEM"),
+                ({ $0.endpoint = .secure(host: "no host") }, "no URL"),
+            ] as [((inout TransportRequest) -> Void, String)] {
+                let receiver = ScriptedReceiver()
+                var request = TransportRequest.toBroker()
+                change(&request)
+                _ = URLSessionTransport().open(request, receiver: receiver)
+                #expect("\(await receiver.closure())".contains(word))
+            }
+        }
+
+        @Test func endsQuietlyWhenClosedAtOnce() async {
+            let receiver = ScriptedReceiver()
+            let request = TransportRequest.toBroker()
+            let connection = URLSessionTransport().open(request, receiver: receiver)
+            connection.close(code: 1000, reason: "")
+            #expect(receiver.all == [])
+        }
+    }
+#endif
