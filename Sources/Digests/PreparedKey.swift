@@ -24,9 +24,11 @@
     import COpenSSL
 
     /// A key of HMAC-SHA256 whose two padded blocks have been absorbed; wiped with its last reference.
+    ///
+    /// SAFETY: `@unchecked Sendable`, because what the pointer leads to is owned by this object, and
+    /// written in `init` and `deinit` alone.
     final class PreparedKey: @unchecked Sendable {
         static let blockLength = Int(SHA256_CBLOCK)
-        // SAFETY: owned by this object; written in `init` and `deinit` alone.
         private let key = UnsafeMutablePointer<shim_HMAC_SHA256_key>.allocate(capacity: 1)
 
         /// Absorbs the key's block, padded in both ways (RFC 2104 §2).

@@ -93,10 +93,12 @@ struct FieldSection: Sendable {
     }
 
     private func isNamed(_ given: Span<UInt8>, _ name: String) -> Bool {
-        let name = name.utf8.span
-        guard given.count == name.count else { return false }
-        for index in name.indices
-        where Octet.lowercased(name[index]) != Octet.lowercased(given[index]) { return false }
+        guard given.count == name.utf8.count else { return false }
+        var index = 0
+        for byte in name.utf8 {
+            guard Octet.lowercased(byte) == Octet.lowercased(given[index]) else { return false }
+            index += 1
+        }
         return true
     }
 

@@ -4,6 +4,22 @@
     import Glibc
 #endif
 
+extension String {
+    /// Lends the bytes of the text.
+    ///
+    /// `utf8.span` is the same; Apple platforms have it from their versions of 2025 on, and a copy before.
+    @inline(__always)
+    package func withUTF8Bytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        #if canImport(Darwin)
+            try body(Array(utf8).span)
+        #else
+            try body(utf8.span)
+        #endif
+    }
+}
+
 extension Span<UInt8> {
     /// Returns the bytes as an array of their own.
     func copy() -> [UInt8] {
@@ -27,10 +43,11 @@ extension Span<UInt8> {
 
     /// Whether the first bytes are those of `text`.
     package func starts(with text: String) -> Bool {
-        let bytes = text.utf8.span
-        guard count >= bytes.count else { return false }
-        for index in bytes.indices where self[index] != bytes[index] { return false }
-        return true
+        text.withUTF8Bytes { bytes in
+            guard count >= bytes.count else { return false }
+            for index in bytes.indices where self[index] != bytes[index] { return false }
+            return true
+        }
     }
 
     /// Whether the bytes are those of `literal`, no more and no less.

@@ -32,7 +32,9 @@ public struct ChannelName: Sendable {
         _ text: String,
         limits: ProtocolLimits = ProtocolLimits()
     ) throws(ChannelNameError) {
-        kind = try ChannelName.kind(checking: text.utf8.span, limits)
+        kind = try text.withUTF8Bytes { (bytes) throws(ChannelNameError) in
+            try ChannelName.kind(checking: bytes, limits)
+        }
         self.text = text
     }
 

@@ -35,7 +35,7 @@ struct EventEnvelope: Equatable, Sendable {
     func append(for channel: ChannelName, to bytes: inout [UInt8]) {
         let text = text.span
         bytes.append(text.extracting(0..<channelIndex))
-        bytes.append(channel.text.utf8.span)
+        bytes.append(contentsOf: channel.text.utf8)
         bytes.append(text.extracting(channelIndex..<text.count))
         bytes.append(UInt8(ascii: "}"))
     }

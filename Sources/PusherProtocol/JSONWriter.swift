@@ -29,7 +29,7 @@ public struct JSONWriter: Sendable {
 
     /// Writes a string.
     public mutating func string(_ text: String) {
-        string(text.utf8.span)
+        text.withUTF8Bytes { string($0) }
     }
 
     /// Writes a string of UTF-8 bytes.
@@ -110,5 +110,5 @@ public struct JSONWriter: Sendable {
     }
 
     /// Returns text as a JSON string, quotes included.
-    public static func token(_ text: String) -> [UInt8] { token(text.utf8.span) }
+    public static func token(_ text: String) -> [UInt8] { text.withUTF8Bytes { token($0) } }
 }

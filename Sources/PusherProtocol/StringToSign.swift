@@ -19,7 +19,7 @@ enum StringToSign {
     ) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(method.utf8.count + path.count + parameters.text.count + 24)
-        text.append(method.utf8.span)
+        text.append(contentsOf: method.utf8)
         text.append(UInt8(ascii: "\n"))
         text.append(path)
         text.append(UInt8(ascii: "\n"))

@@ -38,7 +38,7 @@ package struct LocalSigner: Sendable {
     ///
     /// A presence channel is joined as the user who is signed in.
     func subscribe(to channel: String, _ socketID: SocketID) -> ClientMessage {
-        let isSigned = ChannelKind(ofName: channel.utf8.span).requiresSignature
+        let isSigned = channel.withUTF8Bytes { ChannelKind(ofName: $0).requiresSignature }
         return .subscribe(
             channel: channel,
             auth: isSigned
