@@ -1,0 +1,18 @@
+import FanfareClient
+
+func fanfareClientProxy() {
+    var options = ClientOptions()
+    options.proxy = .http(
+        HTTPProxy(
+            host: "proxy.example.com",
+            port: 3128,
+            credentials: HTTPProxy.Credentials(user: "anna", password: "…")
+        )
+    )
+    let client = FanfareClient(
+        key: "app-key",
+        endpoint: .secure(host: "realtime.example.com"),
+        options: options
+    )
+    client.connect()
+}

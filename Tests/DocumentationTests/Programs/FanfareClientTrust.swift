@@ -1,0 +1,12 @@
+import FanfareClient
+
+func fanfareClientTrust() {
+    var options = ClientOptions()
+    options.trust = .file("/etc/company/authority.pem")
+    let client = FanfareClient(
+        key: "app-key",
+        endpoint: .secure(host: "realtime.example.com"),
+        options: options
+    )
+    client.connect()
+}
