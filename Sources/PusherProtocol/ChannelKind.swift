@@ -19,6 +19,11 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
     /// The events for one signed-in user.
     case serverToUser
 
+    /// Reads the kind off the beginning of a name.
+    public init(ofName name: String) {
+        self = name.withUTF8Bytes { ChannelKind(ofName: $0) }
+    }
+
     /// Reads the kind off the beginning of a name; a prefix counts at the very start only, the longest first.
     public init(ofName name: Span<UInt8>) {
         self =

@@ -9,12 +9,13 @@ import Testing
 
     /// The modules that client products consist of there; Package.swift leaves the others out.
     private static let modules = [
-        "FanfareClient", "PusherSwift", "FanfareAPI", "PusherProtocol", "Digests", "HTTP1",
+        "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "LiveRows", "HTTPClient",
+        "PusherProtocol", "Digests", "HTTP1",
     ]
 
     private static let imports: Set<String> = [
         "Foundation", "Dispatch", "Synchronization", "Logging", "CryptoKit", "Security", "Network",
-        "Darwin", "Digests", "PusherProtocol", "HTTP1", "FanfareClient",
+        "Darwin", "CSodium", "Digests", "PusherProtocol", "HTTP1", "HTTPClient", "FanfareClient",
     ]
 
     /// What the platforms have only in a later version than Package.swift asks for.

@@ -35,7 +35,7 @@ extension ClientSession {
     /// Whether the events of a channel have to be decrypted.
     func isSealed(_ channel: String) -> Bool {
         settings.decrypter != nil && settings.signer == nil
-            && ChannelKind(ofName: channel.utf8.span).isEncrypted
+            && ChannelKind(ofName: channel).isEncrypted
     }
 
     /// Decrypts an event and delivers it; behind one whose key is being asked for, it waits.

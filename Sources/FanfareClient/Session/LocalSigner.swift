@@ -38,7 +38,7 @@ package struct LocalSigner: Sendable {
     ///
     /// A presence channel is joined as the user who is signed in.
     func subscribe(to channel: String, _ socketID: SocketID) -> ClientMessage {
-        let isSigned = channel.withUTF8Bytes { ChannelKind(ofName: $0).requiresSignature }
+        let isSigned = ChannelKind(ofName: channel).requiresSignature
         return .subscribe(
             channel: channel,
             auth: isSigned

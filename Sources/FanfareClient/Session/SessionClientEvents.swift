@@ -45,7 +45,7 @@ extension ClientSession {
     }
 
     private func refusal(of name: String, on channel: String, _ json: [UInt8]) -> String? {
-        let kind = ChannelKind(ofName: channel.utf8.span)
+        let kind = ChannelKind(ofName: channel)
         guard name.hasPrefix("client-"), name != "client-" else {
             return "its name has to begin with client-, and to go on"
         }

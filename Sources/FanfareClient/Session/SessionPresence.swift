@@ -6,7 +6,7 @@ extension ClientSession {
     ///
     /// - Returns: What has changed for those who watch; `nil` where there are no members.
     mutating func seatMembers(of channel: String, _ data: String) -> PresenceChange? {
-        guard ChannelKind(ofName: channel.utf8.span).isPresence else { return nil }
+        guard ChannelKind(ofName: channel).isPresence else { return nil }
         let members = PresenceMember.members(inSuccess: data)
         if members.count > settings.membersMax {
             let limit = "\(members.count) members, and \(settings.membersMax) are remembered"

@@ -68,7 +68,7 @@ extension ClientSession {
             subscriptions[channel] = .pending
             return effects.append(.send(signer.subscribe(to: channel, socketID)))
         }
-        let kind = ChannelKind(ofName: channel.utf8.span)
+        let kind = ChannelKind(ofName: channel)
         if kind == .serverToUser, signIn.isUnderWay {
             subscriptions[channel] = .awaitingUser
         } else if !kind.requiresSignature {
@@ -105,7 +105,7 @@ extension ClientSession {
 
     /// Goes on with what the backend has signed.
     mutating func letIn(_ channel: String, _ authorization: ChannelAuthorization) {
-        let kind = ChannelKind(ofName: channel.utf8.span)
+        let kind = ChannelKind(ofName: channel)
         if kind.isEncrypted {
             guard let secret = authorization.sharedSecret else {
                 let reason =
