@@ -71,6 +71,12 @@ private actor Store {
         client.onError(isolation: #isolation) { self.errors.append($0) }
     }
 
+    func watchUser(of client: FanfareClient) {
+        client.user.bind("e", isolation: #isolation) {
+            self.notes.lines.append("1 \($0.data ?? "")")
+        }
+    }
+
     func note(_ status: ConnectionStatus) { statuses.append(status) }
     func note(_ error: FanfareError) { errors.append(error) }
 
@@ -160,6 +166,42 @@ private actor Store {
                     == [.connecting(attempt: 1), .connected(socketID: "1.2")]
             )
         }
+    }
+
+    @Test func tellAUsersEventsOnAnActor() async {
+        let bench = Bench()
+        let store = Store()
+        await store.watchUser(of: bench.client)
+        bench.client.user.bind("e", on: store) { store, event in
+            store.add("2 \(event.data ?? "")")
+        }
+        let connection = await bench.subscribe(to: "a")
+        connection.event("e", "#server-to-user-7", "x")
+        await store.waitFor(2)
+        #expect(await store.lines == ["1 x", "2 x"])
+    }
+
+    @Test func tellWhoComesAndGoesOnAnActor() async {
+        let bench = Bench {
+            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+                ChannelAuthorization(auth: "k:s", channelData: #"{"user_id":"1"}"#)
+            }
+        }
+        let store = Store()
+        let presence = bench.client.channel("presence-a").presence
+        presence.onChange(on: store) { store, change in store.add("\(change.joined.count) came") }
+        presence.onJoin(on: store) { store, member in store.add("+\(member.id)") }
+        presence.onLeave(on: store) { store, member in store.add("-\(member.id)") }
+        bench.client.subscribe("presence-a")
+        bench.client.connect()
+        let connection = await bench.transport.greet()
+        _ = await connection.next()
+        let roster = #"{"presence":{"count":1,"ids":["1"],"hash":{"1":null}}}"#
+        connection.say(.subscriptionSucceeded(channel: "presence-a", data: roster))
+        connection.event("pusher_internal:member_added", "presence-a", #"{"user_id":"2"}"#)
+        connection.event("pusher_internal:member_removed", "presence-a", #"{"user_id":"2"}"#)
+        await store.waitFor(5)
+        #expect(await store.lines == ["0 came", "1 came", "+2", "0 came", "-2"])
     }
 
     @Test func deliverNothingOnceUnbindHasReturned() async {

@@ -57,7 +57,7 @@ public struct PresenceChannel: Sendable, Hashable {
         on queue: DispatchQueue,
         perform: @escaping @Sendable (PresenceChange) -> Void
     ) -> Binding {
-        channel.client.onPresence(channel.name, on: queue, perform)
+        channel.client.onPresence(channel.name, on: .queue(queue), perform)
     }
 
     /// Calls back on the main actor for each user who comes; not for those who were there before.
@@ -134,9 +134,9 @@ extension FanfareClient {
 
     func onPresence(
         _ channel: String,
-        on queue: DispatchQueue,
+        on place: CallbackPlace,
         _ callback: @escaping @Sendable (PresenceChange) -> Void
     ) -> Binding {
-        add(to: \.presence[channel], on: .queue(queue), callback)
+        add(to: \.presence[channel], on: place, callback)
     }
 }
