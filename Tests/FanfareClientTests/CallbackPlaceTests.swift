@@ -63,7 +63,7 @@ private actor Store {
     }
 
     func waitFor(_ count: Int) async {
-        while notes.lines.count < count { await Task.yield() }
+        while notes.lines.count < count, !Task.isCancelled { await Task.yield() }
     }
 
     func watch(_ client: FanfareClient) {
@@ -81,7 +81,9 @@ private actor Store {
     func note(_ error: FanfareError) { errors.append(error) }
 
     func waitForStatuses(_ count: Int, errors errorCount: Int) async -> [ConnectionStatus] {
-        while statuses.count < count || errors.count < errorCount { await Task.yield() }
+        while statuses.count < count || errors.count < errorCount, !Task.isCancelled {
+            await Task.yield()
+        }
         return statuses
     }
 }
@@ -112,7 +114,7 @@ private actor Store {
         }()
         let connection = await bench.subscribe(to: "a")
         for number in numbers { connection.event("e", "a", number) }
-        while await seenGlobally.count < numbers.count { await Task.yield() }
+        while await seenGlobally.count < numbers.count, !Task.isCancelled { await Task.yield() }
         #expect(await seenGlobally == numbers)
     }
 
@@ -128,7 +130,7 @@ private actor Store {
         channel.bind("e") { seen.add($0.data ?? "") }
         let connection = await bench.subscribe(to: "a")
         for number in numbers { connection.event("e", "a", number) }
-        while seen.all.count < numbers.count { await Task.yield() }
+        while seen.all.count < numbers.count, !Task.isCancelled { await Task.yield() }
         #expect(notes.lines == numbers.map { "1 \($0)" })
     }
 
@@ -169,16 +171,26 @@ private actor Store {
     }
 
     @Test func tellAUsersEventsOnAnActor() async {
-        let bench = Bench()
+        let ann = #"{"id":"7"}"#
+        let bench = Bench {
+            $0.userAuthenticator = UserAuthenticator { _ in
+                UserAuthentication(auth: "k:s", userData: ann)
+            }
+        }
         let store = Store()
         await store.watchUser(of: bench.client)
         bench.client.user.bind("e", on: store) { store, event in
             store.add("2 \(event.data ?? "")")
         }
-        let connection = await bench.subscribe(to: "a")
+        bench.client.onSignIn(on: store) { store, _ in store.add("signed in") }
+        bench.client.signIn()
+        bench.client.connect()
+        let connection = await bench.transport.greet()
+        _ = await connection.next()
+        connection.say(.signinSuccess(userData: ann))
         connection.event("e", "#server-to-user-7", "x")
-        await store.waitFor(2)
-        #expect(await store.lines == ["1 x", "2 x"])
+        await store.waitFor(3)
+        #expect(await store.lines == ["signed in", "1 x", "2 x"])
     }
 
     @Test func tellWhoComesAndGoesOnAnActor() async {
@@ -236,7 +248,7 @@ private actor Store {
         }
         let connection = await bench.subscribe(to: "a")
         for number in numbers { connection.event("e", "a", number) }
-        while seen.all.count < numbers.count { await Task.yield() }
+        while seen.all.count < numbers.count, !Task.isCancelled { await Task.yield() }
         #expect(seen.all == numbers)
         #expect(strangers.load(ordering: .relaxed) == 0)
     }
@@ -256,7 +268,7 @@ private actor Store {
         }
         let connection = await bench.subscribe(to: "a")
         for number in numbers { connection.event("e", "a", number) }
-        while seen.all.count < numbers.count { await Task.yield() }
+        while seen.all.count < numbers.count, !Task.isCancelled { await Task.yield() }
         #expect(seen.all == numbers)
         #expect(overlaps.load(ordering: .relaxed) == 0)
         #expect(pool.count.load(ordering: .relaxed) > 0)
@@ -272,7 +284,7 @@ private actor Store {
                 store.add(event.data ?? "")
             }
         }
-        while gone != nil { await Task.yield() }
+        while gone != nil, !Task.isCancelled { await Task.yield() }
         let connection = await bench.subscribe(to: "a")
         for number in numbers { connection.event("e", "a", number) }
         // Nobody is there to be slow: nothing waits, and reading does not pause.

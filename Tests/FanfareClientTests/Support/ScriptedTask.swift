@@ -85,10 +85,11 @@ final class ScriptedReceiver: TransportReceiver {
     func transportClosed(_ closure: TransportClosure) { add(.closed(closure)) }
 
     /// Waits until the connection has ended.
-    func closure() async -> TransportClosure {
-        while true {
+    func closure() async -> TransportClosure? {
+        while !Task.isCancelled {
             if case .closed(let closure) = all.last { return closure }
             await Task.yield()
         }
+        return nil
     }
 }

@@ -203,7 +203,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         bench.link.opened(subprotocol: nil)
         bench.link.send(Array("1".utf8))
         bench.link.close(code: 1000, reason: "")
-        while bench.task.commands.last != .cancel { await Task.yield() }
+        while bench.task.commands.last != .cancel, !Task.isCancelled { await Task.yield() }
         #expect(bench.task.commands == [.resume, .send("1"), .cancel])
     }
 
@@ -245,7 +245,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         bench.link.send([0x78])
         let closure = await bench.receiver.closure()
         guard case .cut(let reason) = closure else {
-            Issue.record("\(closure)")
+            Issue.record("\(String(describing: closure))")
             return
         }
         #expect(reason.contains("\((16 << 20) + 1)") && reason.contains("\(16 << 20)"))
@@ -350,7 +350,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             connection.send(Array("early".utf8))
             let closure = await receiver.closure()
             guard case .unreachable(let reason) = closure else {
-                Issue.record("\(closure)")
+                Issue.record("\(String(describing: closure))")
                 return
             }
             #expect(reason.contains("-1002") && reason.contains("socket transport"), "\(reason)")
@@ -366,7 +366,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
                 var request = TransportRequest.toBroker()
                 change(&request)
                 _ = URLSessionTransport().open(request, receiver: receiver)
-                #expect("\(await receiver.closure())".contains(word))
+                #expect("\(String(describing: await receiver.closure()))".contains(word))
             }
         }
 
