@@ -1,21 +1,16 @@
-"""A page of the Realtime table in headless Chromium, with the words of somebody who uses it."""
+"""A page in headless Chromium, with the words of somebody who uses it."""
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 
 from programs import await_true
 
-# One script reads all rows at one instant; a row on its way out does not count.
-NAMES = """
-    return [...document.querySelectorAll("#rows:not([hidden]) li:not(.leaving) .name")]
-        .map((name) => name.textContent)
-"""
-
 
 class Page:
+    """What all demos have: the state of the connection, problems and notices, and rows that can be dragged."""
+
     def __init__(self, trusts_anybody=False):
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
@@ -32,49 +27,68 @@ class Page:
             options.add_argument("--ignore-certificate-errors")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self._driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        self._driver.set_script_timeout(90)
 
     def open(self, url):
         self._driver.get(url)
 
+    def reload(self):
+        self._driver.refresh()
+
     def quit(self):
         self._driver.quit()
 
-    @property
-    def names(self):
-        return self._driver.execute_script(NAMES)
+    def set_offline(self, is_offline):
+        """Cuts the page off from everything, or connects it again, by the browser's own emulation."""
+        conditions = {"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self._driver.execute_cdp_cmd("Network.enable", {})
+        self._driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+
+    def run(self, script, *arguments):
+        """What an async function with this body returns; an error in it fails the test."""
+        result = self._driver.execute_async_script(
+            """
+            const done = arguments[arguments.length - 1];
+            const given = [...arguments].slice(0, -1);
+            (async (...given) => { %s })(...given).then(
+                (value) => done({ value }), (error) => done({ error: `${error}\\n${error.stack}` }));
+            """
+            % script,
+            *arguments,
+        )
+        assert "error" not in result, result["error"]
+        return result.get("value")
+
+    def text(self, selector):
+        return self._find(selector).text
 
     @property
     def connection(self):
-        return self._find("#connection").text
+        return self.text("#connection")
 
     @property
     def problems(self):
-        return self._find("#problems").text
+        return self.text("#problems")
 
     @property
     def notices(self):
-        return self._find("#notices").text
+        return self.text("#notices")
 
     def script_errors(self):
         """What the console tells of scripts; that a server is away is told there too, and is no fault."""
         entries = self._driver.get_log("browser")
         return [entry["message"] for entry in entries if entry["source"] == "javascript"]
 
-    def await_names(self, *names):
-        await_true(lambda: self.names == list(names) or None, f"names {names}")
+    def save_picture(self, path):
+        self._driver.save_screenshot(str(path))
 
     def await_live(self):
         await_true(lambda: self.connection == "Live", "a live connection", seconds=40)
 
     # What a person does
 
-    def add(self, name):
-        self._find("#name").send_keys(name, Keys.ENTER)
-
-    def remove(self, name):
-        row = self._row(name)
-        ActionChains(self._driver).move_to_element(row).perform()
-        row.find_element(By.CSS_SELECTOR, ".remove").click()
+    def click(self, selector):
+        self._find(selector).click()
 
     def drag(self, name, target):
         """By mouse, from the middle of one row to the middle of another."""
@@ -87,6 +101,11 @@ class Page:
     def press(self, name, *keys):
         """With the handle of a row in focus."""
         self._row(name).find_element(By.CSS_SELECTOR, ".handle").send_keys(*keys)
+
+    def remove(self, name):
+        row = self._row(name)
+        ActionChains(self._driver).move_to_element(row).perform()
+        row.find_element(By.CSS_SELECTOR, ".remove").click()
 
     def _find(self, selector):
         return self._driver.find_element(By.CSS_SELECTOR, selector)

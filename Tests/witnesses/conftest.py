@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pusher
 import pytest
 
+from browser import Page
 from programs import Broker
 
 
@@ -52,3 +53,16 @@ def publisher(request, broker, trusting):
         port=broker.tls_port if secure else broker.port,
         ssl=secure,
     )
+
+
+@pytest.fixture(scope="session")
+def browsers():
+    """Three browsers; a test finds them as another has left them, and opens a page of its own."""
+    pages = []
+    try:
+        for _ in range(3):
+            pages.append(Page())
+        yield pages
+    finally:
+        for page in pages:
+            page.quit()

@@ -7,14 +7,18 @@ import pysher
 
 from programs import START_TIME_MAX
 
+EVENTS = ("greeting", "farewell")
 MEMBER_ADDED = "pusher_internal:member_added"
 MEMBER_REMOVED = "pusher_internal:member_removed"
 
 
 class Subscriber:
-    """Subscribed to `channels`, to presence channels as `user`; `backend` signs for private ones instead of Pysher."""
+    """Subscribed to `channels`, to presence channels as `user`; `backend` signs for private ones instead of Pysher.
 
-    def __init__(self, broker, *channels, secure=False, user=None, backend=None):
+    Listens to `events`, and to members who come and go.
+    """
+
+    def __init__(self, broker, *channels, secure=False, user=None, backend=None, events=EVENTS):
         self.events = queue.Queue()
         self._pusher = pysher.Pusher(
             key=broker.key,
@@ -35,7 +39,7 @@ class Subscriber:
                 auth = backend and backend.authenticate(name, self.socket_id)["auth"]
                 channel = self._channels[name] = self._pusher.subscribe(name, auth)
                 channel.bind("pusher_internal:subscription_succeeded", subscribed.put)
-                for event in ("greeting", "farewell", MEMBER_ADDED, MEMBER_REMOVED):
+                for event in (*events, MEMBER_ADDED, MEMBER_REMOVED):
                     channel.bind(event, self._listener(name, event))
 
         self._pusher.connection.bind("pusher:connection_established", connected)

@@ -7,6 +7,7 @@ import pytest
 from browser import Page
 from programs import Demos, Program, await_true
 from pysher_client import Subscriber
+from table_page import TablePage
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def pages(broker):
         Demos(broker.port) as plain,
         Demos(broker.port, public_broker=f"wss://localhost:{broker.tls_port}") as secure,
     ):
-        pages = [Page(), Page(trusts_anybody=True)]
+        pages = [TablePage(Page()), TablePage(Page(trusts_anybody=True))]
         try:
             for page, backend in zip(pages, (plain, secure)):
                 page.open(backend.url + "/table/")

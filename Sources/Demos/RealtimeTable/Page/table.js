@@ -28,11 +28,10 @@ list.onchange = ({ rows: shown, operations, isOwn }) => {
   element("empty").hidden = shown.length > 0;
   element("rows").hidden = shown.length === 0;
   element("count").textContent = shown.length === 1 ? "1 person" : `${shown.length} people`;
-  const pending = list.pendingIDs;
-  const ids = operations.map(({ id, row }) => id ?? row.id);
   // This page has shown, and told, its own changes already.
-  const others = isOwn ? [] : operations.filter((_, index) => !pending.has(ids[index]));
-  rows.show(shown, { changed: new Set(others.map(({ id, row }) => id ?? row.id)), pending });
+  const others = isOwn ? [] : operations;
+  const changed = new Set(others.map(({ id, row }) => id ?? row.id));
+  rows.show(shown, { changed, pending: list.pendingIDs });
   for (const operation of others) tell(operation);
   names = new Map(shown.map(({ id, name }) => [id, name]));
 };

@@ -78,51 +78,60 @@ export class ListModel {
     return this.#edits.find(({ revision }) => revision === null);
   }
 
-  /** Whether a change is known of that follows one which is missing. */
+  /** Whether a change is known that follows one which is missing: then the list must be loaded. */
   get hasGap() {
     return this.#early.size > 0;
   }
 
   // What the server says
 
+  /** What is known when the server is asked for a snapshot; for `replace`. */
+  mark() {
+    return { revision: this.revision, early: [...this.#early.keys()] };
+  }
+
   /**
-   * Takes a snapshot; `revisionBefore` is the revision that this page had when it asked.
+   * Takes a snapshot that was asked for when `mark` was made.
    *
    * One that is older than what is known by now was overtaken by changes, and is of no use. One that is older than
    * what was known then comes from a server that has begun anew: then that is the truth.
    */
-  replace({ revision, rows }, revisionBefore = null) {
-    const isAnew = revisionBefore !== null && revision < revisionBefore;
+  replace({ revision, rows }, mark) {
+    const isAnew = mark.revision !== null && revision < mark.revision;
     if (!isAnew && this.revision !== null && revision < this.revision) return;
-    if (isAnew) this.#early.clear();
+    // The server had made these when it was asked: what its snapshot does not have, it never said.
+    for (const early of isAnew ? this.#early.keys() : mark.early) this.#early.delete(early);
     this.#edits = this.#edits.filter((edit) => edit.revision === null || (!isAnew && edit.revision > revision));
     this.#rows = rows;
     this.revision = revision;
     this.#catchUp();
   }
 
-  /** Takes a change; false when one before it is missing, so that the list must be loaded. */
+  /** Takes a change, and returns the operations of others that are applied now; more than its own after a gap. */
   receive(change) {
-    if (!isChange(change)) return true;
-    if (this.revision !== null && change.revision <= this.revision) return true;
-    if (this.#early.size < EARLY_MAX) this.#early.set(change.revision, change);
-    this.#catchUp();
-    return !this.hasGap;
+    const isNew = this.revision === null || change?.revision > this.revision;
+    if (!isChange(change) || !isNew || this.#early.size >= EARLY_MAX) return [];
+    this.#early.set(change.revision, change);
+    return this.#catchUp();
   }
 
   /** Applies the changes that fit, and forgets those that are known already. */
   #catchUp() {
-    if (this.revision === null) return;
+    if (this.revision === null) return [];
     for (const revision of this.#early.keys()) {
       if (revision <= this.revision) this.#early.delete(revision);
     }
+    const operations = [];
     for (let change; (change = this.#early.get(this.revision + 1)); ) {
       this.#early.delete(change.revision);
       this.#rows = change.operations.reduce(applied, this.#rows);
       this.revision = change.revision;
+      const isOwn = this.#edits.some(({ mutation }) => mutation === change.mutation);
+      if (!isOwn) operations.push(...change.operations);
       this.#edits = this.#edits.filter((edit) =>
         edit.mutation !== change.mutation && !(edit.revision !== null && edit.revision <= this.revision));
     }
+    return operations;
   }
 
   // What this page does

@@ -23,7 +23,7 @@ const EVENT_TIME_MAX = 2_000;
 export class LiveList {
   /**
    * Hears of each change of what is to be shown: `{ rows, changes, operations, isOwn }`. `changes` leads from the
-   * rows before to `rows`; `operations` are those of the event or edit, and empty after a load.
+   * rows before to `rows`; `operations` are those of an edit of this page, or of others, and empty after a load.
    */
   onchange = (_update) => {};
 
@@ -81,9 +81,10 @@ export class LiveList {
   }
 
   #receive(change) {
-    const isComplete = this.#model.receive(change);
-    if (!isComplete) this.load();
-    if (this.isLoaded) this.#show(change?.operations ?? [], false);
+    const operations = this.#model.receive(change);
+    if (!this.isLoaded) return;
+    if (this.#model.hasGap) this.load();
+    this.#show(operations, operations.length === 0);
   }
 
   #show(operations, isOwn) {
@@ -113,9 +114,9 @@ export class LiveList {
   }
 
   async #loadOnce() {
-    const { revision } = this.#model;
+    const mark = this.#model.mark();
     try {
-      this.#model.replace(await request("GET", this.#base), revision);
+      this.#model.replace(await request("GET", this.#base), mark);
     } catch (error) {
       const pause = RETRY_PAUSES[Math.min(this.#failedLoads, RETRY_PAUSES.length - 1)];
       this.#failedLoads += 1;
@@ -146,17 +147,19 @@ export class LiveList {
     this.#isSending = true;
     for (let attempt = 0, edit; (edit = this.#model.nextToSend); attempt += 1) {
       const { mutation, operations } = edit;
+      const revisionBefore = this.revision;
       try {
         const { revision } = await request("POST", `${this.#base}/operations`, { mutation, operations });
         this.#confirm(edit, revision);
+        // It was made before, and its event has got lost; or the backend has begun anew.
+        if (revision <= revisionBefore) this.load();
+        attempt = -1;
       } catch (error) {
         if (error instanceof Refused) this.#refused(edit, error);
         else await this.#pause(attempt, error);
-        continue;
       }
-      attempt = -1;
-      showProblem("edit", "", null);
     }
+    showProblem("edit", "", null);
     this.#isSending = false;
   }
 

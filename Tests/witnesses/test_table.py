@@ -1,0 +1,240 @@
+"""The Realtime table on three pages, in a terminal and in an old app, with the programs as they ship."""
+
+import threading
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from programs import Broker, Demos, await_true, run
+from table_page import OldApp, TablePage, order, post
+
+
+@pytest.fixture
+def demos(broker):
+    with Demos(broker.port) as demos:
+        yield demos
+
+
+@pytest.fixture
+def pages(browsers, demos):
+    """Three pages of one list: John Doe, Ada, Grace, Mary."""
+    for name in ("Ada", "Grace", "Mary"):
+        post(demos, "/add", name=name, deviceId="setup")
+    pages = [TablePage(browser) for browser in browsers]
+    for page in pages:
+        page.script_errors()
+        page.open(demos.url + "/table/")
+        page.await_live()
+        page.await_names("John Doe", "Ada", "Grace", "Mary")
+    yield pages
+    for page in pages:
+        page.set_offline(False)
+        assert page.script_errors() == []
+
+
+def terminal(demos, broker, command):
+    """The terminal view, which is written with the Swift SDK, carries out one command."""
+    done = run(
+        "demo-terminal", "table", "--do", command,
+        "--backend", demos.url, "--broker", f"ws://127.0.0.1:{broker.port}",
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def await_agreement(demos, count, *screens):
+    """Waits until all screens show the order of the database, which has so many rows."""
+
+    def agree():
+        names = order(demos)
+        return names if len(names) == count and all(screen.names == names for screen in screens) else None
+
+    return await_true(agree, f"one order of {count} names on {len(screens)} screens and in the database")
+
+
+def test_an_added_user_appears_everywhere(pages):
+    pages[0].add("Hedy")
+    for page in pages:
+        page.await_names("John Doe", "Ada", "Grace", "Mary", "Hedy")
+
+
+def test_a_removed_user_leaves_every_page(pages):
+    pages[1].remove("Ada")
+    for page in pages:
+        page.await_names("John Doe", "Grace", "Mary")
+
+
+@pytest.mark.parametrize(
+    "name, target, names",
+    [
+        ("John Doe", "Mary", ["Ada", "Grace", "Mary", "John Doe"]),
+        ("Mary", "John Doe", ["Mary", "John Doe", "Ada", "Grace"]),
+        ("Ada", "Grace", ["John Doe", "Grace", "Ada", "Mary"]),
+    ],
+)
+def test_a_dragged_row_moves_everywhere(pages, demos, name, target, names):
+    pages[0].drag(name, target)
+    for page in pages:
+        page.await_names(*names)
+    await_true(lambda: order(demos) == names, "the order in the database")
+
+
+def test_the_keyboard_moves_a_row_everywhere(pages):
+    pages[0].press("Mary", Keys.ARROW_UP, Keys.ARROW_UP)
+    for page in pages:
+        page.await_names("John Doe", "Mary", "Ada", "Grace")
+
+
+def test_a_move_in_the_terminal_appears_everywhere(pages, demos, broker):
+    terminal(demos, broker, "move 1 4")
+    for page in pages:
+        page.await_names("Ada", "Grace", "Mary", "John Doe")
+
+
+def test_an_old_app_and_new_pages_edit_one_list(pages, demos, broker):
+    with OldApp(broker, demos) as old:
+        old.add("Old")
+        for page in pages:
+            page.await_names("John Doe", "Ada", "Grace", "Mary", "Old")
+        old.move("Old", "Ada")
+        for page in pages:
+            page.await_names("John Doe", "Old", "Ada", "Grace", "Mary")
+        pages[0].add("New")
+        pages[1].press("Mary", Keys.ARROW_UP)
+        pages[2].remove("Ada")
+        assert set(await_agreement(demos, 5, *pages, old)) == {"John Doe", "Old", "Mary", "Grace", "New"}
+        old.remove("New")
+        await_agreement(demos, 4, *pages, old)
+
+
+def test_changes_from_all_sides_end_in_one_order(pages, demos, broker):
+    with OldApp(broker, demos) as old:
+
+        def act_in_terminal():
+            for command in ("add Terminal", "move 2 1", "remove 3"):
+                terminal(demos, broker, command)
+
+        thread = threading.Thread(target=act_in_terminal)
+        thread.start()
+        for number in range(4):
+            for index, page in enumerate(pages):
+                page.add(f"Page {index} {number}")
+            pages[0].press("John Doe", Keys.ARROW_DOWN) if "John Doe" in pages[0].names else None
+            pages[1].press("Page 1 0", Keys.ARROW_UP) if "Page 1 0" in pages[1].names else None
+            old.add(f"Old {number}")
+            old.move(f"Old {number}", "Page 0 0") if {f"Old {number}", "Page 0 0"} <= set(old.names) else None
+        thread.join()
+        # Four to begin with; the terminal has added one and removed one.
+        await_agreement(demos, 4 + 3 * 4 + 4, *pages, old)
+
+
+def test_edits_that_could_not_know_of_each_other_converge(pages, demos, broker):
+    """Two pages are offline while everything changes; then all of it has to fit together."""
+    first, second, third = pages
+    with OldApp(broker, demos) as old:
+        for page in (first, second):
+            page.set_offline(True)
+        # All three move the same row; one removes the row that another moved it behind.
+        first.drag("John Doe", "Mary")
+        first.add("First")
+        second.remove("Mary")
+        second.press("John Doe", Keys.ARROW_DOWN)
+        third.press("John Doe", Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+        third.add("Third")
+        old.remove("Grace")
+        await_true(lambda: "Your changes wait" in first.problems, "that the first page says so")
+        first.await_names("Ada", "Mary", "John Doe", "First") if "Grace" not in first.names else None
+        for page in (second, first):
+            page.set_offline(False)
+        names = await_agreement(demos, 4, *pages, old)
+        assert set(names) == {"John Doe", "Ada", "First", "Third"}
+        for page in pages:
+            await_true(lambda: page.problems == "", "that nothing is wrong any more")
+
+
+def test_a_reload_shows_what_all_others_show(pages, demos):
+    pages[0].add("Hedy")
+    pages[0].drag("Hedy", "Ada")
+    pages[0].reload()
+    await_agreement(demos, 5, *pages)
+
+
+def test_a_trigger_from_the_command_line_is_seen(pages, broker):
+    arguments = ("notice", '{"text": "Hello from the shell"}', "--channel", "userslist")
+    sent = run("fanfare", "trigger", *arguments, "--url", broker.url)
+    assert sent.returncode == 0, sent.stderr
+    for page in pages:
+        await_true(lambda: "Hello from the shell" in page.notices, "the notice")
+
+
+def test_events_that_somebody_else_invents_do_no_harm(pages, publisher, demos):
+    for data in ({}, {"revision": 10**9, "operations": [None]}, {"revision": 10**9, "operations": []}, "x", None):
+        publisher.trigger("userslist", "list_changed", data)
+    pages[0].add("Hedy")
+    await_agreement(demos, 5, *pages)
+
+
+def test_a_name_is_text_and_never_markup(pages):
+    pages[0].add("<img src=x onerror=alert(1)>")
+    pages[1].await_names("John Doe", "Ada", "Grace", "Mary", "<img src=x onerror=alert(1)>")
+
+
+def test_a_refused_edit_takes_itself_back(pages, demos):
+    pages[0].run("document.getElementById('name').maxLength = 1000")
+    pages[0].add("x" * 101)
+    await_true(lambda: "must not have more than 100 characters" in pages[0].notices, "why")
+    await_agreement(demos, 4, *pages)
+
+
+def test_the_pages_say_that_the_broker_is_away_and_recover(browsers, tmp_path):
+    pages = [TablePage(browser) for browser in browsers]
+    broker = Broker()
+    with Demos(broker.port, database=tmp_path / "list.sqlite") as demos:
+        for page in pages:
+            page.open(demos.url + "/table/")
+            page.await_live()
+            page.await_names("John Doe")
+        assert broker.stop() == 0
+        for page in pages:
+            await_true(lambda: "Live updates are paused" in page.problems, "a clear error")
+        # What is changed meanwhile, here or elsewhere, is not lost.
+        for number, page in enumerate(pages):
+            page.add(f"Page {number}")
+        post(demos, "/add", name="Grace", deviceId="another")
+        with Broker(port=broker.port):
+            for page in pages:
+                page.await_live()
+                await_true(lambda: page.problems == "", "that the error goes")
+            await_agreement(demos, 5, *pages)
+            pages[2].press("Grace", Keys.ARROW_UP)
+            await_agreement(demos, 5, *pages)
+
+
+def test_a_page_says_that_the_backend_is_away_and_recovers(browsers, broker, tmp_path):
+    page = TablePage(browsers[0])
+    database = tmp_path / "list.sqlite"
+    first = Demos(broker.port, database=database)
+    page.open(first.url + "/table/")
+    page.await_live()
+    page.await_names("John Doe")
+    assert first.stop() == 0
+    page.add("Ada")
+    await_true(lambda: "Your changes wait" in page.problems, "a clear error")
+    page.await_names("John Doe", "Ada")
+    with Demos(broker.port, port=first.port, database=database) as second:
+        await_true(lambda: page.problems == "", "that the change gets there")
+        await_agreement(second, 2, page)
+
+
+def test_a_page_believes_a_backend_that_has_begun_anew(browsers, broker):
+    page = TablePage(browsers[0])
+    first = Demos(broker.port)
+    page.open(first.url + "/table/")
+    page.await_live()
+    for name in ("Ada", "Grace"):
+        page.add(name)
+    await_agreement(first, 3, page)
+    assert first.stop() == 0
+    # Its list was in memory only.
+    with Demos(broker.port, port=first.port) as second:
+        page.add("Mary")
+        await_agreement(second, 2, page)
