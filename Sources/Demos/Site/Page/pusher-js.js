@@ -111,27 +111,22 @@ class PusherChannel {
 }
 
 class PusherUser {
-  #user;
+  #pusher;
 
   constructor(pusher) {
-    this.#user = pusher.user;
     this.#pusher = pusher;
   }
 
-  #pusher;
-
   get id() {
-    return this.#user.user_data?.id;
+    return this.#pusher.user.user_data?.id;
   }
 
   bind(event, action) {
-    // The sign-in is an event of the connection there.
+    // The sign-in is a message of the connection there, which the user has heard before.
     if (event === "pusher:signin_success") {
-      this.#pusher.connection.bind("message", (message) => {
-        if (message.event === event) setTimeout(() => action({ id: this.id }));
-      });
+      this.#pusher.connection.bind("message", (message) => message.event === event && action({ id: this.id }, {}));
     } else {
-      this.#user.bind(event, (data) => action(data, {}));
+      this.#pusher.user.bind(event, (data) => action(data, {}));
     }
     return this;
   }

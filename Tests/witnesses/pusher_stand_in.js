@@ -1,0 +1,95 @@
+// Has the names of pusher-js that a demo's page uses, and no more: pages are tried with it where there is no internet.
+
+class Bindings {
+  #actions = [];
+
+  bind(event, action) {
+    this.#actions.push([event, action]);
+    return this;
+  }
+
+  unbind(event, action) {
+    this.#actions = this.#actions.filter((bound) => bound[0] !== event || bound[1] !== action);
+    return this;
+  }
+
+  emit(event, ...values) {
+    for (const [bound, action] of this.#actions) if (bound === event) action(...values);
+  }
+}
+
+window.Pusher = class Pusher {
+  static instances = [];
+  connection = Object.assign(new Bindings(), { state: "initialized", socket_id: undefined });
+  user = Object.assign(new Bindings(), { user_data: null });
+  #channels = {};
+  #url;
+  #authorize;
+
+  constructor(key, options) {
+    if (options.cluster === undefined) throw new Error("Options object must provide a cluster");
+    this.#url = `ws://${options.wsHost}:${options.wsPort}/app/${key}?protocol=7&client=js&version=8.4.0`;
+    this.#authorize = options.channelAuthorization.customHandler;
+    Pusher.instances.push(this);
+    this.connect();
+  }
+
+  connect() {
+    if (this.socket) return;
+    this.#become("connecting");
+    this.socket = new WebSocket(this.#url);
+    this.socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
+    this.socket.onclose = () => {
+      this.socket = null;
+      for (const channel of Object.values(this.#channels)) channel.subscribed = false;
+      this.#become("connecting");
+      setTimeout(() => this.connect(), 1000);
+    };
+  }
+
+  subscribe(name) {
+    const channel = (this.#channels[name] ??= Object.assign(new Bindings(), { name, subscribed: false }));
+    channel.trigger = (event, data) => this.#send(event, data, name);
+    if (this.connection.state === "connected") this.#join(channel);
+    return channel;
+  }
+
+  #join({ name }) {
+    if (!/^(private|presence)-/.test(name)) return this.#send("pusher:subscribe", { auth: "", channel: name });
+    this.#authorize({ socketId: this.connection.socket_id, channelName: name }, (error, signed) => {
+      if (error) this.#channels[name].emit("pusher:subscription_error", { type: "AuthError", error: error.message });
+      else this.#send("pusher:subscribe", { ...signed, channel: name });
+    });
+  }
+
+  #receive({ event, channel: name, data: text, user_id }) {
+    const data = typeof text === "string" ? JSON.parse(text) : text;
+    const channel = this.#channels[name];
+    if (event === "pusher:connection_established") {
+      this.connection.socket_id = data.socket_id;
+      this.#become("connected");
+      for (const known of Object.values(this.#channels)) this.#join(known);
+    } else if (event === "pusher:ping") {
+      this.#send("pusher:pong", {});
+    } else if (event === "pusher:error") {
+      this.connection.emit("error", { type: "PusherError", data });
+    } else if (event === "pusher_internal:subscription_succeeded") {
+      channel.subscribed = true;
+      channel.members = { members: data.presence?.hash ?? {}, myID: null };
+      channel.emit("pusher:subscription_succeeded", data);
+    } else {
+      channel?.emit(event, data, user_id ? { user_id } : {});
+    }
+  }
+
+  #send(event, data, channel) {
+    this.socket.send(JSON.stringify({ event, data, channel }));
+    return true;
+  }
+
+  #become(current) {
+    const previous = this.connection.state;
+    this.connection.state = current;
+    this.connection.emit("state_change", { previous, current });
+  }
+};

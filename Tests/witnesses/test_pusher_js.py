@@ -1,0 +1,94 @@
+"""Pages that are opened with ?client=pusher-js: they load that script, and nothing else changes."""
+
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from programs import Broker, Demos, await_true
+from table_page import TablePage, order
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The URL of the stand-in, on another origin as a CDN is."""
+    folder = Path(__file__).parent
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/pusher_stand_in.js"
+        server.shutdown()
+
+
+def await_agreement(demos, count, pages):
+    def agree():
+        names = order(demos)
+        return len(names) == count and all(page.names == names for page in pages)
+
+    await_true(agree, f"one order of {count} names everywhere")
+
+
+def test_pages_with_either_client_edit_one_list(browsers, broker, script):
+    pages = [TablePage(browser) for browser in browsers]
+    with Demos(broker.port, pusher_js=script) as demos:
+        for page, query in zip(pages, ("?client=pusher-js", "", "?client=pusher-js")):
+            page.open(demos.url + "/table/" + query)
+            page.await_live()
+        counts = [page.run("return window.Pusher?.instances.length ?? 0") for page in pages]
+        assert counts == [1, 0, 1]
+        for number, page in enumerate(pages):
+            page.add(f"Page {number}")
+        await_agreement(demos, 4, pages)
+        pages[2].drag("Page 2", "John Doe")
+        pages[0].remove("Page 1")
+        await_agreement(demos, 3, pages)
+
+
+def test_a_page_with_the_stock_client_comes_back(browsers, script, tmp_path):
+    page = TablePage(browsers[0])
+    broker = Broker()
+    with Demos(broker.port, database=tmp_path / "list.sqlite", pusher_js=script) as demos:
+        page.open(demos.url + "/table/?client=pusher-js")
+        page.await_live()
+        assert broker.stop() == 0
+        await_true(lambda: page.connection == "Connecting", "that the connection is gone")
+        page.add("Ada")
+        with Broker(port=broker.port):
+            page.await_live()
+            await_agreement(demos, 2, [page])
+
+
+def test_a_page_that_cannot_load_it_says_so_and_goes_on(browsers, broker):
+    page = TablePage(browsers[0])
+    with Demos(broker.port, pusher_js="http://127.0.0.1:9/pusher.min.js") as demos:
+        page.open(demos.url + "/table/?client=pusher-js")
+        await_true(lambda: "pusher-js cannot be loaded" in page.notices, "why")
+        page.await_live()
+        page.add("Ada")
+        await_agreement(demos, 2, [page])
+
+
+@pytest.mark.parametrize("query, is_loaded", [("", False), ("?client=pusher-js", True)])
+def test_only_who_asks_for_the_script_may_load_it(browsers, broker, script, query, is_loaded):
+    page = browsers[0]
+    with Demos(broker.port, pusher_js=script) as demos:
+        page.open(demos.url + "/films/" + query)
+        page.await_live()
+        load = """
+            const script = document.createElement("script");
+            script.src = given[0];
+            document.head.append(script);
+            return new Promise((resolve) => {
+                script.onload = () => resolve(true);
+                script.onerror = () => resolve(false);
+            });
+        """
+        assert page.run(load, script) is is_loaded
+        # The very script, and no other of its server.
+        assert page.run(load, script.replace("stand_in", "other")) is False
