@@ -6,7 +6,7 @@ format := swift format --configuration config/swift-format.json
 lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test format lint conformance bench microbench docs clean
+.PHONY: help run build test format lint conformance bench microbench docs pictures clean
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -47,6 +47,11 @@ microbench: ## Measure the routines on a message's path: time and instructions
 docs: ## Make the documentation of the public modules, in docs/
 	@$(scripts)/install.sh build
 	@$(scripts)/docs.sh
+
+pictures: ## Take the README's pictures of the demos
+	@$(scripts)/install.sh test
+	swift build
+	@PYTHONDONTWRITEBYTECODE=1 .venv/bin/python Tests/witnesses/pictures.py
 
 clean: ## Remove what was built; the virtual environment stays
 	swift package clean

@@ -1,0 +1,51 @@
+"""Takes the pictures of the README, by the browser of the witnesses: make pictures."""
+
+import time
+
+from browser import Page
+from films_page import FilmsPage
+from programs import ROOT, Broker, Demos, await_true
+from table_page import TablePage, post
+
+PICTURES = ROOT / "config" / "pictures"
+# Until rows have glided to their places, and the colour of what has changed has faded.
+REST = 2
+
+
+def take(page, name, width, height):
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    page._driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page._driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+    # A gradient is most of a PNG.
+    page._driver.execute_script("document.body.style.background = 'var(--page)'")
+    time.sleep(REST)
+    page.save_picture(PICTURES / name)
+
+
+def main():
+    with Broker() as broker, Demos(broker.port) as demos:
+        browser = Page()
+        try:
+            browser.open(demos.url + "/")
+            take(browser, "demos.png", 900, 680)
+
+            for name in ("Ada Lovelace", "Grace Hopper", "Mary Jackson", "Hedy Lamarr", "Radia Perlman"):
+                post(demos, "/add", name=name, deviceId="pictures")
+            table = TablePage(browser)
+            table.open(demos.url + "/table/")
+            table.await_live()
+            await_true(lambda: len(table.names) == 6, "six rows")
+            take(browser, "realtime-table.png", 720, 680)
+
+            films = FilmsPage(browser)
+            films.open(demos.url + "/films/")
+            films.await_live()
+            films.click("#append-and-drop")
+            films.await_batch(deletes="0, 1, 2", inserts="3, 4, 5")
+            take(browser, "films.png", 900, 720)
+        finally:
+            browser.quit()
+
+
+if __name__ == "__main__":
+    main()
