@@ -265,6 +265,8 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "FanfareTesting",
+                "LiveRows", "LiveCollections", "LiveQueries", "LiveTables",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),

@@ -48,7 +48,8 @@ struct Rows: ParsableCommand {
             theirs = example.new.difference(from: example.old).inferringMoves().count
         }
         progress("")
-        let moves = ours.moves.isEmpty ? "" : " (\(ours.moves.count) moves)"
+        let count = ours.moves.count
+        let moves = count == 0 ? "" : " (\(count) \(count == 1 ? "move" : "moves"))"
         print(
             padded(example.name, to: 35) + padded(rounded(theirTime / time), to: 15, left: true)
                 + padded(thousandths(time * 1e3), to: 12, left: true)

@@ -50,14 +50,14 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
 
     /// Never asked for: the observation begins with a snapshot.
     ///
-    /// - Throws: ``LiveCollections/LiveListError/refused(reason:)`` always.
+    /// - Throws: `LiveListError.refused` always.
     public func snapshot() async throws -> ListSnapshot<Row> { try await snapshots.snapshot() }
 
     /// Writes an edit to the database, in one transaction.
     ///
     /// - Parameter commit: The edit.
     /// - Returns: `nil`: the observation tells what came of it.
-    /// - Throws: ``LiveCollections/LiveListError/refused(reason:)`` with the database's error, unless
+    /// - Throws: `LiveListError.refused` with the database's error, unless
     ///   the database is busy; then the edit is tried again.
     public func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         try await snapshots.commit(commit)

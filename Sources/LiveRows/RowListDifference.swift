@@ -7,7 +7,7 @@
 ///   - old: The rows before.
 ///   - new: The rows after.
 /// - Returns: One batch, and the updates after it.
-/// - Throws: ``DuplicateRow`` when an id is met twice in one list, as ``rowChanges(from:to:)-([Row],_)``.
+/// - Throws: ``DuplicateRow`` when an id is met twice in one list.
 public func rowChanges<Row: Identifiable & Equatable>(
     from old: RowList<Row>,
     to new: RowList<Row>

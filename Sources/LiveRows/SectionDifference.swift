@@ -1,4 +1,4 @@
-/// Finds what leads from one list of sections to another: ``rowChanges(from:to:)-([Row],_)`` on two
+/// Finds what leads from one list of sections to another: the comparison of rows, on two
 /// levels.
 ///
 /// Sections come, go and move by their ids; rows of the sections that stay come, go and move by

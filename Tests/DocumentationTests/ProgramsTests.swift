@@ -42,7 +42,9 @@ import Testing
     private static func program(in file: String) -> String {
         let lines = lines(of: file)
         let imports = lines.filter { $0.hasPrefix("import ") }
-        let body = lines.drop { !$0.hasPrefix("func ") }.dropFirst().prefix { $0 != "}" }
+        let starts = ["func ", "@MainActor func "]
+        let body = lines.drop { line in !starts.contains { line.hasPrefix($0) } }
+            .dropFirst().prefix { $0 != "}" }
         let moved = body.map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
         return (imports + [""] + moved).joined(separator: "\n")
     }

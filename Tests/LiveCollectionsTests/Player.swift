@@ -16,9 +16,9 @@ struct Player: Identifiable, Equatable, Codable, Sendable {
 /// The condition was not met in time.
 struct Late: Error {}
 
-/// Waits for a condition on the main actor, for ten seconds at most.
+/// Waits for a condition on the main actor, for a minute at most.
 @MainActor func until(_ condition: () -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(60)
     while !condition() {
         guard ContinuousClock.now < deadline else { throw Late() }
         try await Task.sleep(for: .milliseconds(2))

@@ -5,7 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly modules=(FanfareClient FanfareEncryption PusherSwift FanfareAPI FanfareTesting)
+readonly modules=(FanfareClient FanfareEncryption PusherSwift FanfareAPI FanfareTesting
+    LiveRows LiveCollections LiveQueries LiveTables)
 
 docc=$(command -v docc || true)
 if [ -z "$docc" ]; then

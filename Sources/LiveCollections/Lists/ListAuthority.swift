@@ -22,7 +22,7 @@ public struct ListAuthority<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// - Parameters:
     ///   - rows: The rows, in order.
     ///   - revision: The number they have.
-    /// - Throws: ``LiveRows/DuplicateRow`` when two of them have one id.
+    /// - Throws: `DuplicateRow` when two of them have one id.
     public init(_ rows: [Row] = [], revision: UInt64 = 0) throws(DuplicateRow) {
         self.rows = try KeyedRows(rows)
         self.revision = revision

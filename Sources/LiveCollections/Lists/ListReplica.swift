@@ -63,7 +63,16 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// Changes are told from here on; what was before may have been missed.
     package mutating func subscribed() -> [Effect] {
         fetchFailures = 0
-        return fetch()
+        return fetch() + sendAgain()
+    }
+
+    /// Hands an edit in at once that waits to be tried again: the network is back.
+    private mutating func sendAgain() -> [Effect] {
+        guard let last = sending, last.failures > 0,
+            let edit = pending.first(where: { $0.commit.mutation == last.mutation })
+        else { return [] }
+        sending = (last.mutation, 0)
+        return [.send(edit.commit, failures: 0)]
     }
 
     /// The source is in trouble; the rows stay.
@@ -220,9 +229,8 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The writer has taken an edit in, as the change of a revision, or of none that is known.
     package mutating func accepted(_ mutation: String, revision: UInt64?) -> [Effect] {
         answered(mutation)
-        guard let index = pending.firstIndex(where: { $0.commit.mutation == mutation }) else {
-            return sendNext()
-        }
+        // An edit that was handed in twice is answered twice: the first answer counts.
+        guard let index = unansweredIndex(of: mutation) else { return sendNext() }
         var effects: [Effect] = [.confirmed(mutation: mutation)]
         if let revision {
             pending[index].revision = revision
@@ -244,9 +252,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The writer does not take an edit in: the rows spring back.
     package mutating func refused(_ mutation: String, _ error: any Error) -> [Effect] {
         answered(mutation)
-        guard let index = pending.firstIndex(where: { $0.commit.mutation == mutation }) else {
-            return sendNext()
-        }
+        guard let index = unansweredIndex(of: mutation) else { return sendNext() }
         let commit = pending[index].commit
         rebase(without: [index]) { _ in }
         return [.refused(commit, error)] + sendNext()
@@ -261,6 +267,10 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         }
         self.sending = (mutation, sending.failures + 1)
         return [.send(edit.commit, failures: sending.failures + 1)]
+    }
+
+    private func unansweredIndex(of mutation: String) -> Int? {
+        pending.firstIndex { $0.commit.mutation == mutation && $0.revision == nil }
     }
 
     private mutating func answered(_ mutation: String) {

@@ -119,6 +119,11 @@ internal import Foundation
     /// Who reads slowly gets fewer and larger updates; each leads from the one read before.
     public var updates: ListUpdates<Row> { ListUpdates(self) }
 
+    /// Waits until the rows are there and follow every change; a source that fails is tried again.
+    public func waitUntilLive() async {
+        for await update in updates where update.state.isLive { return }
+    }
+
     /// What leads to the rows from others.
     func update(from old: RowList<Row>) -> ListUpdate<Row> {
         ListUpdate(

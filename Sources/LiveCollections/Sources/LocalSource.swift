@@ -20,7 +20,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     /// Holds rows.
     ///
     /// - Parameter rows: The rows, in order.
-    /// - Throws: ``LiveRows/DuplicateRow`` when two of them have one id.
+    /// - Throws: `DuplicateRow` when two of them have one id.
     public init(_ rows: [Row] = []) throws(DuplicateRow) {
         state = Mutex(State(authority: try ListAuthority(rows)))
     }
@@ -92,7 +92,7 @@ extension LiveList {
     /// - Parameters:
     ///   - rows: The rows, in order.
     ///   - options: Limits.
-    /// - Throws: ``LiveRows/DuplicateRow`` when two of them have one id.
+    /// - Throws: `DuplicateRow` when two of them have one id.
     public convenience init(
         rows: [Row],
         options: ListOptions = ListOptions()

@@ -37,8 +37,9 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
     /// - Parameters:
     ///   - channel: The channel; it is subscribed to.
     ///   - rows: Fetches all rows, in order.
-    ///   - commit: Hands an edit in, and comes back when it is done; a ``LiveListError`` refuses it,
-    ///     any other error says that there is no answer. Without it the list is read-only.
+    ///   - commit: Hands an edit in, and comes back when it is done; a ``LiveListError`` refuses it.
+    ///     After any other error it is handed in again, so a backend that would do it twice must not
+    ///     have done it. Without the closure the list is read-only.
     ///   - change: What an event means; `nil` when it is none of the list's.
     public init(
         channel: Channel,

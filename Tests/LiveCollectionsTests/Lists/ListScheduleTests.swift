@@ -1,18 +1,23 @@
 import ListSimulation
 import Testing
 
-@Suite("Random schedules of lists") struct ListScheduleTests {
+@Suite("Random schedules of lists", .serialized) struct ListScheduleTests {
     @Test("Delays, drops, repeats, cuts and refusals: all clients end with the writer's rows")
-    func converge() {
-        for seed in 0..<3000 {
+    func converge() async {
+        for seed in 0..<2000 {
+            // Other tests wait for their turn on the same threads.
+            if seed % 20 == 0 { await Task.yield() }
             let schedule = ListSchedule(seed: UInt64(seed))
             if let fault = schedule.fault { Issue.record("seed \(seed): \(fault)") }
         }
     }
 
     @Test("A client or writer with a mistake is found out", arguments: DeliberateMistake.allCases)
-    func noticesMistakes(mistake: DeliberateMistake) {
-        let faults = (0..<300).count { ListSchedule(seed: $0, mistake: mistake).fault != nil }
-        #expect(faults > 0)
+    func noticesMistakes(mistake: DeliberateMistake) async {
+        for seed in 0..<300 {
+            if ListSchedule(seed: UInt64(seed), mistake: mistake).fault != nil { return }
+            await Task.yield()
+        }
+        Issue.record("no schedule has noticed it")
     }
 }

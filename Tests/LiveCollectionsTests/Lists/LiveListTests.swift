@@ -1,4 +1,5 @@
 import Dispatch
+import FanfareClient
 import LiveRows
 import Testing
 
@@ -200,6 +201,26 @@ import Testing
         try await until { list.rows.first == Player(2, "theirs") }
         try await until { source.commits.count == 1 }
         #expect(source.commits[0].operations == [.move(2, after: nil)])
+    }
+
+    @Test("An edit that waits to be tried again is handed in at once when the network is back")
+    func sendsAgain() async throws {
+        var options = impatient
+        options.backoff = .init(floor: .seconds(60), window: .zero, cap: .seconds(60))
+        let list = try await liveList(options)
+        let edit = list.edit { $0.remove(1) }
+        try await until { source.commits.count == 1 }
+        source.answerCommit(.failure(Late()))
+        try await until { source.commits.isEmpty }
+        while source.commits.isEmpty {
+            await source.say(.subscribed)
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        #expect(source.commits[0].mutation == edit.mutation)
+        source.answerCommit(.success(6))
+        try await edit.confirmed()
+        try await until { source.fetchCount > 0 }
+        while source.fetchCount > 0 { source.answerFetch(6, [Player(2), Player(3)]) }
     }
 
     @Test("What changes nothing is not sent")

@@ -11,7 +11,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("Lists over a channel", .timeLimit(.minutes(1))) @MainActor struct ChannelSourceTests {
+@Suite("Lists over a channel", .timeLimit(.minutes(5))) @MainActor struct ChannelSourceTests {
     private func url() throws -> URL { try #require(URL(string: "http://backend.test/players")) }
 
     private func client(_ broker: TestBroker) -> FanfareClient {
