@@ -1,37 +1,40 @@
 /// The standard base64 alphabet with padding (RFC 4648 §4).
 public enum Base64 {
     private static let padding = UInt8(ascii: "=")
+    private static let alphabet: StaticString =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
     /// Returns the text of `bytes`, padded to a multiple of four characters.
-    public static func encode(_ bytes: [UInt8]) -> String {
+    public static func encode(_ bytes: [UInt8]) -> String { encode(bytes.span) }
+
+    /// Returns the text of `bytes`, padded to a multiple of four characters.
+    public static func encode(_ bytes: Span<UInt8>) -> String {
         let length = (bytes.count + 2) / 3 * 4
         // SAFETY: four characters a turn, `length` in all, are written.
         return String(unsafeUninitializedCapacity: length) { text in
             var position = 0
             for start in stride(from: 0, to: bytes.count, by: 3) {
-                let count = min(3, bytes.count - start)
-                var bits: UInt32 = 0
-                for offset in 0..<count {
-                    bits |= UInt32(bytes[start + offset]) << UInt32(16 - 8 * offset)
-                }
-                for group in 0..<4 {
-                    let value = UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * group)) & 0x3F
-                    text[position] = group <= count ? character(of: value) : padding
-                    position += 1
-                }
+                let second = start + 1 < bytes.count ? UInt32(bytes[start + 1]) : 0
+                let third = start + 2 < bytes.count ? UInt32(bytes[start + 2]) : 0
+                let bits = UInt32(bytes[start]) << 16 | second << 8 | third
+                text[position] = character(of: bits >> 18)
+                text[position + 1] = character(of: bits >> 12)
+                text[position + 2] = character(of: bits >> 6)
+                text[position + 3] = character(of: bits)
+                position += 4
+            }
+            // In the place of the characters that no byte has gone into.
+            for missing in 0..<(length / 4 * 3 - bytes.count) {
+                text[length - 1 - missing] = padding
             }
             return length
         }
     }
 
-    private static func character(of value: UInt8) -> UInt8 {
-        switch value {
-        case 0..<26: UInt8(ascii: "A") + value
-        case 26..<52: UInt8(ascii: "a") + value - 26
-        case 52..<62: UInt8(ascii: "0") + value - 52
-        case 62: UInt8(ascii: "+")
-        default: UInt8(ascii: "/")
-        }
+    /// The character of the lowest six bits.
+    private static func character(of bits: UInt32) -> UInt8 {
+        // SAFETY: the alphabet is of 64 characters.
+        alphabet.utf8Start[Int(bits & 0x3F)]
     }
 
     /// Returns the bytes that `text` spells.

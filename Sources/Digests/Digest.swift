@@ -7,6 +7,11 @@ public enum Digest {
         DigestFunction.sha1.digest(of: bytes)
     }
 
+    /// Calls `body` with the SHA-1 digest of `bytes`.
+    public static func withSHA1(of bytes: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
+        DigestFunction.sha1.withDigest(of: bytes, body)
+    }
+
     /// Returns the MD5 digest, 16 bytes.
     public static func md5(_ bytes: Span<UInt8>) -> [UInt8] {
         DigestFunction.md5.digest(of: bytes)

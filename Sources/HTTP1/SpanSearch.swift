@@ -21,7 +21,9 @@ extension Span<UInt8> {
     @inline(__always)
     func end(of set: OctetSet, in range: Range<Int>) -> Int {
         extracting(range).withUnsafeBufferPointer { bytes in
-            let count = bytes.firstIndex { !set.contains($0) } ?? bytes.count
+            // Letters are in every set, and mostly it is letters.
+            let count =
+                bytes.firstIndex { !Octet.isLetter($0) && !set.contains($0) } ?? bytes.count
             return range.lowerBound + count
         }
     }

@@ -128,11 +128,13 @@ extension Span<UInt8> {
     func equalsIgnoringCase(_ literal: StaticString) -> Bool {
         guard count == literal.utf8CodeUnitCount else { return false }
         return literal.withUTF8Buffer { bytes in
+            // Without a branch, so that the compiler compares many bytes at a time.
+            var difference: UInt8 = 0
             for index in indices {
                 let isUpper = self[index] &- UInt8(ascii: "A") < 26
-                guard self[index] | (isUpper ? 0x20 : 0) == bytes[index] else { return false }
+                difference |= (self[index] | (isUpper ? 0x20 : 0)) ^ bytes[index]
             }
-            return true
+            return difference == 0
         }
     }
 }

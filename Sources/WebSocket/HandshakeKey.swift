@@ -28,12 +28,19 @@ enum HandshakeKey {
 
     /// The same, for a key that is lent.
     static func accept(for key: Span<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(60)
-        key.withUnsafeBufferPointer { text.append(contentsOf: $0) }
-        text.append("258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
-        return Base64.encode(Digest.sha1(text.span))
+        let length = key.count + identifier.utf8CodeUnitCount
+        var accept = ""
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { text in
+            // SAFETY: the two fill the text, to the last byte.
+            let end = key.withUnsafeBufferPointer { text.initialize(fromContentsOf: $0) }
+            _ = identifier.withUTF8Buffer { text[end...].initialize(fromContentsOf: $0) }
+            Digest.withSHA1(of: text.span) { accept = Base64.encode($0) }
+        }
+        return accept
     }
+
+    /// What nobody appends to a key who does not know WebSocket.
+    private static let identifier: StaticString = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 }
 
 extension [UInt8] {
