@@ -96,17 +96,16 @@ extension [UInt8] {
 
     /// Appends a number in decimal digits.
     mutating func append(decimal number: UInt64) {
-        var front = count
-        var rest = number
-        repeat {
-            append(0x30 + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        var back = count - 1
-        while front < back {
-            swapAt(front, back)
-            front += 1
-            back -= 1
+        // 2⁶⁴ has 20 digits, of which the last is found first.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var start = digits.count
+            var rest = number
+            repeat {
+                start -= 1
+                digits.initializeElement(at: start, to: 0x30 + UInt8(truncatingIfNeeded: rest % 10))
+                rest /= 10
+            } while rest > 0
+            append(contentsOf: digits[start...])
         }
     }
 

@@ -36,21 +36,27 @@ public enum ClientMessage: Equatable, Sendable {
         case event.equals("pusher:ping", in: text): return .ping
         case event.equals("pusher:pong", in: text): return .pong
         case event.equals("pusher:subscribe", in: text):
-            let data = try MessageData(members, in: text, depthMax: limits.depthMax)
-            return .subscribe(
-                channel: try data.required("channel"),
-                auth: try data.optional("auth"),
-                channelData: try data.optional("channel_data")
-            )
+            return try ControlData.read(members, in: text, limits) {
+                (data, text) throws(MessageError) in
+                .subscribe(
+                    channel: try data.required(data.channel, "channel", in: text),
+                    auth: try data.optional(data.auth, "auth", in: text),
+                    channelData: try data.optional(data.channelData, "channel_data", in: text)
+                )
+            }
         case event.equals("pusher:unsubscribe", in: text):
-            let data = try MessageData(members, in: text, depthMax: limits.depthMax)
-            return .unsubscribe(channel: try data.required("channel"))
+            return try ControlData.read(members, in: text, limits) {
+                (data, text) throws(MessageError) in
+                .unsubscribe(channel: try data.required(data.channel, "channel", in: text))
+            }
         case event.equals("pusher:signin", in: text):
-            let data = try MessageData(members, in: text, depthMax: limits.depthMax)
-            return .signin(
-                auth: try data.required("auth"),
-                userData: try data.required("user_data")
-            )
+            return try ControlData.read(members, in: text, limits) {
+                (data, text) throws(MessageError) in
+                .signin(
+                    auth: try data.required(data.auth, "auth", in: text),
+                    userData: try data.required(data.userData, "user_data", in: text)
+                )
+            }
         default:
             let name = event.string(in: text)
             guard name.hasPrefix("pusher") || members.channel == nil else {

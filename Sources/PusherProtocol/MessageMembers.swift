@@ -27,7 +27,7 @@ struct MessageMembers {
     }
 }
 
-/// The data of a control event: an object, or a string that holds one.
+/// The data of a broker's control event: an object, or a string that holds one.
 struct MessageData {
     private let text: [UInt8]
     /// The members in the order given: there are few, and each is asked for once.
@@ -72,21 +72,11 @@ struct MessageData {
         members.last { $0.name.equals(name, in: text.span) }?.value
     }
 
-    /// Returns a string that must be there.
-    func required(_ name: StaticString) throws(MessageError) -> String {
-        guard let value = try optional(name) else { throw .missing(name.description) }
-        return value
-    }
-
-    /// Returns a string, or `nil` when it is absent or `null`.
-    func optional(_ name: StaticString) throws(MessageError) -> String? {
-        guard let value = self[name], value.kind != .null else { return nil }
-        guard value.kind == .string else { throw .notAString(name.description) }
+    /// Returns a string, or `nil` when there is none.
+    func string(_ name: StaticString) -> String? {
+        guard let value = self[name], value.kind == .string else { return nil }
         return value.string(in: text.span)
     }
-
-    /// Returns a string, or `nil` when there is none.
-    func string(_ name: StaticString) -> String? { (try? optional(name)) ?? nil }
 
     /// Returns an integer, or `nil` when there is none.
     func integer(_ name: StaticString) -> Int? {
