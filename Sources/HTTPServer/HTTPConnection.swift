@@ -39,8 +39,8 @@ public final class HTTPConnection: StreamOwner {
     var first: HTTPExchange?
     private var last: HTTPExchange?
     private var unansweredCount = 0
-    /// Answers of the read under way.
-    private var output: [UInt8] = []
+    /// Answers of the read under way; whoever appends to them knows nothing else of this: exclusive access is unchecked.
+    @exclusivity(unchecked) private var output: [UInt8] = []
 
     // Who is waited for, and how long: see HTTPPatience.swift.
     var timer: TimerID?

@@ -53,7 +53,8 @@ public final class HTTPSite {
     private var date: (unixTime: Int64, bytes: [UInt8])
     /// An exchange that is answered and that nobody has any more, for the next request.
     var spareExchange: HTTPExchange?
-    private var connections: [HTTPConnection] = []
+    /// Changed for each connection by ``add(_:)`` and ``remove(_:)`` alone, which nothing calls back: access is unchecked.
+    @exclusivity(unchecked) private var connections: [HTTPConnection] = []
     /// Runs while there may be an idle connection, to the deadline of the first.
     private var idleTimer: TimerID?
     private let idleNanoseconds: Int64

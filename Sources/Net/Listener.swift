@@ -10,7 +10,7 @@ public final class Listener {
     /// The address, with the port that the kernel chose.
     public let address: SocketAddress
     /// How many connections have been accepted and given to an owner.
-    public private(set) var acceptedCount = 0
+    public var acceptedCount: Int { admittedCount }
     /// How many connections were closed at once because no descriptor was left for them.
     public private(set) var refusedCount = 0
 
@@ -22,6 +22,7 @@ public final class Listener {
     private let reactor: Reactor
     private let tls: TLSContext?
     private let limits: StreamLimits
+    private var admittedCount = 0
     private var accept: ((Stream) -> any StreamOwner)?
     private var retryTimer: TimerID?
 
@@ -108,7 +109,7 @@ public final class Listener {
                 phase: .handshaking
             )
         else { return }
-        acceptedCount += 1
+        admittedCount += 1
         stream.currentOwner = accept(stream)
         guard stream.phase == .handshaking else { return }
         guard let tls else { return stream.open() }

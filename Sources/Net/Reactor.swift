@@ -43,23 +43,26 @@ public final class Reactor {
     private var isFlushing = false
     private var isShutDown = false
 
+    // Unchecked is the exclusive access to what every connection and every turn changes: while one of these is changed,
+    // nothing is called that could come back to the reactor.
+
     /// Who an event is for, by descriptor.
-    var sources: [Source?] = []
+    @exclusivity(unchecked) var sources: [Source?] = []
     private var lastGeneration: UInt32 = 0
-    private var timers = TimerWheel<Alarm>()
+    @exclusivity(unchecked) private var timers = TimerWheel<Alarm>()
     private var spareQueues: [OutputQueue] = []
     /// Given up for a moment when no descriptor is left, so that a connection can be refused.
     var spareDescriptor: FileDescriptor?
 
     // What is to be done, each at most once in its list.
-    private var ready: [Stream] = []
-    private var readyListeners: [Listener] = []
-    private var dirty: [Stream] = []
+    @exclusivity(unchecked) private var ready: [Stream] = []
+    @exclusivity(unchecked) private var readyListeners: [Listener] = []
+    @exclusivity(unchecked) private var dirty: [Stream] = []
     /// The one of the two lists that is being worked off, so that neither is allocated anew.
-    private var current: [Stream] = []
-    private var notices: [(Stream, Notice)] = []
-    private var closed: [(Stream, StreamError?)] = []
-    var dirtyGroups: [StreamGroup] = []
+    @exclusivity(unchecked) private var current: [Stream] = []
+    @exclusivity(unchecked) private var notices: [(Stream, Notice)] = []
+    @exclusivity(unchecked) private var closed: [End] = []
+    @exclusivity(unchecked) var dirtyGroups: [StreamGroup] = []
 
     enum Source {
         case stream(Stream)
@@ -77,6 +80,12 @@ public final class Reactor {
     /// What happened to a stream while nobody could be told.
     enum Notice {
         case failed(StreamError), overflowed, drained
+    }
+
+    /// The end of a stream, of which its owner has not been told.
+    private struct End {
+        let stream: Stream
+        let error: StreamError?
     }
 
     private static var eventCountMax: Int { 512 }
@@ -145,7 +154,9 @@ public final class Reactor {
         swap(&ready, &current)
         for stream in current { stream.serve() }
         current.removeAll(keepingCapacity: true)
-        for listener in exchange(&readyListeners, with: []) { listener.acceptBurst() }
+        if !readyListeners.isEmpty {
+            for listener in exchange(&readyListeners, with: []) { listener.acceptBurst() }
+        }
         fireTimers()
     }
 
@@ -161,7 +172,9 @@ public final class Reactor {
         walkGroups()
         repeat {
             flushStreams()
-            for (stream, notice) in exchange(&notices, with: []) { tell(stream, notice) }
+            if !notices.isEmpty {
+                for (stream, notice) in exchange(&notices, with: []) { tell(stream, notice) }
+            }
             part()
         } while !dirty.isEmpty || !notices.isEmpty || !closed.isEmpty
     }
@@ -201,9 +214,10 @@ public final class Reactor {
 
     /// Tells the owners of streams that have ended, and parts the two: each holds the other, and would for ever.
     private func part() {
-        for (stream, error) in exchange(&closed, with: []) {
-            stream.currentOwner.streamClosed(stream, error: error)
-            stream.currentOwner = Nobody.shared
+        guard !closed.isEmpty else { return }
+        for end in exchange(&closed, with: []) {
+            end.stream.currentOwner.streamClosed(end.stream, error: end.error)
+            end.stream.currentOwner = Nobody.shared
         }
     }
 
@@ -250,8 +264,9 @@ public final class Reactor {
         guard mark != Self.wakeupMark else { return }
         let fd = Int(mark & 0xFFFF_FFFF)
         let generation = UInt32(truncatingIfNeeded: mark >> 32)
-        guard fd < sources.count, let source = sources[fd] else { return }
-        switch source {
+        guard fd < sources.count else { return }
+        switch sources[fd] {
+        case nil: break
         case .listener(let listener):
             if listener.generation == generation { acceptLater(listener) }
         case .stream(let stream):
@@ -333,7 +348,7 @@ public final class Reactor {
     func forget(_ stream: Stream, _ error: StreamError?) {
         sources[Int(stream.fd)] = nil
         liveStreamCount -= 1
-        closed.append((stream, error))
+        closed.append(End(stream: stream, error: error))
     }
 
     func serve(_ stream: Stream) {

@@ -31,6 +31,15 @@ enum Seats {
         }
     }
 
+    /// Whether the stream is a member of `group`.
+    func contains(_ group: StreamGroup) -> Bool {
+        switch self {
+        case .none: false
+        case .one(let seat): seat.group === group
+        case .many(let seats): seats[ObjectIdentifier(group)] != nil
+        }
+    }
+
     /// Calls `body` with each seat, in no order.
     func forEach(_ body: (Seat) -> Void) {
         switch self {

@@ -41,7 +41,7 @@ public final class StreamGroup {
     /// - Precondition: It is no member yet.
     public func join(_ stream: Stream) {
         assert(stream.reactor === reactor)
-        precondition(stream.seats[self] == nil, "a stream is a member once")
+        precondition(!stream.seats.contains(self), "a stream is a member once")
         // At the end, past the cursor: it is no part of a walk under way.
         let (index, start) = (Int32(streams.count), Int32(waiting.bytes.count))
         let seat = Seat(group: self, index: index, start: start)
@@ -58,6 +58,8 @@ public final class StreamGroup {
     /// One that is no member, or no longer, as after its end, is no fault.
     public func leave(_ stream: Stream) {
         guard let seat = stream.takeSeat(in: self) else { return }
+        // Mostly it has had all there is.
+        guard seat.index < cursor || !waiting.isEmpty else { return vacate(seat) }
         let (walking, waiting) = (walking, waiting)
         let rest = seat.index < cursor ? walking.part(for: stream, from: 0) : []
         let start = seat.index < whole ? 0 : Int(seat.start)

@@ -44,14 +44,17 @@ extension Stream {
         switch unsent {
         case .nothing: return 0
         case .queue(let queue): return queue.send(to: fd)
-        case .buffer(let bytes):
-            let sent = Socket.send(fd, bytes)
-            if sent == bytes.count {
-                unsent = .nothing
-            } else if sent > 0 {
-                makeQueue().remove(sent)
-            }
-            return sent
+        case .buffer: return offerBuffer()
         }
+    }
+
+    /// The same, of a single buffer: it is moved out of the stream, for mostly the kernel takes all of it.
+    private func offerBuffer() -> Int {
+        guard case .buffer(let bytes) = exchange(&unsent, with: .nothing) else { return 0 }
+        let sent = Socket.send(fd, bytes)
+        guard sent != bytes.count else { return sent }
+        unsent = .buffer(bytes)
+        if sent > 0 { makeQueue().remove(sent) }
+        return sent
     }
 }
