@@ -34,6 +34,8 @@ public final class App: Sendable {
     public let limits: AppLimits
     /// The requests that backends have left; `nil` when they may make any number.
     public let requestBucket: SharedTokenBucket?
+    /// The connections that the app may have, and has; whatever replaces the app goes on with the same.
+    public let quota: ConnectionQuota
 
     /// Makes an app.
     public init(
@@ -44,7 +46,8 @@ public final class App: Sendable {
         allowedOrigins: [OriginPattern] = [],
         countsSubscriptions: Bool = true,
         features: AppFeatures = AppFeatures(),
-        limits: AppLimits = AppLimits()
+        limits: AppLimits = AppLimits(),
+        quota: ConnectionQuota = ConnectionQuota(limit: .max)
     ) {
         self.id = id
         self.credentials = credentials
@@ -54,6 +57,7 @@ public final class App: Sendable {
         self.countsSubscriptions = countsSubscriptions
         self.features = features
         self.limits = limits
+        self.quota = quota
         requestBucket = limits.requestRate.map(SharedTokenBucket.init)
     }
 

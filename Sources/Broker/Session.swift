@@ -33,7 +33,7 @@ public struct Session {
     /// The app that the client connected to, as it is now.
     public private(set) var app: App
 
-    private var subscriptions = Subscriptions()
+    private(set) var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
     /// Whether the connection still has to prove that the app's backend knows it; here it takes no room.
     public internal(set) var isOnProbation: Bool
@@ -48,9 +48,6 @@ public struct Session {
         self.app = app
         isOnProbation = app.features.authorizationTimeout != nil
     }
-
-    /// The channels that the connection has joined or asked to join.
-    public var channels: [ChannelName] { subscriptions.channels }
 
     /// Takes in that the app has other credentials, features or limits from now on; what is granted stays granted.
     public mutating func adopt(_ app: App) { self.app = app }
@@ -116,6 +113,26 @@ public struct Session {
             return []
         }
         return refuseSubscription(channel.text, refusal, now: now)
+    }
+
+    /// Takes in that the connection closes: it is subscribed to nothing, signed in as nobody and watches nobody.
+    ///
+    /// - Returns: What it was, so that others can be told.
+    public mutating func end() -> Ties {
+        let ties = Ties(subscriptions: subscriptions, user: user, watchedUsers: watchedUsers)
+        subscriptions = Subscriptions()
+        extras = SessionExtras()
+        return ties
+    }
+
+    /// What binds a connection to others.
+    public struct Ties {
+        /// The channels that it has joined or asked to join.
+        public let subscriptions: Subscriptions
+        /// The user that it is signed in as.
+        public let user: UserID?
+        /// The users whose coming and going it is told.
+        public let watchedUsers: [UserID]
     }
 
     // MARK: - Subscriptions

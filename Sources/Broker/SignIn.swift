@@ -3,10 +3,10 @@ public import PusherProtocol
 /// Users: who a connection is signed in as, and what it is told of others (Pusher protocol, "Users").
 extension Session {
     /// The user that the connection is signed in as; `nil` for nobody.
-    public var user: UserID? { extras.user?.id }
+    var user: UserID? { extras.user?.id }
 
     /// The users whose coming and going the connection is told.
-    public var watchedUsers: [UserID] { extras.watchlist.users }
+    var watchedUsers: [UserID] { extras.watchlist.users }
 
     /// Takes in who is online and who is not of the users that the connection watches.
     ///

@@ -1,4 +1,4 @@
-import PusherProtocol
+public import PusherProtocol
 
 /// How far a client has come with a channel.
 enum Subscription {
@@ -10,15 +10,18 @@ enum Subscription {
 /// A client's subscriptions, by channel.
 ///
 /// One is held in place: most clients have no more, and an idle client should cost no table.
-struct Subscriptions {
+public struct Subscriptions {
     private var first: (channel: ChannelName, state: Subscription)?
     private var others: [ChannelName: Subscription] = [:]
 
     /// How many there are, awaited ones included.
     var count: Int { others.count + (first == nil ? 0 : 1) }
 
-    /// The channels, in no order.
-    var channels: [ChannelName] { (first.map { [$0.channel] } ?? []) + others.keys }
+    /// Calls `body` with each channel, in no order.
+    public func forEachChannel(_ body: (ChannelName) -> Void) {
+        if let first { body(first.channel) }
+        for channel in others.keys { body(channel) }
+    }
 
     /// The state of the subscription to `channel`; nil if there is none.
     subscript(channel: ChannelName) -> Subscription? {

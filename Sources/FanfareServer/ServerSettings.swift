@@ -1,3 +1,4 @@
+import Broker
 import HTTP1
 import Net
 import WebSocket

@@ -40,15 +40,16 @@ final class Tenants: Sendable {
         var quotas = old?.quotas.filter { !$0.value.isUnused } ?? [:]
         for configuration in configurations {
             let id = AppID(configuration.id)
-            let origin = old?.origins[id].flatMap {
-                $0.configuration == configuration ? $0 : nil
-            }
-            origins[id] =
-                origin ?? Origin(configuration: configuration, app: App(configuration))
             let limit = configuration.connectionsMax ?? .max
             let quota = old?.quotas[id] ?? ConnectionQuota(limit: limit)
             quota.resize(to: limit)
             quotas[id] = quota
+            let origin = old?.origins[id].flatMap {
+                $0.configuration == configuration ? $0 : nil
+            }
+            origins[id] =
+                origin
+                ?? Origin(configuration: configuration, app: App(configuration, quota: quota))
         }
         generation = (old?.generation ?? 0) + 1
         apps = Apps(origins.values.map(\.app))
@@ -97,7 +98,7 @@ public struct AppChanges: Sendable, Equatable {
 
 extension App {
     /// The app that the configuration describes.
-    convenience init(_ configuration: AppConfiguration) {
+    convenience init(_ configuration: AppConfiguration, quota: ConnectionQuota) {
         var texts = ProtocolLimits()
         texts.dataLengthMax = configuration.eventDataLengthMax
         texts.channelNameLengthMax = configuration.channelNameLengthMax
@@ -117,7 +118,8 @@ extension App {
                 clientEventRate: Rate(perSecond: configuration.clientEventsPerSecondMax),
                 subscriptionRate: configuration.subscriptionsPerSecondMax.map(Rate.init),
                 requestRate: configuration.requestsPerSecondMax.map(Rate.init)
-            )
+            ),
+            quota: quota
         )
     }
 }

@@ -33,54 +33,89 @@ public struct ConnectionURL: Equatable, Sendable {
         self.clientVersion = clientVersion
     }
 
-    /// Reads a request target: first the path, then the version; whether there is such an app is the next question.
+    /// Lends the app's key of a request target to `body`, whatever else is in it.
     ///
     /// - Parameters:
     ///   - target: The request target in origin form.
     ///   - pathPrefix: What stands in front of `/app/`, such as `/ws`; empty when there is nothing.
-    ///   - requiresVersion: Whether a client must name its protocol version.
-    /// - Throws: The code to close with once the connection is accepted: 4005 for the path, 4008 for no version where
-    ///   one is required, 4006 for one that is no number, 4007 for one that is not spoken.
-    public init(
-        target: Span<UInt8>,
+    ///   - body: Receives the public key.
+    /// - Returns: What `body` returned.
+    /// - Throws: The code to close with once the connection is accepted: 4005 when the path is not `/app/KEY`.
+    public static func withKey<R>(
+        inTarget target: Span<UInt8>,
         pathPrefix: String = "",
-        requiresVersion: Bool = false
-    ) throws(PusherCode) {
-        let queryStart = target.firstIndex(of: UInt8(ascii: "?"))
-        guard let key = ConnectionURL.key(inTarget: target, pathPrefix: pathPrefix) else {
+        _ body: (Span<UInt8>) -> R
+    ) throws(PusherCode) -> R {
+        let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+        let path = target.extracting(0..<end)
+        guard pathPrefix.isEmpty || path.starts(with: pathPrefix) else { throw .pathNotFound }
+        let place = path.extracting(pathPrefix.utf8.count..<path.count)
+        guard place.starts(with: "/app/" as StaticString) else { throw .pathNotFound }
+        let segment = place.extracting(5..<place.count)
+        guard !segment.isEmpty, segment.firstIndex(of: UInt8(ascii: "/")) == nil else {
             throw .pathNotFound
         }
-        let query = target.extracting((queryStart.map { $0 + 1 } ?? target.count)..<target.count)
-        let parameters = Parameters(query)
-        self.init(
-            key: key,
-            protocolVersion: try ConnectionURL.version(
-                parameters.protocolVersion,
-                isRequired: requiresVersion
-            ),
-            client: parameters.client,
-            clientVersion: parameters.clientVersion
-        )
+        guard segment.firstIndex(of: UInt8(ascii: "%")) != nil else { return body(segment) }
+        return body(PercentEncoding.decode(segment).span)
     }
 
-    /// Reads the key out of a request target, whatever else is in it.
+    /// Reads the protocol's version out of a request target.
     ///
     /// - Parameters:
     ///   - target: The request target in origin form.
-    ///   - pathPrefix: What stands in front of `/app/`; empty when there is nothing.
-    /// - Returns: The public key; `nil` when the path is not `/app/KEY`.
-    public static func key(inTarget target: Span<UInt8>, pathPrefix: String = "") -> String? {
-        let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
-        let path = target.extracting(0..<end)
-        guard pathPrefix.isEmpty || path.starts(with: pathPrefix) else { return nil }
-        let place = path.extracting(pathPrefix.utf8.count..<path.count)
-        guard place.starts(with: "/app/" as StaticString) else { return nil }
-        let segment = place.extracting(5..<place.count)
-        guard !segment.isEmpty, segment.firstIndex(of: UInt8(ascii: "/")) == nil else {
-            return nil
+    ///   - isRequired: Whether a client must name the version; if not, the current one is meant where it does not.
+    /// - Returns: One of ``protocolVersions``.
+    /// - Throws: The code to close with once the connection is accepted: 4008 for no version where one is required, 4006
+    ///   for one that is no number, 4007 for one that is not spoken.
+    public static func version(
+        inTarget target: Span<UInt8>,
+        isRequired: Bool = false
+    ) throws(PusherCode) -> Int {
+        let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+        let query = target.extracting(min(mark + 1, target.count)..<target.count)
+        guard isPlain(query) else {
+            let text = QueryParameters(parsing: query)["protocol"] ?? ""
+            return try version(text.utf8.span, isRequired: isRequired)
         }
-        guard segment.firstIndex(of: UInt8(ascii: "%")) != nil else { return segment.string() }
-        return String(decoding: PercentEncoding.decode(segment), as: UTF8.self)
+        var start = 0
+        while start < query.count {
+            let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+            let pair = query.extracting(start..<end)
+            let nameEnd = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.count
+            if pair.extracting(0..<nameEnd).equals("protocol") {
+                // Of several values the first counts.
+                let value = pair.extracting(min(nameEnd + 1, pair.count)..<pair.count)
+                return try version(value, isRequired: isRequired)
+            }
+            start = end + 1
+        }
+        return try version(query.extracting(0..<0), isRequired: isRequired)
+    }
+
+    private static func version(
+        _ text: Span<UInt8>,
+        isRequired: Bool
+    ) throws(PusherCode) -> Int {
+        guard !text.isEmpty else {
+            guard !isRequired else { throw .noVersion }
+            return currentProtocolVersion
+        }
+        var version = 0
+        for index in text.indices {
+            guard text[index].isDigit else { throw .invalidVersion }
+            // Past any version already; kept there so that it cannot overflow.
+            if version < 1_000 { version = version * 10 + Int(text[index] - 0x30) }
+        }
+        guard protocolVersions.contains(version) else { throw .unsupportedVersion }
+        return version
+    }
+
+    /// Whether names and values stand for themselves: no library sends anything that has to be decoded.
+    private static func isPlain(_ query: Span<UInt8>) -> Bool {
+        let first = query.firstIndex(from: 0) {
+            $0.equal(to: UInt8(ascii: "%")) | $0.equal(to: UInt8(ascii: "[")) | $0.capital
+        }
+        return first == query.count
     }
 
     /// The request target, behind a prefix such as `/ws`.
@@ -89,65 +124,5 @@ public struct ConnectionURL: Equatable, Sendable {
         if let client { target += "&client=\(PercentEncoding.encode(client))" }
         if let clientVersion { target += "&version=\(PercentEncoding.encode(clientVersion))" }
         return target
-    }
-
-    private static func version(
-        _ text: String?,
-        isRequired: Bool
-    ) throws(PusherCode) -> Int {
-        guard let text, !text.isEmpty else {
-            guard !isRequired else { throw .noVersion }
-            return currentProtocolVersion
-        }
-        guard text.utf8.allSatisfy(\.isDigit) else { throw .invalidVersion }
-        guard let version = Int(text), protocolVersions.contains(version) else {
-            throw .unsupportedVersion
-        }
-        return version
-    }
-}
-
-/// What the query of a connection URL says.
-private struct Parameters {
-    var protocolVersion: String?
-    var client: String?
-    var clientVersion: String?
-
-    init(_ query: Span<UInt8>) {
-        guard Parameters.arePlain(query) else {
-            let parameters = QueryParameters(parsing: query)
-            protocolVersion = parameters["protocol"]
-            client = parameters["client"]
-            clientVersion = parameters["version"]
-            return
-        }
-        var start = 0
-        while start < query.count {
-            let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
-            let pair = query.extracting(start..<end)
-            let nameEnd = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.count
-            let value = pair.extracting(min(nameEnd + 1, pair.count)..<pair.count)
-            take(pair.extracting(0..<nameEnd), value)
-            start = end + 1
-        }
-    }
-
-    /// Of several values of a name the first counts.
-    private mutating func take(_ name: Span<UInt8>, _ value: Span<UInt8>) {
-        if protocolVersion == nil, name.equals("protocol") {
-            protocolVersion = value.string()
-        } else if client == nil, name.equals("client") {
-            client = value.string()
-        } else if clientVersion == nil, name.equals("version") {
-            clientVersion = value.string()
-        }
-    }
-
-    /// Whether names and values stand for themselves: no library sends anything that has to be decoded.
-    private static func arePlain(_ query: Span<UInt8>) -> Bool {
-        let first = query.firstIndex(from: 0) {
-            $0.equal(to: UInt8(ascii: "%")) | $0.equal(to: UInt8(ascii: "[")) | $0.capital
-        }
-        return first == query.count
     }
 }

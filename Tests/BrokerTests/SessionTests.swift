@@ -63,6 +63,18 @@ import Testing
         #expect(session.channels.isEmpty)
     }
 
+    @Test func giveUpEverythingAtTheEnd() throws {
+        let client = Client()
+        _ = client.receive(subscribe("one"), now: 0)
+        _ = client.receive(subscribe("other"), now: 0)
+        let ties = client.end()
+        let names = [try ChannelName("one"), try ChannelName("other")]
+        #expect(Set(ties.subscriptions.channels) == Set(names))
+        #expect(ties.user == nil && ties.watchedUsers.isEmpty)
+        #expect(client.channels.isEmpty)
+        #expect(client.end().subscriptions.count == 0)
+    }
+
     @Test(
         "Channels that need what is not there are refused",
         arguments: [
@@ -163,7 +175,9 @@ private final class Client {
         session = Session(socketID: SocketID(1, 2), app: app)
     }
 
-    var channels: [ChannelName] { Array(session.channels) }
+    var channels: [ChannelName] { session.subscriptions.channels }
+
+    func end() -> Session.Ties { session.end() }
 
     // `now` is in seconds.
     func receive(_ message: ClientMessage, now: Int64) -> [String] {

@@ -6,10 +6,13 @@ import WebSocket
 /// A connected client: its stream, its WebSocket and its session, on the shard that accepted it.
 final class Connection: StreamOwner {
     let stream: Stream
-    private unowned let switchboard: Switchboard
-    private var session: Session
-    private var endpoint: WebSocketEndpoint
-    private(set) var isClosing = false
+    /// Holds the connection, and is held by it, until the stream has ended.
+    private let switchboard: Switchboard
+    // Unchecked is the exclusive access to what every message needs: session and endpoint do what they are told, and
+    // call nothing that could come back to the connection.
+    @exclusivity(unchecked) private var session: Session
+    @exclusivity(unchecked) private var endpoint: WebSocketEndpoint
+    @exclusivity(unchecked) private(set) var isClosing = false
     /// Whether the connection counts towards its app's quota; on probation it does not.
     private(set) var hasPlace: Bool
 
@@ -151,7 +154,7 @@ final class Connection: StreamOwner {
     /// The connection counts towards its app's quota from here on.
     private func beginTenure() {
         switchboard.endProbation(of: self)
-        hasPlace = switchboard.takePlace(for: self)
+        hasPlace = app.quota.take()
         if !hasPlace {
             close(.overConnectionQuota, message: PusherCode.overConnectionQuota.message)
         }
@@ -216,9 +219,10 @@ final class Connection: StreamOwner {
     private func beginClosing() -> Bool {
         guard !isClosing else { return false }
         isClosing = true
-        for channel in session.channels { switchboard.leave(channel, of: self) }
-        if let user = session.user {
-            switchboard.unwatch(session.watchedUsers, of: self)
+        let ties = session.end()
+        ties.subscriptions.forEachChannel { switchboard.leave($0, of: self) }
+        if let user = ties.user {
+            switchboard.unwatch(ties.watchedUsers, of: self)
             switchboard.signOut(self, as: user)
         }
         return true

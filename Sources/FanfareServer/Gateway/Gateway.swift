@@ -78,41 +78,41 @@ final class Gateway {
     /// The app that the client may connect to; a place in its quota is taken, but not for a time of probation.
     private func admission(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> App {
         guard !switchboard.isDraining else { throw Exclusion(.reconnectImmediately) }
-        let url = try url(head, stream)
-        let tenants = switchboard.tenants
-        guard let app = tenants.apps[key: url.key], let quota = tenants.quotas[app.id] else {
-            throw Exclusion(.appDoesNotExist)
-        }
+        guard let app = try app(head, stream) else { throw Exclusion(.appDoesNotExist) }
         guard stream.isSecure || !app.isTLSOnly else { throw Exclusion(.appOnlyTLS) }
         guard app.isEnabled else { throw Exclusion(.appDisabled) }
         try checkOrigin(head, app)
         let hasPlace = app.features.authorizationTimeout == nil
-        guard !hasPlace || quota.take() else { throw Exclusion(.overConnectionQuota) }
+        guard !hasPlace || app.quota.take() else { throw Exclusion(.overConnectionQuota) }
         guard switchboard.settings.quota.take() else {
-            if hasPlace { quota.giveBack() }
+            if hasPlace { app.quota.giveBack() }
             throw Exclusion(.overCapacity)
         }
         return app
     }
 
-    private func url(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> ConnectionURL {
+    /// The app whose key the client names, if it is served and the rest of the URL is right.
+    private func app(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> App? {
         let settings = switchboard.settings
-        let prefix = settings.pathPrefix
+        let tenants = switchboard.tenants
+        var app: App?
         do throws(PusherCode) {
-            return try head.withTarget { (target) throws(PusherCode) in
-                try ConnectionURL(
-                    target: target,
-                    pathPrefix: prefix,
-                    requiresVersion: settings.requiresProtocolVersion
+            try head.withTarget { (target) throws(PusherCode) in
+                app = try ConnectionURL.withKey(
+                    inTarget: target,
+                    pathPrefix: settings.pathPrefix
+                ) { tenants.apps[key: $0] }
+                _ = try ConnectionURL.version(
+                    inTarget: target,
+                    isRequired: settings.requiresProtocolVersion
                 )
             }
         } catch {
             // An app for TLS only says so before all else: its clients come back with TLS, and learn the rest then.
-            let key = head.withTarget { ConnectionURL.key(inTarget: $0, pathPrefix: prefix) }
-            let app = key.flatMap { switchboard.tenants.apps[key: $0] }
             let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
             throw Exclusion(isOnlyTLSMissing ? .appOnlyTLS : error)
         }
+        return app
     }
 
     private func checkOrigin(_ head: RequestHead, _ app: App) throws(Exclusion) {

@@ -30,11 +30,6 @@ extension Switchboard {
     func endProbation(of connection: Connection) {
         if let timer = probation.end(connection.socketID) { reactor.cancel(timer) }
     }
-
-    /// Takes a place in the app's quota for a connection that has had none.
-    func takePlace(for connection: Connection) -> Bool {
-        tenants.quotas[connection.app.id]?.take() ?? false
-    }
 }
 
 extension Connection: TimerTarget {

@@ -13,7 +13,9 @@ final class Channel {
     private var plain: StreamGroup?
     private var compressed: [(windowBits: Int, group: StreamGroup)] = []
     /// Who is subscribed on which shard; at a shard that is not the channel's home it stays empty.
-    var attendance: Attendance
+    ///
+    /// A value that calls nothing while it changes: exclusive access is unchecked.
+    @exclusivity(unchecked) var attendance: Attendance
     /// The name, of which all subscribers share this copy.
     let name: ChannelName
 

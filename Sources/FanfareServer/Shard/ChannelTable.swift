@@ -5,25 +5,51 @@ import PusherProtocol
 struct ChannelTable {
     private let shard: Int
     /// By app first: what one app asks about its channels does not take longer with those of another.
-    private var channels: [AppID: [ChannelName: Channel]] = [:]
+    private var apps: [AppID: AppChannels] = [:]
+    /// Those of the app in which a channel was made last: often it is the only app.
+    private var latest: AppChannels?
 
     /// Makes the table of shard number `shard`, without channels.
     init(shard: Int) { self.shard = shard }
 
     /// The channel at this address; nil if it is vacant.
-    subscript(address: ChannelAddress) -> Channel? { channels[address.app]?[address.name] }
+    subscript(address: ChannelAddress) -> Channel? { group(of: address.app)?[address.name] }
 
     /// The channels of an app.
-    func channels(of app: AppID) -> some Collection<Channel> { (channels[app] ?? [:]).values }
+    func channels(of app: AppID) -> some Collection<Channel> {
+        (group(of: app)?.channels ?? [:]).values
+    }
 
     /// The channel at this address, made if it is vacant: for somebody who subscribes.
     mutating func open(_ address: ChannelAddress) -> Channel {
-        if let channel = self[address] { return channel }
+        let app = group(of: address.app) ?? AppChannels(of: address.app)
+        if let channel = app[address.name] { return channel }
         let channel = Channel(address.name, shard: shard)
-        channels[address.app, default: [:]][address.name] = channel
+        app[address.name] = channel
+        apps[address.app] = app
+        latest = app
         return channel
     }
 
     /// Drops the channel at this address.
-    mutating func close(_ address: ChannelAddress) { channels[address.app]?[address.name] = nil }
+    func close(_ address: ChannelAddress) { group(of: address.app)?[address.name] = nil }
+
+    private func group(of app: AppID) -> AppChannels? {
+        if let latest, latest.app == app { return latest }
+        return apps[app]
+    }
+}
+
+/// The channels of one app.
+private final class AppChannels {
+    let app: AppID
+    /// Unchecked is the exclusive access, for every event begins with it: to find a name, only names are called.
+    @exclusivity(unchecked) private(set) var channels: [ChannelName: Channel] = [:]
+
+    init(of app: AppID) { self.app = app }
+
+    subscript(name: ChannelName) -> Channel? {
+        get { channels[name] }
+        set { channels[name] = newValue }
+    }
 }

@@ -12,19 +12,23 @@ final class Switchboard: TimerTarget {
     let settings: ServerSettings
     /// Who is told what happens on the channels whose home is this shard, if anybody is.
     let witness: (any ChannelWitness)?
+    // Unchecked is the exclusive access to the four tables that every connection and event needs: they call nothing that
+    // could come back to the switchboard while they change.
+
     /// The apps that are served.
-    private(set) var tenants: Tenants
+    @exclusivity(unchecked) private(set) var tenants: Tenants
+    @exclusivity(unchecked) var lines: Lines
+    @exclusivity(unchecked) var channels: ChannelTable
+    @exclusivity(unchecked) private var connections: ConnectionTable
+
     /// The connections that have to go since the apps were replaced.
     private var strangers: [Connection] = []
-    var lines: Lines
-    var channels: ChannelTable
     /// What the cache channels whose home is this shard hold.
     let cachedEvents: CachedEvents
     private(set) lazy var countPace = CountPace(of: self)
     var users = Users()
     var probation = Probation()
     private let deflaters: SharedDeflaters
-    private var connections: ConnectionTable
     private var inquiries = Inquiries()
     /// Set while the broker stops: newcomers are told to try another.
     private(set) var isDraining = false
@@ -66,7 +70,7 @@ final class Switchboard: TimerTarget {
         connections.remove(connection.socketID)
         settings.quota.giveBack()
         if connection.hasPlace {
-            tenants.quotas[connection.app.id]?.giveBack()
+            connection.app.quota.giveBack()
         } else {
             endProbation(of: connection)
         }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FanfareServer
+import Broker
 
 @Suite("The places of a quota") struct ConnectionQuotaTests {
     @Test func areTakenAndGivenBack() {

@@ -1,16 +1,17 @@
 import Synchronization
 
 /// How many connections there may be at a time, over all shards: the one number that they share.
-final class ConnectionQuota: Sendable {
+public final class ConnectionQuota: Sendable {
     private let limit: Atomic<Int>
     private let taken = Atomic(0)
 
-    init(limit: Int) {
+    /// Makes a quota of `limit` places, none of which is taken.
+    public init(limit: Int) {
         self.limit = Atomic(limit)
     }
 
     /// Takes one place, if one is left.
-    func take() -> Bool {
+    public func take() -> Bool {
         guard taken.add(1, ordering: .relaxed).newValue <= limit.load(ordering: .relaxed) else {
             giveBack()
             return false
@@ -19,11 +20,11 @@ final class ConnectionQuota: Sendable {
     }
 
     /// Gives a taken place back.
-    func giveBack() { taken.subtract(1, ordering: .relaxed) }
+    public func giveBack() { taken.subtract(1, ordering: .relaxed) }
 
     /// Changes how many places there are; if more are taken, none is given until enough are given back.
-    func resize(to limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+    public func resize(to limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 
     /// Whether no place is taken.
-    var isUnused: Bool { taken.load(ordering: .relaxed) == 0 }
+    public var isUnused: Bool { taken.load(ordering: .relaxed) == 0 }
 }

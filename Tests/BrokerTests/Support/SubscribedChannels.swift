@@ -1,0 +1,12 @@
+import PusherProtocol
+
+@testable import Broker
+
+extension Subscriptions {
+    /// The channels, in no order.
+    var channels: [ChannelName] {
+        var channels: [ChannelName] = []
+        forEachChannel { channels.append($0) }
+        return channels
+    }
+}
