@@ -109,7 +109,16 @@ let package = Package(
             dependencies: ["FanfareClient", "FanfareAPI", "PusherProtocol", "Digests", "CSodium"],
             swiftSettings: strict
         ),
-        .target(name: "PusherSwift", dependencies: ["FanfareClient"], swiftSettings: strict),
+        .target(
+            name: "PusherSwift",
+            dependencies: [
+                "FanfareClient", "PusherProtocol",
+                // The official client opens encrypted events by itself.
+                .target(name: "FanfareEncryption", condition: onLinux),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "FanfareAPI",
             dependencies: ["PusherProtocol", "HTTPClient"],
@@ -337,12 +346,15 @@ let package = Package(
         ),
         .testTarget(
             name: "PusherSwiftTests",
-            dependencies: ["PusherSwift", "FanfareAPI", "TestBroker"],
+            dependencies: [
+                "PusherSwift", "FanfareClient", "FanfareTesting", "FanfareAPI", "FanfareEncryption",
+                "TestBroker", "HTTPServer", "HTTP1", "Net",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "PusherSwiftMode5Tests",
-            dependencies: ["PusherSwift", "FanfareAPI", "TestBroker"],
+            dependencies: ["PusherSwift", "FanfareTesting", "FanfareAPI", "TestBroker"],
             // What apps that were written for the official SDK are compiled with.
             swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]
         ),

@@ -1,16 +1,17 @@
-internal import FanfareClient
 import Foundation
 
 /// A callback that is bound to an event.
 public struct EventHandler {
     let id: String
     let callback: (PusherEvent) -> Void
+    /// What a global callback of the older spelling gets for a fault of the connection.
+    var errorCallback: ((PusherError) -> Void)?
 }
 
-/// The callbacks of one client, looked up when an event is delivered and not when it arrives: what
-/// is bound right behind `subscribe` on the callbacks' queue hears the channel's first event.
-// SAFETY: `tables` is only touched under `lock`; the callbacks in it are called on the client's
-// callback queue alone, which is where a caller in language mode 5 expects them.
+/// The callbacks of one client, looked up when an event is delivered and not when it arrives: what is bound right behind
+/// `subscribe` on the callbacks' queue hears the channel's first event.
+// SAFETY: the tables are only touched under `lock`; the callbacks in them are called on the client's callback queue alone,
+// which is where a caller in language mode 5 expects them.
 final class EventHandlers: @unchecked Sendable {
     private let lock = NSLock()
     /// By channel, then by event.
@@ -24,14 +25,24 @@ final class EventHandlers: @unchecked Sendable {
         return handler.id
     }
 
-    func addGlobal(_ callback: @escaping (PusherEvent) -> Void) -> String {
-        let handler = EventHandler(id: UUID().uuidString, callback: callback)
+    func addGlobal(
+        _ callback: @escaping (PusherEvent) -> Void,
+        errors: ((PusherError) -> Void)? = nil
+    ) -> String {
+        let id = UUID().uuidString
+        let handler = EventHandler(id: id, callback: callback, errorCallback: errors)
         lock.withLock { global.append(handler) }
-        return handler.id
+        return id
     }
 
     func handlers(channel: String) -> [String: [EventHandler]] {
         lock.withLock { channels[channel] ?? [:] }
+    }
+
+    /// The callbacks for every event, by their ids.
+    var globalCallbacks: [String: (PusherEvent) -> Void] {
+        let handlers = lock.withLock { global }
+        return Dictionary(handlers.map { ($0.id, $0.callback) }) { first, _ in first }
     }
 
     // A removed callback may own anything, and its end may call back: never under the lock.
@@ -63,15 +74,27 @@ final class EventHandlers: @unchecked Sendable {
         _ = removed
     }
 
-    /// Calls those who are bound to an event, on the present queue; each gets a copy of its own.
-    func deliver(_ event: ChannelEvent) {
-        let channel = event.channel
-        let (bound, everywhere) = lock.withLock {
-            (channel.flatMap { channels[$0]?[event.name] } ?? [], global)
+    // MARK: Delivery, on the callbacks' queue
+
+    /// Calls those who are bound to every event; each gets a copy of its own.
+    func deliverGlobally(_ event: PusherEvent) {
+        for handler in lock.withLock({ global }) where isBound(handler) {
+            handler.callback(event.copied())
         }
-        for handler in everywhere where isBound(handler) { handler.callback(PusherEvent(event)) }
-        for handler in bound where isBound(handler, channel, event.name) {
-            handler.callback(PusherEvent(event))
+    }
+
+    /// Calls those who are bound to an event of a channel; each gets a copy of its own.
+    func deliver(_ event: PusherEvent, on channel: String) {
+        let bound = lock.withLock { channels[channel]?[event.eventName] ?? [] }
+        for handler in bound where isBound(handler, channel, event.eventName) {
+            handler.callback(event.copied())
+        }
+    }
+
+    /// Calls the global callbacks that get faults of the connection too.
+    func deliver(_ error: PusherError) {
+        for handler in lock.withLock({ global }) where isBound(handler) {
+            handler.errorCallback?(error)
         }
     }
 
@@ -80,9 +103,8 @@ final class EventHandlers: @unchecked Sendable {
         lock.withLock { global.contains { $0.id == handler.id } }
     }
 
-    private func isBound(_ handler: EventHandler, _ channel: String?, _ event: String) -> Bool {
-        guard let channel else { return false }
-        return lock.withLock {
+    private func isBound(_ handler: EventHandler, _ channel: String, _ event: String) -> Bool {
+        lock.withLock {
             channels[channel]?[event]?.contains { $0.id == handler.id } == true
         }
     }

@@ -22,4 +22,11 @@ struct LegacyPayload {
         if let channel = event.channelName { members["channel"] = channel }
         return members
     }
+
+    /// What a global callback gets for a fault of the connection: here the data is an object.
+    func members(of error: PusherError) -> [String: Any] {
+        var data: [String: Any] = ["message": error.message]
+        if let code = error.code { data["code"] = code }
+        return ["event": "pusher:error", "data": data]
+    }
 }

@@ -18,8 +18,6 @@ public import Foundation
 open class Pusher: NSObject {
     /// The connection.
     public let connection: PusherConnection
-    private let handlers = EventHandlers()
-    private let payload: LegacyPayload
 
     /// Makes a client; nothing happens before ``connect()``.
     ///
@@ -28,9 +26,6 @@ open class Pusher: NSObject {
     ///   - options: Where the broker is.
     public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
         connection = PusherConnection(key: key, options: options)
-        payload = LegacyPayload(attemptsJSON: options.attemptToReturnJSONObject)
-        super.init()
-        connection.client.bind(on: options.callbackQueue) { [handlers] in handlers.deliver($0) }
     }
 
     /// Who is told what happens; not kept alive.
@@ -51,26 +46,107 @@ open class Pusher: NSObject {
 
     /// Subscribes to a channel, now or as soon as the client is connected.
     ///
-    /// - Parameter channelName: The channel's name.
+    /// - Parameters:
+    ///   - channelName: The channel's name; one that begins with `presence-` makes a ``PusherPresenceChannel``.
+    ///   - auth: What lets the present connection in; without it ``PusherClientOptions/authMethod`` is asked.
+    ///   - onMemberAdded: Called for each user who comes to a presence channel.
+    ///   - onMemberRemoved: Called for each user who leaves it.
+    ///   - onSubscriptionCountChanged: Called when another number of connections is subscribed.
     /// - Returns: The channel; the same one each time.
     @discardableResult
-    open func subscribe(_ channelName: String) -> PusherChannel {
-        let channel = connection.channels.findOrAdd(channelName) {
-            PusherChannel(connection.client.channel(channelName), handlers, payload)
+    open func subscribe(
+        _ channelName: String,
+        auth: PusherAuth? = nil,
+        onMemberAdded: ((PusherPresenceChannelMember) -> Void)? = nil,
+        onMemberRemoved: ((PusherPresenceChannelMember) -> Void)? = nil,
+        onSubscriptionCountChanged: ((Int) -> Void)? = nil
+    ) -> PusherChannel {
+        guard PusherChannelType.isPresenceChannel(name: channelName) else {
+            return subscribe(channelName, auth) {
+                PusherChannel(
+                    name: channelName,
+                    connection: connection,
+                    onSubscriptionCountChanged: onSubscriptionCountChanged
+                )
+            }
         }
-        connection.client.subscribe(channelName)
+        return subscribe(channelName, auth) {
+            PusherPresenceChannel(
+                name: channelName,
+                connection: connection,
+                onMemberAdded: onMemberAdded,
+                onMemberRemoved: onMemberRemoved,
+                onSubscriptionCountChanged: onSubscriptionCountChanged
+            )
+        }
+    }
+
+    /// Subscribes to a channel, as
+    /// ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)`` does.
+    @discardableResult
+    open func subscribe(
+        channelName: String,
+        auth: PusherAuth? = nil,
+        onMemberAdded: ((PusherPresenceChannelMember) -> Void)? = nil,
+        onMemberRemoved: ((PusherPresenceChannelMember) -> Void)? = nil,
+        onSubscriptionCountChanged: ((Int) -> Void)? = nil
+    ) -> PusherChannel {
+        subscribe(
+            channelName,
+            auth: auth,
+            onMemberAdded: onMemberAdded,
+            onMemberRemoved: onMemberRemoved,
+            onSubscriptionCountChanged: onSubscriptionCountChanged
+        )
+    }
+
+    /// Subscribes to a presence channel, now or as soon as the client is connected.
+    ///
+    /// - Parameters:
+    ///   - channelName: The channel's name, which has to begin with `presence-`.
+    ///   - auth: What lets the present connection in; without it ``PusherClientOptions/authMethod`` is asked.
+    ///   - onMemberAdded: Called for each user who comes.
+    ///   - onMemberRemoved: Called for each user who leaves.
+    ///   - onSubscriptionCountChanged: Called when another number of connections is subscribed.
+    /// - Returns: The channel; the same one each time.
+    @discardableResult
+    open func subscribeToPresenceChannel(
+        channelName: String,
+        auth: PusherAuth? = nil,
+        onMemberAdded: ((PusherPresenceChannelMember) -> Void)? = nil,
+        onMemberRemoved: ((PusherPresenceChannelMember) -> Void)? = nil,
+        onSubscriptionCountChanged: ((Int) -> Void)? = nil
+    ) -> PusherPresenceChannel {
+        let channel = subscribe(
+            channelName,
+            auth: auth,
+            onMemberAdded: onMemberAdded,
+            onMemberRemoved: onMemberRemoved,
+            onSubscriptionCountChanged: onSubscriptionCountChanged
+        )
+        guard let presence = channel as? PusherPresenceChannel else {
+            preconditionFailure(
+                "\(channelName) has no members: the name of a presence channel begins with presence-"
+            )
+        }
+        return presence
+    }
+
+    private func subscribe(
+        _ name: String,
+        _ auth: PusherAuth?,
+        _ make: () -> PusherChannel
+    ) -> PusherChannel {
+        let channel = connection.channels.findOrAdd(name, make)
+        if let auth { channel.auth = auth }
+        connection.subscribe(to: channel)
         return channel
     }
 
-    /// Subscribes to a channel, as ``subscribe(_:)`` does.
-    @discardableResult
-    open func subscribe(channelName: String) -> PusherChannel { subscribe(channelName) }
-
     /// Unsubscribes from a channel, also from one whose subscription is not confirmed yet.
     open func unsubscribe(_ channelName: String) {
-        guard connection.channels.remove(channelName) != nil else { return }
-        connection.client.unsubscribe(channelName)
-        handlers.removeAll(channel: channelName)
+        guard let channel = connection.channels.remove(channelName) else { return }
+        connection.unsubscribe(from: channel)
     }
 
     /// Unsubscribes from all channels.
@@ -86,23 +162,27 @@ open class Pusher: NSObject {
     /// - Returns: What ``unbind(callbackId:)`` takes.
     @discardableResult
     open func bind(eventCallback: @escaping (PusherEvent) -> Void) -> String {
-        handlers.addGlobal(eventCallback)
+        connection.handlers.addGlobal(eventCallback)
     }
 
-    /// Calls back with each event of every channel: a dictionary of `event`, `channel` and `data`.
+    /// Calls back with each event of every channel, as a dictionary of `event`, `channel` and `data`, and with each
+    /// fault that the broker reports, as `pusher:error`.
     ///
-    /// - Parameter callback: Called on the main queue; the data is text.
+    /// - Parameter callback: Called on the main queue; the data is text, of a fault a dictionary.
     /// - Returns: What ``unbind(callbackId:)`` takes.
     @_disfavoredOverload
     @discardableResult
     open func bind(_ callback: @escaping (Any?) -> Void) -> String {
-        let payload = payload
-        return handlers.addGlobal { callback(payload.members(of: $0)) }
+        let payload = LegacyPayload(attemptsJSON: connection.options.attemptToReturnJSONObject)
+        return connection.handlers.addGlobal(
+            { callback(payload.members(of: $0)) },
+            errors: { callback(payload.members(of: $0)) }
+        )
     }
 
     /// Ends one global binding.
-    open func unbind(callbackId: String) { handlers.removeGlobal(id: callbackId) }
+    open func unbind(callbackId: String) { connection.handlers.removeGlobal(id: callbackId) }
 
     /// Ends all global bindings.
-    open func unbindAll() { handlers.removeGlobal() }
+    open func unbindAll() { connection.handlers.removeGlobal() }
 }

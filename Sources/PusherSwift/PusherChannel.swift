@@ -1,5 +1,6 @@
 internal import FanfareClient
 public import Foundation
+import Logging
 
 /// A channel: where callbacks are bound to events.
 open class PusherChannel: NSObject {
@@ -7,23 +8,47 @@ open class PusherChannel: NSObject {
     public let name: String
     /// The channel's kind.
     public let type: PusherChannelType
-    private let channel: Channel
-    private let handlers: EventHandlers
-    private let payload: LegacyPayload
+    /// The connection, which is not kept alive.
+    open weak var connection: PusherConnection?
+    /// What lets the next subscription in; used once.
+    public var auth: PusherAuth?
+    /// How many connections are subscribed, where the broker tells.
+    public var subscriptionCount: Int?
+    /// Called with ``subscriptionCount`` when that has changed.
+    open var onSubscriptionCountChanged: ((Int) -> Void)?
+    /// What was triggered and waits for the subscription; see ``trigger(eventName:data:)``.
+    open internal(set) var unsentEvents: [QueuedClientEvent] = []
 
-    init(_ channel: Channel, _ handlers: EventHandlers, _ payload: LegacyPayload) {
-        name = channel.name
-        type = PusherChannelType(name: channel.name)
-        self.channel = channel
-        self.handlers = handlers
-        self.payload = payload
+    /// Makes a channel, which ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)`` does
+    /// for most apps.
+    ///
+    /// - Parameters:
+    ///   - name: The channel's name.
+    ///   - connection: The connection, which is not kept alive.
+    ///   - auth: What lets the next subscription in.
+    ///   - onSubscriptionCountChanged: Called when another number of connections is subscribed.
+    public init(
+        name: String,
+        connection: PusherConnection,
+        auth: PusherAuth? = nil,
+        onSubscriptionCountChanged: ((Int) -> Void)? = nil
+    ) {
+        self.name = name
+        type = PusherChannelType(name: name)
+        self.connection = connection
+        self.auth = auth
+        self.onSubscriptionCountChanged = onSubscriptionCountChanged
     }
 
     /// Whether the broker has confirmed the subscription.
-    open var subscribed: Bool { channel.isSubscribed }
+    open var subscribed: Bool { connection?.client?.channel(name).isSubscribed ?? false }
 
     /// The callbacks, by event.
-    open var eventHandlers: [String: [EventHandler]] { handlers.handlers(channel: name) }
+    open var eventHandlers: [String: [EventHandler]] {
+        connection?.handlers.handlers(channel: name) ?? [:]
+    }
+
+    // MARK: Callbacks
 
     /// Calls back with each event of a name.
     ///
@@ -36,7 +61,7 @@ open class PusherChannel: NSObject {
         eventName: String,
         eventCallback: @escaping (PusherEvent) -> Void
     ) -> String {
-        handlers.add(eventCallback, channel: name, event: eventName)
+        connection?.handlers.add(eventCallback, channel: name, event: eventName) ?? ""
     }
 
     /// Calls back with the data of each event of a name: parsed JSON, or else the text.
@@ -48,79 +73,74 @@ open class PusherChannel: NSObject {
     @_disfavoredOverload
     @discardableResult
     open func bind(eventName: String, callback: @escaping (Any?) -> Void) -> String {
-        let payload = payload
-        return handlers.add(
+        let payload = LegacyPayload(
+            attemptsJSON: connection?.options.attemptToReturnJSONObject ?? true
+        )
+        return connection?.handlers.add(
             { callback(payload.value(of: $0.data)) },
             channel: name,
             event: eventName
-        )
+        ) ?? ""
     }
 
     /// Ends one binding; nothing is delivered to it once this returns on the main queue.
     open func unbind(eventName: String, callbackId: String) {
-        handlers.remove(id: callbackId, channel: name, event: eventName)
+        connection?.handlers.remove(id: callbackId, channel: name, event: eventName)
     }
 
     /// Ends all bindings of the channel.
-    open func unbindAll() { handlers.removeAll(channel: name) }
+    open func unbindAll() { connection?.handlers.removeAll(channel: name) }
 
     /// Ends all bindings to events of a name.
     open func unbindAll(forEventName eventName: String) {
-        handlers.removeAll(channel: name, event: eventName)
-    }
-}
-
-/// The kind of a channel, by its name.
-public enum PusherChannelType: Sendable {
-    /// For those whom the app's backend lets in.
-    case `private`
-    /// The same, with a list of who is there.
-    case presence
-    /// For everybody.
-    case normal
-
-    /// What the name says before its first hyphen.
-    public init(name: String) {
-        self = PusherChannelType.type(forName: name)
+        connection?.handlers.removeAll(channel: name, event: eventName)
     }
 
-    /// The kind of the channel of this name.
-    public static func type(forName name: String) -> PusherChannelType {
-        guard name.contains("-") else { return .normal }
-        switch name.prefix(while: { $0 != "-" }) {
-        case "private": return .private
-        case "presence": return .presence
-        default: return .normal
+    /// Calls those who are bound to an event; what arrives comes this way.
+    open func handleEvent(event: PusherEvent) {
+        connection?.handlers.deliver(event, on: name)
+    }
+
+    // MARK: Client events
+
+    /// Sends an event to the others on a private or presence channel, as soon as that is subscribed to.
+    ///
+    /// What cannot be sent is told to ``PusherDelegate/debugLog(message:)``.
+    ///
+    /// - Parameters:
+    ///   - eventName: The event's name, which begins with `client-`.
+    ///   - data: What `JSONSerialization` can write.
+    open func trigger(eventName: String, data: Any) {
+        connection?.trigger(QueuedClientEvent(name: eventName, data: data), on: self)
+    }
+
+    /// Notes an event that waits; as many as a client lets wait.
+    func keep(_ event: QueuedClientEvent) {
+        guard unsentEvents.count < ClientOptions().clientEventQueueCountMax else {
+            connection?.delegation.log(
+                .error,
+                "\(event.name) is not sent: \(unsentEvents.count) events wait for \(name) already"
+            )
+            return
         }
+        unsentEvents.append(event)
     }
 
-    /// Whether a channel of this name has a list of who is there.
-    public static func isPresenceChannel(name: String) -> Bool {
-        type(forName: name) == .presence
-    }
-}
-
-/// The channels of a client that were subscribed to and not unsubscribed from.
-open class PusherChannels: NSObject {
-    private let lock = NSLock()
-    private var table: [String: PusherChannel] = [:]
-
-    /// The channels by name.
-    open var channels: [String: PusherChannel] { lock.withLock { table } }
-
-    /// The channel of this name, if there is one.
-    open func find(name: String) -> PusherChannel? { lock.withLock { table[name] } }
-
-    func findOrAdd(_ name: String, _ make: () -> PusherChannel) -> PusherChannel {
-        lock.withLock {
-            if let known = table[name] { return known }
-            let new = make()
-            table[name] = new
-            return new
-        }
+    /// Takes out what waits, for another client to keep.
+    func takeUnsentEvents() -> [QueuedClientEvent] {
+        defer { unsentEvents = [] }
+        return unsentEvents
     }
 
-    func remove(_ name: String) -> PusherChannel? {
-        lock.withLock { table.removeValue(forKey: name) }
+    // MARK: What arrives, on the callbacks' queue
+
+    func confirmed() {
+        auth = nil
+        unsentEvents = []
+    }
+
+    func countChanged(_ count: Int) {
+        subscriptionCount = count
+        onSubscriptionCountChanged?(count)
     }
 }

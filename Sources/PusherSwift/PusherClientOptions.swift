@@ -1,4 +1,5 @@
 public import Dispatch
+public import FanfareClient
 public import Foundation
 
 /// Where the broker is, and how the client behaves.
@@ -24,6 +25,9 @@ public class PusherClientOptions: NSObject {
     /// The main queue unless set, which needs a main queue that runs: an app's, `dispatchMain()`,
     /// or an asynchronous main function.
     public var callbackQueue: DispatchQueue = .main
+    /// Sets what the official client has no option for, such as trust roots, a proxy, or in a test the transport of a
+    /// scripted broker; called when the client connects.
+    public var configure: (inout ClientOptions) -> Void = { _ in }
 
     /// Options, each with the default of the official client.
     ///
@@ -102,10 +106,4 @@ public enum PusherHost: Sendable {
         case .cluster(let cluster): "ws-\(cluster).pusher.com"
         }
     }
-}
-
-/// How private channels are authorised.
-public enum AuthMethod: Sendable {
-    /// They are not: only public channels can be subscribed to.
-    case noMethod
 }

@@ -1,15 +1,29 @@
-internal import FanfareClient
-import Foundation
+public import Foundation
 
 /// Is told what happens on a connection, on the main queue; every member is optional.
 @preconcurrency @MainActor
 public protocol PusherDelegate: AnyObject {
-    /// A line for a log.
+    /// A line for a log, with its level in front: `[PUSHER DEBUG] …`.
     func debugLog(message: String)
     /// The connection's state has changed.
     func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
     /// The broker has confirmed a subscription.
     func subscribedToChannel(name: String)
+    /// A channel cannot be subscribed to: the app's backend or the broker refuses it.
+    ///
+    /// - Parameters:
+    ///   - name: The channel's name.
+    ///   - response: What the backend has answered, if it has.
+    ///   - data: The content of that answer, or the broker's explanation.
+    ///   - error: What went wrong, in words.
+    func failedToSubscribeToChannel(
+        name: String,
+        response: URLResponse?,
+        data: String?,
+        error: NSError?
+    )
+    /// An event of an encrypted channel could not be opened, also with a key that was just asked for; it is skipped.
+    func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
     /// The broker reports a fault.
     func receivedError(error: PusherError)
 }
@@ -22,34 +36,14 @@ extension PusherDelegate {
     /// Does nothing.
     public func subscribedToChannel(name: String) {}
     /// Does nothing.
+    public func failedToSubscribeToChannel(
+        name: String,
+        response: URLResponse?,
+        data: String?,
+        error: NSError?
+    ) {}
+    /// Does nothing.
+    public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {}
+    /// Does nothing.
     public func receivedError(error: PusherError) {}
-}
-
-/// Tells one client's delegate.
-// SAFETY: the reference is only touched under `lock`; what it refers to is called on the main actor.
-final class Delegation: @unchecked Sendable {
-    private let lock = NSLock()
-    private weak var holder: (any PusherDelegate)?
-
-    var delegate: (any PusherDelegate)? {
-        get { lock.withLock { holder } }
-        set { lock.withLock { holder = newValue } }
-    }
-
-    /// Begins to tell what happens to a client.
-    func observe(_ client: FanfareClient) {
-        client.onStatusChange { old, new in
-            self.delegate?.debugLog(message: "[PUSHER DEBUG] \(new)")
-            let (old, new) = (ConnectionState(old), ConnectionState(new))
-            if old != new { self.delegate?.changedConnectionState(from: old, to: new) }
-        }
-        client.bind("pusher:subscription_succeeded") { event in
-            self.delegate?.subscribedToChannel(name: event.channel ?? "")
-        }
-        client.onError { error in
-            self.delegate?.debugLog(message: "[PUSHER DEBUG] \(error)")
-            guard case .reported(let code, let message) = error else { return }
-            self.delegate?.receivedError(error: PusherError(code: code, message: message))
-        }
-    }
 }

@@ -7,27 +7,33 @@ open class PusherEvent: NSObject, NSCopying {
     public let eventName: String
     /// The channel's name; `nil` for an event of the connection.
     public let channelName: String?
-    /// The data as text, usually JSON that the app decodes.
+    /// The data as text, usually JSON that the app decodes; on an encrypted channel it is decrypted.
     public let data: String?
     /// The sender of a client event on a presence channel.
     public let userId: String?
 
-    init(_ event: ChannelEvent) {
-        eventName = event.name
-        channelName = event.channel
-        data = event.data
-        userId = event.userID
+    init(eventName: String, channelName: String?, data: String?, userId: String? = nil) {
+        self.eventName = eventName
+        self.channelName = channelName
+        self.data = data
+        self.userId = userId
     }
 
-    private init(copying event: PusherEvent) {
-        eventName = event.eventName
-        channelName = event.channelName
-        data = event.data
-        userId = event.userId
+    convenience init(_ event: ChannelEvent) {
+        self.init(
+            eventName: event.name,
+            channelName: event.channel,
+            data: event.data,
+            userId: event.userID
+        )
     }
 
     /// A copy of the event.
-    open func copy(with zone: NSZone? = nil) -> Any { PusherEvent(copying: self) }
+    open func copy(with zone: NSZone? = nil) -> Any { copied() }
+
+    func copied() -> PusherEvent {
+        PusherEvent(eventName: eventName, channelName: channelName, data: data, userId: userId)
+    }
 
     /// The value of one of the event's members, by the name that it has on the wire.
     open func property(withKey key: String) -> Any? {
@@ -57,4 +63,12 @@ open class PusherError: NSObject {
     open override var description: String {
         code.map { "\($0): \(message)" } ?? message
     }
+}
+
+/// An event of this client that waits until its channel is subscribed to.
+public struct QueuedClientEvent {
+    /// The event's name.
+    public let name: String
+    /// What was passed to `trigger`.
+    public let data: Any
 }

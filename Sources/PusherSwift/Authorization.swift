@@ -1,0 +1,211 @@
+import Dispatch
+internal import FanfareClient
+import Foundation
+import PusherProtocol
+
+/// Asks whom the options name for what lets one connection into one channel.
+// SAFETY: the connection is only read here, and what the app has given it is called on the main queue or the callbacks'
+// queue, where the app expects that.
+struct Authorization: @unchecked Sendable {
+    weak var connection: PusherConnection?
+
+    /// Asks by the method that is set now.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel's name.
+    ///   - socketID: What the broker calls the connection.
+    /// - Returns: What was signed.
+    /// - Throws: An `AuthorizationFailure`.
+    func answer(_ channel: String, _ socketID: String) async throws -> ChannelAuthorization {
+        guard let connection else { throw AuthorizationFailure.notConfigured }
+        switch connection.options.authMethod {
+        case .noMethod: throw AuthorizationFailure.notConfigured
+        case .inline(let secret): return try await sign(channel, socketID, secret, connection)
+        case .endpoint(let endpoint):
+            guard let request = Self.request(to: endpoint, channel, socketID) else {
+                throw AuthorizationFailure.invalidEndpoint(endpoint)
+            }
+            return try await fetch(request, channel, connection)
+        case .authRequestBuilder(let builder):
+            // SAFETY: it is called on the main queue alone.
+            nonisolated(unsafe) let builder = builder
+            let request = await MainActor.run {
+                builder.requestFor(socketID: socketID, channelName: channel)
+            }
+            guard let request else {
+                throw AuthorizationFailure.malformed(
+                    "the authRequestBuilder makes no request for \(channel)"
+                )
+            }
+            return try await fetch(request, channel, connection)
+        case .authorizer(let authorizer):
+            // SAFETY: as above.
+            nonisolated(unsafe) let authorizer = authorizer
+            let auth = await withCheckedContinuation { continuation in
+                let once = Once(continuation)
+                DispatchQueue.main.async {
+                    MainActor.assumeIsolated {
+                        authorizer.fetchAuthValue(
+                            socketID: socketID,
+                            channelName: channel,
+                            completionHandler: { once.resume($0) }
+                        )
+                    }
+                }
+            }
+            guard let auth else {
+                throw AuthorizationFailure.malformed("the authorizer gives nothing for \(channel)")
+            }
+            return auth.authorization
+        }
+    }
+
+    // MARK: Inline
+
+    private func sign(
+        _ channel: String,
+        _ socketID: String,
+        _ secret: String,
+        _ connection: PusherConnection
+    ) async throws -> ChannelAuthorization {
+        guard let id = SocketID(socketID) else { throw AuthorizationFailure.outdated }
+        var data: String?
+        if PusherChannelType.isPresenceChannel(name: channel) {
+            data = await member(socketID, connection)
+        }
+        let auth = ChannelSignature.auth(
+            socketID: id,
+            channel: channel,
+            channelData: data,
+            key: connection.key,
+            secret: AppSecret(secret)
+        )
+        return ChannelAuthorization(auth: auth, channelData: data)
+    }
+
+    /// Who joins a presence channel: whom the app names, or somebody called after the connection.
+    private func member(_ socketID: String, _ connection: PusherConnection) async -> String {
+        guard let fetcher = connection.userDataFetcher else {
+            return Self.text(of: ["user_id": socketID]) ?? "{}"
+        }
+        // SAFETY: it is called on the callbacks' queue alone.
+        nonisolated(unsafe) let fetch = fetcher
+        return await withCheckedContinuation { continuation in
+            connection.options.callbackQueue.async {
+                let member = fetch()
+                var object: [String: Any] = ["user_id": member.userId]
+                if let info = member.userInfo { object["user_info"] = info }
+                let text = Self.text(of: object) ?? Self.text(of: ["user_id": member.userId])
+                continuation.resume(returning: text ?? "{}")
+            }
+        }
+    }
+
+    /// An object as JSON; `nil` when it holds what JSON has not.
+    private static func text(of object: [String: Any]) -> String? {
+        guard JSONSerialization.isValidJSONObject(object) else { return nil }
+        let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])
+        return data.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    // MARK: Over HTTP
+
+    private static func request(
+        to endpoint: String,
+        _ channel: String,
+        _ socketID: String
+    ) -> URLRequest? {
+        guard let url = URL(string: endpoint), url.host != nil else { return nil }
+        let name = channel.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.setValue(
+            "application/x-www-form-urlencoded",
+            forHTTPHeaderField: "Content-Type"
+        )
+        request.httpBody = Data("socket_id=\(socketID)&channel_name=\(name)".utf8)
+        return request
+    }
+
+    private struct Answer: Decodable {
+        var auth: String
+        var channel_data: String?
+        var shared_secret: String?
+    }
+
+    private func fetch(
+        _ request: URLRequest,
+        _ channel: String,
+        _ connection: PusherConnection
+    ) async throws -> ChannelAuthorization {
+        let outcome = await withCheckedContinuation { continuation in
+            let task = connection.URLSession.dataTask(with: request) { data, response, error in
+                let body = data.map { String(decoding: $0, as: UTF8.self) }
+                let outcome = AuthOutcome(response: response, data: body, error: error as NSError?)
+                continuation.resume(returning: outcome)
+            }
+            task.resume()
+        }
+        connection.outcomes.note(outcome, of: channel)
+        guard outcome.error == nil, let response = outcome.response as? HTTPURLResponse else {
+            let reason = outcome.error?.localizedDescription ?? "the answer is no HTTP"
+            throw AuthorizationFailure.unreachable(reason)
+        }
+        let body = outcome.data ?? ""
+        guard response.statusCode == 200 || response.statusCode == 201 else {
+            throw AuthorizationFailure.refused(status: response.statusCode, body: body)
+        }
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(body.utf8)) else {
+            throw AuthorizationFailure.malformed(
+                "the answer about \(channel) is no JSON object with \"auth\""
+            )
+        }
+        return ChannelAuthorization(
+            auth: answer.auth,
+            channelData: answer.channel_data,
+            sharedSecret: answer.shared_secret
+        )
+    }
+}
+
+/// What a backend has answered, for the delegate.
+// SAFETY: three values that nobody changes any more.
+struct AuthOutcome: @unchecked Sendable {
+    var response: URLResponse?
+    var data: String?
+    var error: NSError?
+}
+
+/// The last answer about each channel that has not been told yet.
+// SAFETY: the table is only touched under `lock`.
+final class AuthOutcomes: @unchecked Sendable {
+    private let lock = NSLock()
+    private var table: [String: AuthOutcome] = [:]
+
+    func note(_ outcome: AuthOutcome, of channel: String) {
+        lock.withLock { table[channel] = outcome }
+    }
+
+    func take(_ channel: String) -> AuthOutcome? {
+        lock.withLock { table.removeValue(forKey: channel) }
+    }
+}
+
+/// A continuation that an app may try to resume more than once: the first time counts.
+// SAFETY: the continuation is only touched under `lock`.
+private final class Once: @unchecked Sendable {
+    private let lock = NSLock()
+    private var continuation: CheckedContinuation<PusherAuth?, Never>?
+
+    init(_ continuation: CheckedContinuation<PusherAuth?, Never>) {
+        self.continuation = continuation
+    }
+
+    func resume(_ auth: PusherAuth?) {
+        let continuation = lock.withLock { () -> CheckedContinuation<PusherAuth?, Never>? in
+            defer { self.continuation = nil }
+            return self.continuation
+        }
+        continuation?.resume(returning: auth)
+    }
+}
