@@ -171,7 +171,6 @@ public struct TextDocument: Sendable {
             )
         }
         var number = batch.number
-        let count = splices.count
         for operation in batch.operations {
             let next = number + operation.numberCount
             if let rest = try ready(operation, number: number, by: batch.replica) {
@@ -182,7 +181,7 @@ public struct TextDocument: Sendable {
             }
             number = next
         }
-        if splices.count > count, waitingCount > 0 { try applyWaiting(&splices) }
+        if waitingCount > 0 { try applyWaiting(&splices) }
     }
 
     private mutating func wait(

@@ -128,7 +128,14 @@ struct WholeTextBridge: Sendable {
         let new = Array(text.unicodeScalars)
         var best = Edit(base: .nothing, change: nil)
         var leastCost = (Int.max, 0)
-        for known in candidates(for: device, posting: text, at: now) {
+        // It may have the text as it is from elsewhere, but what it was told is likelier.
+        let present = Known(
+            time: now,
+            order: told.last?.order ?? 0,
+            text: document.string,
+            names: document.sequence.visibleNames
+        )
+        for known in [present] + candidates(for: device, posting: text, at: now) {
             var edit = Edit(base: known, change: nil)
             if let change = ScalarChange(from: Array(known.text.unicodeScalars), to: new) {
                 edit.change = change

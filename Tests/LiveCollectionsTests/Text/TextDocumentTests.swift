@@ -108,6 +108,25 @@ struct TextDocumentTests {
         #expect(text.string == "a👋b")
     }
 
+    @Test("What waits for a deletion that changes nothing is applied with it")
+    func waitingForNothing() throws {
+        var here = try document(1)
+        var there = try document(2)
+        var third = try document(3)
+        let typed = try here.replace(0..<0, with: "ab")
+        for batch in [typed] {
+            try there.apply(batch)
+            try third.apply(batch)
+        }
+        try third.apply(try here.replace(0..<1, with: ""))
+        let deletion = try there.replace(0..<1, with: "")
+        let last = try there.replace(1..<1, with: "c")
+        try third.apply(last)
+        #expect(third.waitingCount == 1)
+        #expect(try third.apply(deletion) == [TextSplice(1..<1, "c")])
+        #expect(third.waitingCount == 0)
+    }
+
     @Test("Of operations that wait there are only so many")
     func waitingIsBounded() throws {
         var limits = TextLimits()
