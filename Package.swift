@@ -88,7 +88,8 @@ let package = Package(
         .target(
             name: "HTTPClient",
             dependencies: [
-                .target(name: "Net", condition: onLinux), .target(name: "HTTP1", condition: onLinux),
+                .target(name: "Net", condition: onLinux),
+                .target(name: "HTTP1", condition: onLinux),
             ],
             swiftSettings: strict
         ),
@@ -220,10 +221,20 @@ let package = Package(
             resources: [.embedInCode("Page")],
             swiftSettings: strict
         ),
+        .target(
+            name: "CollaborativeText",
+            dependencies: [
+                "DemoSite", "LiveCollections", "HTTP1", "HTTPServer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Sources/Demos/Text",
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "fanfare-demos",
             dependencies: [
-                "DemoSite", "RealtimeTable", "Films", "FanfareAPI", "Net",
+                "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "FanfareAPI", "Net",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -233,7 +244,7 @@ let package = Package(
         .executableTarget(
             name: "demo-terminal",
             dependencies: [
-                "FanfareClient", "FanfareAPI",
+                "FanfareClient", "FanfareAPI", "LiveCollections",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Demos/Terminal",
@@ -401,6 +412,14 @@ let package = Package(
             name: "DemoSiteTests",
             dependencies: [
                 "DemoSite", "TestSite", "PusherProtocol", "HTTP1",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CollaborativeTextTests",
+            dependencies: [
+                "CollaborativeText", "DemoSite", "TestSite", "LiveCollections", "HTTP1",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict

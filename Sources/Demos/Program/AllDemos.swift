@@ -1,3 +1,4 @@
+import CollaborativeText
 import DemoSite
 import Films
 import RealtimeTable
@@ -6,5 +7,5 @@ extension Demo {
     /// What the site shows.
     ///
     /// Their migrations run in this order, so a new demo goes to the end.
-    static let all = [realtimeTable, films]
+    static let all = [realtimeTable, films, collaborativeText]
 }

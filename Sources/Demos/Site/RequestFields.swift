@@ -47,6 +47,21 @@ package struct RequestFields: Equatable {
         return text
     }
 
+    /// A text as it was sent, white space and all; it may be empty.
+    ///
+    /// - Parameters:
+    ///   - field: The field's name.
+    ///   - limit: The most Unicode scalars that the text may have.
+    /// - Returns: The text.
+    /// - Throws: The ``RequestError`` that says what is wrong with the field.
+    package func verbatim(_ field: String, limit: Int) throws(RequestError) -> String {
+        guard let value = values[field] else { throw .missing(field: field) }
+        guard value.unicodeScalars.count <= limit else {
+            throw .tooLong(field: field, limit: limit)
+        }
+        return value
+    }
+
     /// An integer, which a form writes in digits and JSON may write either way.
     package func integer<I: FixedWidthInteger>(_ field: String) throws(RequestError) -> I {
         guard let value = values[field] else { throw .missing(field: field) }

@@ -11,7 +11,8 @@ import ArgumentParser
             Examples:
               demo-terminal table                        shows the Realtime table
               demo-terminal table --do "move 3 1"        changes the list and ends
+              demo-terminal text                         shows the shared text
             """,
-        subcommands: [TableTerminal.self]
+        subcommands: [TableTerminal.self, TextTerminal.self]
     )
 }

@@ -1,0 +1,55 @@
+import FanfareAPI
+import FanfareClient
+import Foundation
+import LiveCollections
+
+/// The text's backend, by its HTTP routes.
+struct TextBackend: Sendable {
+    private let transport: any APITransport
+
+    init(url: String) throws(FanfareAPIError) {
+        transport = try SocketTransport(to: BrokerAddress(url))
+    }
+
+    /// The text over these routes and a channel.
+    func source(_ channel: Channel) -> ChannelTextSource {
+        ChannelTextSource(
+            channel: channel,
+            snapshot: { try await ask("GET", "/text/snapshot") },
+            recovery: { try await ask("GET", "/text/operations?after=\($0)&epoch=\($1)") },
+            send: { batch in
+                let _: Taken = try await ask(
+                    "POST",
+                    "/text/operations",
+                    try JSONEncoder().encode(batch)
+                )
+            }
+        )
+    }
+
+    private struct Taken: Decodable { let serial: UInt64 }
+    private struct Failure: Error { let status: Int }
+
+    private func ask<Answer: Decodable>(
+        _ method: String,
+        _ target: String,
+        _ body: Data = Data()
+    ) async throws -> Answer {
+        let response = try await transport.send(
+            APIRequest(
+                method: method,
+                target: target,
+                body: Array(body),
+                timeout: .seconds(10),
+                answerLengthMax: 16 << 20
+            )
+        )
+        let text = String(decoding: response.body, as: UTF8.self)
+        switch response.status {
+        case 200: return try JSONDecoder().decode(Answer.self, from: Data(response.body))
+        case 409: throw TextRefusal.stale(reason: text)
+        case 400..<500: throw TextRefusal.invalid(reason: text)
+        default: throw Failure(status: response.status)
+        }
+    }
+}

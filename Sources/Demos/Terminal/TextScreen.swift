@@ -1,0 +1,62 @@
+import Foundation
+import LiveCollections
+
+/// What the terminal shows of the text: its lines with numbers, the state, and the last thing that went wrong.
+///
+/// On a terminal it is drawn anew after each change; into a pipe goes one line a change.
+@MainActor final class TextScreen {
+    private let text: LiveText
+    private var problem: String?
+    private let isTerminal = isatty(STDOUT_FILENO) == 1
+
+    init(_ text: LiveText) {
+        self.text = text
+        text.observe { [weak self] _ in self?.draw() }
+        text.observeStatus { [weak self] _ in self?.draw() }
+        text.observeRefusals { [weak self] reason in
+            self?.problem = reason
+            self?.draw()
+        }
+    }
+
+    func report(_ problem: any Error) {
+        self.problem = "\(problem)"
+        draw()
+    }
+
+    func draw() {
+        let status =
+            switch text.status {
+            case .loading: "loading …"
+            case .live: text.unsent.isEmpty ? "live" : "live, sending …"
+            case .offline(let reason): "offline: \(reason)"
+            }
+        guard isTerminal else {
+            return write("\(status): \(text.string.replacing("\n", with: "⏎"))\n")
+        }
+        var screen =
+            "\u{1B}[2J\u{1B}[H\u{1B}[1mText editor\u{1B}[0m  \u{1B}[2m\(status)\u{1B}[0m\n\n"
+        let lines = text.string.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            screen += "\u{1B}[2m\(index + 1)\u{1B}[0m\t\(Self.printable(line))\n"
+        }
+        if let problem { screen += "\n\u{1B}[31m\(problem)\u{1B}[0m\n" }
+        screen +=
+            "\n\u{1B}[2mappend TEXT · insert N TEXT · change N TEXT · delete N · quit\u{1B}[0m\n> "
+        write(screen)
+        problem = nil
+    }
+
+    /// Without the control characters by which a text could take over the terminal.
+    private static func printable(_ line: Substring) -> String {
+        String(
+            String.UnicodeScalarView(
+                line.unicodeScalars.map { $0.properties.generalCategory == .control ? "·" : $0 }
+            )
+        )
+    }
+
+    private func write(_ text: String) {
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+}

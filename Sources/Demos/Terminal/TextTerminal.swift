@@ -1,0 +1,67 @@
+import ArgumentParser
+import FanfareClient
+import Foundation
+import LiveCollections
+
+/// The same text as on the web page, in a terminal, with the Swift SDK.
+struct TextTerminal: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "text",
+        abstract: "Shows the shared text in a terminal, live, and edits it line by line.",
+        discussion: """
+            Start the broker and the demos with "make run" first.
+
+            Examples:
+              demo-terminal text
+              demo-terminal text --do "append Hello from a shell"     adds a line and ends
+            """
+    )
+
+    @Option(help: "The URL of the demos.")
+    var backend = "http://127.0.0.1:4000"
+
+    @Option(help: "The URL of the broker.")
+    var broker = "ws://127.0.0.1:6001"
+
+    @Option(help: "The app's key.")
+    var key = "app-key"
+
+    @Option(name: .customLong("do"), help: "A command to carry out instead of asking for some.")
+    var command: String?
+
+    @MainActor func run() async throws {
+        guard let endpoint = Endpoint(broker) else {
+            throw ValidationError("--broker must be a URL such as ws://127.0.0.1:6001.")
+        }
+        let client = FanfareClient(key: key, endpoint: endpoint)
+        let requests = try TextBackend(url: backend)
+        let text = LiveText(from: requests.source(client.subscribe("collabo")))
+        let screen = TextScreen(text)
+        text.start()
+        client.connect()
+        defer { client.disconnect() }
+        if let command {
+            while !text.isLoaded { try await Task.sleep(for: .milliseconds(20)) }
+            _ = try perform(command, text)
+            while !text.unsent.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+            return
+        }
+        for await line in TypedLines.make() {
+            do {
+                guard try perform(line, text) else { break }
+                screen.draw()
+            } catch {
+                screen.report(error)
+            }
+        }
+        text.stop()
+    }
+
+    /// Carries out one command; false when it was the last.
+    @MainActor private func perform(_ line: String, _ text: LiveText) throws -> Bool {
+        let command = try TextCommand(line)
+        guard let edit = try command.edit(of: text.string) else { return false }
+        try text.replace(edit.range, with: edit.replacement)
+        return true
+    }
+}

@@ -1,0 +1,87 @@
+// The others' carets and selections, drawn in a mirror of the text that lies under the text area.
+
+import { hue } from "/me.js";
+
+const MOVED_TIME = 2_500;  // milliseconds
+
+export class Carets {
+  #mirror;
+  #document;
+  /** By page: `{ name, anchor, focus, movedAt }`; places are anchors, so they move by themselves. */
+  #cursors = new Map();
+  #isDue = false;
+
+  constructor(mirror, document) {
+    this.#mirror = mirror;
+    this.#document = document;
+  }
+
+  set(page, cursor) {
+    this.#cursors.set(page, { ...cursor, movedAt: performance.now() });
+    this.draw();
+    setTimeout(() => this.draw(), MOVED_TIME + 50);
+  }
+
+  remove(isGone) {
+    for (const [page, cursor] of this.#cursors) if (isGone(page, cursor)) this.#cursors.delete(page);
+    this.draw();
+  }
+
+  /** Draws with the next frame: several changes at once are drawn once. */
+  draw() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#drawNow();
+    });
+  }
+
+  #drawNow() {
+    const document = this.#document();
+    const { text } = document;
+    const carets = [];
+    const selections = [];
+    for (const cursor of this.#cursors.values()) {
+      const focus = document.offset(cursor.focus);
+      const anchor = document.offset(cursor.anchor);
+      if (focus === null) continue;
+      carets.push({ ...cursor, offset: focus });
+      if (anchor !== null && anchor !== focus) {
+        selections.push({ ...cursor, start: Math.min(anchor, focus), end: Math.max(anchor, focus) });
+      }
+    }
+    // Cut the text wherever a caret stands, or a selection begins or ends.
+    const cuts = [0, text.length, ...carets.map(({ offset }) => offset)];
+    for (const { start, end } of selections) cuts.push(start, end);
+    const places = [...new Set(cuts)].sort((one, other) => one - other);
+    const nodes = [];
+    places.forEach((place, index) => {
+      for (const caret of carets) if (caret.offset === place) nodes.push(caretElement(caret));
+      const end = places[index + 1];
+      if (end === undefined) return;
+      const selection = selections.find((one) => one.start <= place && end <= one.end);
+      nodes.push(selection ? selectedElement(selection, text.slice(place, end)) : text.slice(place, end));
+    });
+    // A last line that is empty has a height too.
+    this.#mirror.replaceChildren(...nodes, "\u200b");
+  }
+}
+
+function caretElement({ user, name, movedAt }) {
+  const caret = document.createElement("span");
+  caret.className = performance.now() - movedAt < MOVED_TIME ? "caret moved" : "caret";
+  caret.style.setProperty("--hue", hue(user));
+  const label = document.createElement("b");
+  label.textContent = name;
+  caret.append(label);
+  return caret;
+}
+
+function selectedElement({ user }, text) {
+  const part = document.createElement("span");
+  part.className = "selected";
+  part.style.setProperty("--hue", hue(user));
+  part.textContent = text;
+  return part;
+}

@@ -1,0 +1,757 @@
+// A text that several people edit at the same time: a sequence CRDT, the twin of LiveText in Swift.
+//
+//     const text = new LiveText({ snapshot, recovery, send });   // three requests to the backend
+//     text.onsplices = (splices) => …;                           // edits made elsewhere, to apply one after the other
+//     text.connected();                                          // with each subscription to the channel
+//     text.receive(entry);                                       // with each event
+//     text.replace(0, 0, "Hello");                               // an edit made here; offsets count UTF-16 units
+//
+// Each Unicode scalar has a name for ever, `[time, replica]`: Lamport's time and who typed it. A scalar goes right of
+// the one that it was typed after; of those typed at the same place the later stands left. Whoever has the same
+// operations has the same text, in whatever order they came. Deleted scalars leave their names behind until the
+// backend begins a new epoch.
+
+const OPERATION_LENGTH_MAX = 1_000;  // scalars
+const BATCH_LENGTH_MAX = 8_000;      // bytes of JSON, so that it fits into an event
+const WAITING_MAX = 1_000;           // operations
+const TEXT_LENGTH_MAX = 100_000;     // scalars
+
+// Milliseconds.
+const SENDING_DELAY = 80;
+const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000, 15_000];
+
+const EMPTY = { epoch: 0, serial: 0, time: 0, version: [], replicas: [], runs: [] };
+
+/** A name that nobody else has drawn, in all likelihood: from 1 to 2^48 − 1. */
+export function randomReplica() {
+  const [high, middle, low] = crypto.getRandomValues(new Uint16Array(3));
+  return (high * 0x10000 + middle) * 0x10000 + low || 1;
+}
+
+/** How many Unicode scalars a text has. */
+export const scalarCount = (text) => {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+};
+
+/** The text as a value, without network or time. */
+export class TextDocument {
+  constructor(replica, snapshot = EMPTY) {
+    this.replica = replica;
+    this.epoch = snapshot.epoch;
+    /** The latest Lamport time that is known. */
+    this.time = snapshot.time;
+    /** The number of the last operation of each replica: it counts each scalar typed and each range deleted. */
+    this.version = new Map(snapshot.version);
+    /** `{ time, replica, count, text }`: what one replica typed in one go; `text` is null when it is deleted. */
+    this.blocks = snapshot.runs.map(([index, time, content]) => {
+      const text = typeof content === "string" ? content : null;
+      return { time, replica: snapshot.replicas[index], count: text === null ? content : scalarCount(text), text };
+    });
+    this.text = this.blocks.map(({ text }) => text ?? "").join("");
+    /** Operations that build upon others which have not come: a map from replica to a map from number. */
+    this.waiting = new Map();
+    this.waitingCount = 0;
+  }
+
+  // Editing here
+
+  /** Replaces what is between two offsets; returns the batch that the others have to be told. */
+  replace(start, end, text) {
+    const { left, ranges } = this.#names(start, end);
+    return this.write(ranges, left, text);
+  }
+
+  /** Deletes ranges `[time, replica, count]`, then types after a scalar, or at the front if that is null. */
+  write(ranges, left, text) {
+    const operations = ranges.map((range) => ({ delete: range }));
+    const scalars = [...text];
+    let time = this.time + 1;
+    for (let index = 0; index < scalars.length; index += OPERATION_LENGTH_MAX) {
+      const part = scalars.slice(index, index + OPERATION_LENGTH_MAX);
+      operations.push({ insert: part.join(""), time, ...(left && { after: left }) });
+      time += part.length;
+      left = [time - 1, this.replica];
+    }
+    const number = (this.version.get(this.replica) ?? 0) + 1;
+    const batch = { epoch: this.epoch, replica: this.replica, number, operations };
+    for (const operation of operations) this.#perform(operation, this.replica);
+    if (operations.length > 0) this.version.set(this.replica, nextNumber(batch) - 1);
+    return batch;
+  }
+
+  // Applying what others did
+
+  /** Takes in a batch, in whatever order they come; returns the splices `{ start, end, text }`, one after the other. */
+  apply(batch) {
+    if (batch.epoch !== this.epoch) throw new Error(`the batch is of epoch ${batch.epoch}, not ${this.epoch}`);
+    const splices = [];
+    let { number } = batch;
+    for (const operation of batch.operations) {
+      if (!this.#applyIfReady(operation, number, batch.replica, splices)) this.#wait(operation, number, batch.replica);
+      number += numberCount(operation);
+    }
+    this.#applyWaiting(splices);
+    return splices;
+  }
+
+  /** True when the operation is part of the text now, or was before. */
+  #applyIfReady(operation, number, replica, splices) {
+    const next = (this.version.get(replica) ?? 0) + 1;
+    const end = number + numberCount(operation);
+    if (end <= next) return true;
+    if (number > next) return false;
+    const rest = withoutFirst(operation, next - number, replica);
+    const needed = rest.delete ?? (rest.after && [...rest.after, 1]);
+    if (needed && !this.hasAll(needed)) return false;
+    splices.push(...this.#perform(rest, replica));
+    this.version.set(replica, end - 1);
+    return true;
+  }
+
+  #wait(operation, number, replica) {
+    const mine = this.waiting.get(replica) ?? new Map();
+    this.waiting.set(replica, mine);
+    const known = mine.get(number);
+    // Of two that begin with the same number the longer has all that the shorter has.
+    if (known && numberCount(known) >= numberCount(operation)) return;
+    if (!known && this.waitingCount >= WAITING_MAX) throw new TooManyWaiting(`${WAITING_MAX} operations wait`);
+    if (!known) this.waitingCount += 1;
+    mine.set(number, operation);
+  }
+
+  #applyWaiting(splices) {
+    for (let hasMoved = this.waitingCount > 0; hasMoved;) {
+      hasMoved = false;
+      for (const [replica, mine] of this.waiting) {
+        for (const number of [...mine.keys()].sort((one, other) => one - other)) {
+          if (!this.#applyIfReady(mine.get(number), number, replica, splices)) break;
+          mine.delete(number);
+          this.waitingCount -= 1;
+          hasMoved = true;
+        }
+      }
+    }
+  }
+
+  #perform(operation, replica) {
+    if (operation.delete) return this.#delete(operation.delete);
+    const { insert: text, time, after } = operation;
+    const count = scalarCount(text);
+    this.time = Math.max(this.time, time + count - 1);
+    const start = this.#insert({ time, replica, count, text }, after);
+    return [this.#splice(start, start, text)];
+  }
+
+  #insert(block, parent) {
+    const { blocks } = this;
+    // The place of the scalar that will stand right of it: past all that is right of the parent and later.
+    let index = 0;
+    let offset = 0;
+    if (parent) {
+      index = this.#find(parent);
+      offset = parent[0] - blocks[index].time + 1;
+    }
+    for (; index < blocks.length; index += 1, offset = 0) {
+      const next = blocks[index];
+      if (offset === next.count) continue;
+      const time = next.time + offset;
+      if (time < block.time || (time === block.time && next.replica < block.replica)) break;
+    }
+    if (offset > 0 && index < blocks.length) {
+      this.#split(index, offset);
+      index += 1;
+    }
+    const start = this.#length(index);
+    const last = blocks[index - 1];
+    if (last && last.text !== null && continues(last, block)) {
+      last.text += block.text;
+      last.count += block.count;
+    } else {
+      blocks.splice(index, 0, block);
+    }
+    return start;
+  }
+
+  #delete([time, replica, count]) {
+    const splices = [];
+    const end = time + count;
+    while (time < end) {
+      let index = this.#find([time, replica]);
+      const block = this.blocks[index];
+      const next = Math.min(end, block.time + block.count);
+      if (block.text !== null) {
+        if (time > block.time) {
+          this.#split(index, time - block.time);
+          index += 1;
+        }
+        const part = this.blocks[index];
+        if (next < part.time + part.count) this.#split(index, next - part.time);
+        const start = this.#length(index);
+        const { length } = this.blocks[index].text;
+        this.blocks[index].text = null;
+        this.#joinDeleted(index);
+        splices.push(this.#splice(start, start + length, ""));
+      }
+      time = next;
+    }
+    return splices;
+  }
+
+  #joinDeleted(index) {
+    for (const left of [index, index - 1]) {
+      const [block, next] = [this.blocks[left], this.blocks[left + 1]];
+      if (!block || !next || block.text !== null || next.text !== null || !continues(block, next)) continue;
+      block.count += next.count;
+      this.blocks.splice(left + 1, 1);
+    }
+  }
+
+  #split(index, offset) {
+    const { time, replica, count, text } = this.blocks[index];
+    const cut = text === null ? 0 : utf16Offset(text, count, offset);
+    this.blocks.splice(index, 1,
+      { time, replica, count: offset, text: text === null ? null : text.slice(0, cut) },
+      { time: time + offset, replica, count: count - offset, text: text === null ? null : text.slice(cut) });
+  }
+
+  #splice(start, end, text) {
+    this.text = this.text.slice(0, start) + text + this.text.slice(end);
+    return { start, end, text };
+  }
+
+  // Finding
+
+  /** The index of the block with a scalar, or −1. */
+  #find([time, replica]) {
+    return this.blocks.findIndex((block) =>
+      block.replica === replica && block.time <= time && time < block.time + block.count);
+  }
+
+  has(id) {
+    return this.#find(id) >= 0;
+  }
+
+  hasAll([time, replica, count]) {
+    for (const end = time + count; time < end;) {
+      const block = this.blocks[this.#find([time, replica])];
+      if (!block) return false;
+      time = block.time + block.count;
+    }
+    return true;
+  }
+
+  /** How many UTF-16 units are visible left of a block. */
+  #length(index) {
+    let length = 0;
+    for (let left = 0; left < index; left += 1) length += this.blocks[left].text?.length ?? 0;
+    return length;
+  }
+
+  /** The scalar that ends at an offset, null at the front, and the ranges between two offsets. */
+  #names(start, end) {
+    let left = null;
+    const ranges = [];
+    let position = 0;
+    for (const { time, replica, count, text } of this.blocks) {
+      if (text === null) continue;
+      const low = Math.max(start - position, 0);
+      const high = Math.min(end - position, text.length);
+      if (position < start && low <= text.length) {
+        left = [time + scalarOffset(text, count, low) - 1, replica];
+      }
+      if (low < high) {
+        const first = scalarOffset(text, count, low);
+        ranges.push([time + first, replica, scalarOffset(text, count, high) - first]);
+      }
+      position += text.length;
+      if (position >= end && position > 0) break;
+    }
+    return { left, ranges };
+  }
+
+  /** The offsets `[start, end]` of what is still visible of a range, from left to right. */
+  visible([time, replica, count]) {
+    const parts = [];
+    let position = 0;
+    for (const block of this.blocks) {
+      if (block.text === null) continue;
+      const first = Math.max(time - block.time, 0);
+      const last = Math.min(time + count - block.time, block.count);
+      if (block.replica === replica && first < last) {
+        parts.push([
+          position + utf16Offset(block.text, block.count, first), position + utf16Offset(block.text, block.count, last),
+        ]);
+      }
+      position += block.text.length;
+    }
+    return parts;
+  }
+
+  /** Those parts of a range `[time, replica, count]` that are still visible. */
+  visibleRanges([time, replica, count]) {
+    const ranges = [];
+    for (const block of this.blocks) {
+      const first = Math.max(time, block.time);
+      const end = Math.min(time + count, block.time + block.count);
+      if (block.text !== null && block.replica === replica && first < end) ranges.push([first, replica, end - first]);
+    }
+    return ranges;
+  }
+
+  // Anchors: places that move along with the text around them
+
+  /** A place: `["after", time, replica]` keeps left (bias "left"), `["before", time, replica]` right. */
+  anchor(offset, bias = "left") {
+    if (bias === "left") {
+      const { left } = this.#names(offset, offset);
+      return left ? ["after", ...left] : ["start"];
+    }
+    if (offset >= this.text.length) return ["end"];
+    const { ranges } = this.#names(offset, offset + (isPair(this.text, offset) ? 2 : 1));
+    return ranges.length > 0 ? ["before", ranges[0][0], ranges[0][1]] : ["end"];
+  }
+
+  /** Where a place is now; null when its neighbour has not come, or is gone for good. */
+  offset([side, time, replica]) {
+    if (side === "start") return 0;
+    if (side === "end") return this.text.length;
+    const index = this.#find([time, replica]);
+    if (index < 0) return null;
+    const { text, count, time: first } = this.blocks[index];
+    const start = this.#length(index);
+    if (text === null) return start;
+    return start + utf16Offset(text, count, time - first + (side === "after" ? 1 : 0));
+  }
+
+  // Snapshots
+
+  snapshot(serial = 0) {
+    const replicas = [];
+    const runs = [];
+    let last = null;
+    for (const block of this.blocks) {
+      if (last && (last.text === null) === (block.text === null) && continues(last, block)) {
+        last.count += block.count;
+        if (last.text !== null) last.text += block.text;
+      } else {
+        last = { ...block };
+        runs.push(last);
+      }
+    }
+    const index = ({ replica }) => {
+      if (!replicas.includes(replica)) replicas.push(replica);
+      return replicas.indexOf(replica);
+    };
+    return {
+      epoch: this.epoch, serial, time: this.time,
+      version: [...this.version].sort(([one], [other]) => one - other),
+      runs: runs.map((run) => [index(run), run.time, run.text ?? run.count]), replicas,
+    };
+  }
+}
+
+/** An operation waits for others that never came. */
+class TooManyWaiting extends Error {}
+
+/**
+ * A text in touch with its backend: sends what is edited here, asks for what was missed, begins anew when it must.
+ *
+ * Requests: `snapshot()`, `recovery(serial, epoch)` and `send(batch)`, which resolve to the JSON of the answer. An error
+ * with the `status` 409 means that the batch is stale, another below 500 that it is refused; else it is sent again.
+ */
+export class LiveText {
+  /** Hears of edits made elsewhere: `{ start, end, text }`, each in offsets of the text after the one before. */
+  onsplices = (_splices) => {};
+  /** Hears of each change of `isLoaded`, `isConnected` and `unsent`. */
+  onstate = () => {};
+  /** Hears why edits made here were refused and taken back. */
+  onrefusal = (_reason) => {};
+
+  isLoaded = false;
+  isConnected = false;
+  /** What was edited here and is not known to be taken; keep it, and give it to the next `LiveText`. */
+  unsent;
+
+  #requests;
+  #document;
+  #serial = 0;
+  #serialSeen = 0;
+  #mayHaveMissed = false;
+  #mustReload = false;
+  #isSending = false;
+  #isFetching = false;
+  #outdatedCount = 0;
+  #sendTimer = null;
+  #failures = 0;
+  /** Entries that came while the text is held; null when it is not. */
+  #held = null;
+  #release = () => {};
+  #released = Promise.resolve();
+
+  constructor(requests, unsent = [], replica = randomReplica()) {
+    this.#requests = requests;
+    this.unsent = unsent;
+    this.#document = new TextDocument(replica);
+  }
+
+  get document() { return this.#document; }
+  get text() { return this.#document.text; }
+
+  /** Edits the text; returns the batch, or null when it would become too long. */
+  replace(start, end, text) {
+    text = wellFormed(text);
+    const length = scalarCount(this.text) - scalarCount(this.text.slice(start, end)) + scalarCount(text);
+    if (length > TEXT_LENGTH_MAX && text.length > end - start) return null;
+    const batch = this.#document.replace(start, end, text);
+    this.#note(batch);
+    this.onstate();
+    this.#sendSoon(SENDING_DELAY);
+    return batch;
+  }
+
+  /** Nothing changes from elsewhere until `release()`: for the time of a composition in a text field. */
+  hold() {
+    if (this.#held) return;
+    this.#held = [];
+    this.#released = new Promise((resume) => { this.#release = resume; });
+  }
+
+  release() {
+    const entries = this.#held ?? [];
+    this.#held = null;
+    this.#release();
+    for (const entry of entries) this.receive(entry);
+  }
+
+  // Receiving
+
+  /** Call it with each subscription: entries may have been missed. */
+  connected() {
+    this.isConnected = true;
+    this.#mayHaveMissed = true;
+    this.onstate();
+    this.#fetch();
+    this.#sendSoon(0);
+  }
+
+  disconnected() {
+    this.isConnected = false;
+    this.onstate();
+  }
+
+  /** Takes in an entry of the log. */
+  receive(entry) {
+    if (this.#held) return void this.#held.push(entry);
+    const splices = this.#take(entry);
+    if (splices.length > 0) this.onsplices(splices);
+    this.onstate();
+    this.#fetch();
+  }
+
+  #take(entry) {
+    if (entry.serial <= this.#serial) return [];
+    this.#serialSeen = Math.max(this.#serialSeen, entry.serial);
+    if (!this.isLoaded) return [];
+    if (!entry.operations || entry.epoch !== this.#document.epoch) {
+      this.#mustReload = true;
+      return [];
+    }
+    try {
+      const splices = this.#document.apply(entry);
+      this.#forget(entry.replica, Math.min(this.#document.version.get(entry.replica) ?? 0, nextNumber(entry) - 1));
+      if (entry.serial === this.#serial + 1) this.#serial = entry.serial;
+      return splices;
+    } catch (error) {
+      // What was missed comes in its order; whatever else is wrong, the text as the backend has it is right.
+      if (!(error instanceof TooManyWaiting)) this.#mustReload = true;
+      return [];
+    }
+  }
+
+  /** Asks for whatever is missing until nothing is. */
+  async #fetch() {
+    if (this.#isFetching) return;
+    this.#isFetching = true;
+    for (let attempt = 0; ;) {
+      const wantsText = !this.isLoaded || this.#mustReload;
+      if (!wantsText && !this.#mayHaveMissed && this.#serialSeen <= this.#serial) break;
+      try {
+        const answer = wantsText
+          ? { snapshot: await this.#requests.snapshot() }
+          : await this.#requests.recovery(this.#serial, this.#document.epoch);
+        await this.#released;
+        const splices = this.#fetched(answer);
+        if (splices.length > 0) this.onsplices(splices);
+        attempt = 0;
+        this.onstate();
+      } catch {
+        await new Promise((resume) => setTimeout(resume, RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)]));
+        attempt += 1;
+      }
+    }
+    this.#isFetching = false;
+    this.#sendSoon(0);
+  }
+
+  #fetched({ snapshot, entries, serial }) {
+    if (!snapshot) {
+      if (this.#mustReload) return [];
+      this.#mayHaveMissed = false;
+      this.#serialSeen = serial;
+      return entries.flatMap((entry) => this.#take(entry));
+    }
+    if (this.#isOutdated(snapshot)) return [];
+    const before = this.text;
+    this.#rebase(snapshot);
+    this.isLoaded = true;
+    this.#mustReload = false;
+    this.#mayHaveMissed ||= this.#serialSeen > snapshot.serial;
+    this.#serial = snapshot.serial;
+    return difference(before, this.text);
+  }
+
+  /** Whether a text lacks what is known to have been taken; when it does again and again, the backend lost it. */
+  #isOutdated(snapshot) {
+    const { replica, version } = this.#document;
+    const taken = this.unsent.find((batch) => batch.replica === replica)?.number ?? (version.get(replica) ?? 0) + 1;
+    const known = new Map(snapshot.version).get(replica) ?? 0;
+    const isOutdated = this.isLoaded && snapshot.epoch === this.#document.epoch
+      && (snapshot.serial < this.#serial || known + 1 < taken);
+    this.#outdatedCount = isOutdated ? this.#outdatedCount + 1 : 0;
+    return isOutdated && this.#outdatedCount < 3;
+  }
+
+  /** Takes over a text that was loaded, and keeps what was edited here and is not part of it. */
+  #rebase(snapshot) {
+    const version = new Map(snapshot.version);
+    this.unsent = this.unsent.map((batch) => after(batch, version.get(batch.replica) ?? 0))
+      .filter(({ operations }) => operations.length > 0);
+    const next = new TextDocument(this.#document.replica, snapshot);
+    // What is on its way may still be taken as it is: it must not be made anew, or it would be there twice.
+    if (this.#outdatedCount === 0 && this.unsent.every((batch) => batch.epoch === next.epoch)) {
+      for (const batch of this.unsent) next.apply(batch);
+      if (next.waitingCount === 0) {
+        this.#document = next;
+        return;
+      }
+    }
+    const renewed = new TextDocument(randomReplica(), snapshot);
+    const { typed, deleted } = unsentEdits(this.unsent, this.#document, renewed);
+    this.unsent = [];
+    this.#document = renewed;
+    for (const { left, text } of typed) this.#note(renewed.write([], left, text));
+    if (deleted.length > 0) this.#note(renewed.write(deleted, null, ""));
+  }
+
+  // Sending
+
+  #note(batch) {
+    if (batch.operations.length === 0) return;
+    const last = this.unsent.at(-1);
+    // The first is left alone while it is on its way.
+    const isOpen = this.unsent.length > (this.#isSending ? 1 : 0);
+    if (isOpen && last.replica === batch.replica && last.epoch === batch.epoch && nextNumber(last) === batch.number) {
+      this.unsent[this.unsent.length - 1] = joined(last, batch);
+    } else {
+      this.unsent.push(batch);
+    }
+  }
+
+  #forget(replica, number) {
+    this.unsent = this.unsent.map((batch) => (batch.replica === replica ? after(batch, number) : batch))
+      .filter(({ operations }) => operations.length > 0);
+  }
+
+  #sendSoon(delay) {
+    if (this.#sendTimer !== null && delay > 0) return;
+    clearTimeout(this.#sendTimer);
+    this.#sendTimer = setTimeout(() => {
+      this.#sendTimer = null;
+      this.#send();
+    }, delay);
+  }
+
+  async #send() {
+    if (!this.isLoaded || this.#mustReload || this.#isSending || this.unsent.length === 0) return;
+    const [first, ...rest] = this.unsent;
+    const parts = partsOf(first);
+    this.unsent = [...parts, ...rest];
+    const batch = parts[0];
+    this.#isSending = true;
+    let delay = SENDING_DELAY;
+    try {
+      await this.#requests.send(batch);
+      this.#forget(batch.replica, nextNumber(batch) - 1);
+      this.#failures = 0;
+    } catch ({ status, message }) {
+      if (status === 409) {
+        this.#mustReload = true;
+      } else if (status >= 400 && status < 500) {
+        // What follows builds upon it.
+        this.unsent = [];
+        this.#mustReload = true;
+        this.onrefusal(message);
+      } else {
+        delay = RETRY_PAUSES[Math.min(this.#failures, RETRY_PAUSES.length - 1)];
+        this.#failures += 1;
+      }
+    }
+    this.#isSending = false;
+    this.onstate();
+    if (this.#mustReload) this.#fetch();
+    else if (this.unsent.length > 0) this.#sendSoon(delay);
+  }
+}
+
+// What was edited here and has to be made anew on another state of the text, where names may be missing
+
+function unsentEdits(batches, old, next) {
+  const own = [];
+  const deleted = [];
+  let unseen = [];
+  for (const batch of batches) {
+    for (const operation of batch.operations) {
+      if (operation.delete) {
+        const [time, replica, count] = operation.delete;
+        unseen = unseen.filter(({ id }) => !(id[1] === replica && id[0] >= time && id[0] < time + count));
+        deleted.push(...next.visibleRanges(operation.delete));
+      } else if (old.has([operation.time, batch.replica])) {
+        own.push([operation.time, operation.time + numberCount(operation), batch.replica]);
+      } else {
+        [...operation.insert].forEach((scalar, index) => {
+          const id = [operation.time + index, batch.replica];
+          if (!next.has(id)) unseen.push({ id, scalar });
+        });
+      }
+    }
+  }
+  const typed = [];
+  let left = null;
+  for (const block of old.blocks) {
+    const scalars = block.text === null ? null : [...block.text];
+    const isOwn = own.filter(([, , replica]) => replica === block.replica);
+    for (let offset = 0; offset < block.count; offset += 1) {
+      const id = [block.time + offset, block.replica];
+      if (next.has(id)) {
+        left = id;
+      } else if (scalars && isOwn.some(([start, end]) => id[0] >= start && id[0] < end)) {
+        // Stretches that have lost all between them become one.
+        if (typed.at(-1)?.left !== left || typed.length === 0) typed.push({ left, text: "" });
+        typed.at(-1).text += scalars[offset];
+      }
+    }
+  }
+  if (unseen.length > 0) {
+    const end = next.anchor(next.text.length);
+    typed.push({ left: end[0] === "after" ? end.slice(1) : null, text: unseen.map(({ scalar }) => scalar).join("") });
+  }
+  return { typed, deleted };
+}
+
+// Operations and batches
+
+/** How many numbers an operation takes: a word may travel as one operation or letter by letter. */
+const numberCount = (operation) => (operation.delete ? 1 : scalarCount(operation.insert));
+
+const nextNumber = (batch) => batch.operations.reduce((number, operation) => number + numberCount(operation), batch.number);
+
+function withoutFirst(operation, count, replica) {
+  if (count === 0 || operation.delete) return operation;
+  const rest = [...operation.insert].slice(count).join("");
+  return { insert: rest, time: operation.time + count, after: [operation.time + count - 1, replica] };
+}
+
+/** What is left of a batch without all up to the number `last`. */
+function after(batch, last) {
+  if (last < batch.number) return batch;
+  const operations = [];
+  let { number } = batch;
+  for (const operation of batch.operations) {
+    const end = number + numberCount(operation);
+    if (end > last + 1) operations.push(withoutFirst(operation, Math.max(last + 1 - number, 0), batch.replica));
+    number = end;
+  }
+  return { ...batch, number: last + 1, operations };
+}
+
+/** Two batches that follow one another as one; what was typed in one go becomes one operation. */
+function joined(batch, next) {
+  const operations = [...batch.operations];
+  for (const operation of next.operations) {
+    const last = operations.at(-1);
+    const goesOn = last?.insert && operation.insert && operation.time === last.time + numberCount(last)
+      && operation.after?.[0] === operation.time - 1 && operation.after[1] === batch.replica
+      && numberCount(last) + numberCount(operation) <= OPERATION_LENGTH_MAX;
+    if (goesOn) operations[operations.length - 1] = { ...last, insert: last.insert + operation.insert };
+    else operations.push(operation);
+  }
+  return { ...batch, operations };
+}
+
+/** A batch in parts that fit into an event each. */
+function partsOf(batch) {
+  const parts = [];
+  let length = 0;
+  let { number } = batch;
+  for (const operation of batch.operations) {
+    const size = new TextEncoder().encode(JSON.stringify(operation)).length + 1;
+    if (parts.length === 0 || length + size > BATCH_LENGTH_MAX) {
+      parts.push({ ...batch, number, operations: [] });
+      length = 160;
+    }
+    parts.at(-1).operations.push(operation);
+    length += size;
+    number += numberCount(operation);
+  }
+  return parts;
+}
+
+// Blocks and offsets
+
+const continues = (block, next) => next.replica === block.replica && next.time === block.time + block.count;
+
+const isPair = (text, offset) => text.codePointAt(offset) > 0xffff;
+
+/** How many UTF-16 units the first `count` scalars of a text take. */
+function utf16Offset(text, length, count) {
+  if (text.length === length) return count;
+  let offset = 0;
+  for (let index = 0; index < count; index += 1) offset += isPair(text, offset) ? 2 : 1;
+  return offset;
+}
+
+/** How many scalars the first `offset` UTF-16 units of a text are. */
+function scalarOffset(text, length, offset) {
+  return text.length === length ? offset : scalarCount(text.slice(0, offset));
+}
+
+/** The one splice from a text to another, around what both begin and end with; none when they are the same. */
+export function difference(old, text, caret = text.length) {
+  if (old === text) return [];
+  const shorter = Math.min(old.length, text.length);
+  // What stands behind the caret was not typed just now.
+  const tailMax = Math.min(shorter, text.length - caret);
+  let tail = 0;
+  while (tail < tailMax && old[old.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
+  let head = 0;
+  while (head < shorter - tail && old[head] === text[head]) head += 1;
+  while (tail < shorter - head && old[old.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
+  // A surrogate pair changes as a whole.
+  if (head > 0 && isPair(text, head - 1)) head -= 1;
+  else if (head > 0 && isPair(old, head - 1)) head -= 1;
+  if (tail > 0 && isLow(text, text.length - tail)) tail -= 1;
+  else if (tail > 0 && isLow(old, old.length - tail)) tail -= 1;
+  return [{ start: head, end: old.length - tail, text: text.slice(head, text.length - tail) }];
+}
+
+const isLow = (text, offset) => {
+  const unit = text.charCodeAt(offset);
+  return unit >= 0xdc00 && unit < 0xe000;
+};
+
+/** Half a surrogate pair is no scalar: it becomes U+FFFD. */
+function wellFormed(text) {
+  return text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
+}

@@ -1,0 +1,69 @@
+import DemoSite
+import GRDB
+import LiveCollections
+import TestSite
+import Testing
+
+@testable import CollaborativeText
+
+@Suite("The text's one writer")
+struct SharedTextTests {
+    private let database: DatabaseQueue
+    private let outbox = Outbox(trigger: Recorder(), pauses: []) { _ in }
+
+    init() throws { database = try [Migration.createText].open(nil) }
+
+    private func open() throws -> SharedText {
+        try SharedText(store: TextStore(database: database), outbox: outbox)
+    }
+
+    @Test("A restart keeps the text, its names and its log")
+    func restart() async throws {
+        let before = try open()
+        var here = TextDocument(replica: .random())
+        _ = try await before.take(try here.replace(0..<0, with: "Hello"))
+        try await before.take("Hello, all", from: "phone")
+        let snapshot = await before.snapshot
+        let after = try open()
+        #expect(await after.snapshot == snapshot)
+        #expect(snapshot.string == "Hello, all")
+        guard case .entries(let entries, serial: 2) = await after.recovery(after: 0, epoch: 0)
+        else {
+            Issue.record("the log is gone")
+            return
+        }
+        #expect(entries.map(\.serial) == [1, 2])
+        // What had been taken before is not taken again.
+        #expect(try await after.take(try here.replace(5..<5, with: "!")) == 3)
+    }
+
+    @Test("Names of deleted scalars end with the epoch, also in the file")
+    func epochs() async throws {
+        let text = try open()
+        var here = TextDocument(replica: .random())
+        _ = try await text.take(try here.replace(0..<0, with: String(repeating: "x", count: 2_500)))
+        _ = try await text.take(try here.replace(1..<2_499, with: ""))
+        let snapshot = await text.snapshot
+        #expect(snapshot.epoch == 1)
+        #expect(snapshot.string == "xx")
+        #expect(
+            try await database.read {
+                try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM text_entries")
+            } == 0
+        )
+        #expect(await (try open()).snapshot == snapshot)
+        await #expect(throws: TextRefusal.self) {
+            try await text.take(try here.replace(0..<0, with: "late"))
+        }
+    }
+
+    @Test("What cannot be stored has not happened")
+    func brokenFile() async throws {
+        let text = try open()
+        try await database.write { try $0.execute(sql: "DROP TABLE text_entries") }
+        var here = TextDocument(replica: .random())
+        let batch = try here.replace(0..<0, with: "Hello")
+        await #expect(throws: (any Error).self) { try await text.take(batch) }
+        #expect(await text.snapshot.string == "")
+    }
+}
