@@ -88,8 +88,7 @@ let package = Package(
         .target(
             name: "HTTPClient",
             dependencies: [
-                .target(name: "Net", condition: onLinux),
-                .target(name: "HTTP1", condition: onLinux),
+                .target(name: "Net", condition: onLinux), .target(name: "HTTP1", condition: onLinux),
             ],
             swiftSettings: strict
         ),

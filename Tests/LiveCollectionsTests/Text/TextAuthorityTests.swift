@@ -1,0 +1,138 @@
+import Testing
+
+@testable import LiveCollections
+
+@Suite("Who orders a shared text")
+struct TextAuthorityTests {
+    private var writer = TextDocument(replica: .random())
+
+    private func authority(_ text: String = "") throws -> TextAuthority {
+        var authority = try TextAuthority(replica: .random())
+        var first = TextDocument(replica: .random())
+        _ = try authority.commit(try first.replace(0..<0, with: text))
+        _ = authority.wholeTextUpdate(by: "backend", at: .zero)
+        return authority
+    }
+
+    @Test("A batch counts once, and a part of it that is new counts")
+    func idempotence() throws {
+        var authority = try authority()
+        var writer = writer
+        var batch = try writer.replace(0..<0, with: "ab")
+        #expect(try authority.commit(batch).count == 1)
+        #expect(try authority.commit(batch).isEmpty)
+        batch.append(try writer.replace(2..<2, with: "cd"))
+        let entries = try authority.commit(batch)
+        #expect(authority.document.string == "abcd")
+        guard case .batch(let rest)? = entries.first?.change else {
+            Issue.record("nothing was taken")
+            return
+        }
+        #expect(rest.number == 3)
+    }
+
+    @Test("A batch is taken whole or not at all")
+    func atomicity() throws {
+        var authority = try authority()
+        var writer = writer
+        var batch = try writer.replace(0..<0, with: "ab")
+        let nowhere = ScalarID(time: 77, replica: writer.replica)
+        batch.operations.append(.insert(time: 99, after: nowhere, text: "x"))
+        #expect(throws: TextRefusal.self) { try authority.commit(batch) }
+        #expect(authority.document.string == "")
+        #expect(authority.serial == 0)
+    }
+
+    @Test("A text that would become too long is refused, one that becomes shorter is not")
+    func length() throws {
+        var limits = TextLimits()
+        limits.length = 4
+        var authority = try TextAuthority(replica: .random(), limits: limits)
+        var writer = writer
+        _ = try authority.commit(try writer.replace(0..<0, with: "abcd"))
+        let deletion = try writer.replace(0..<1, with: "")
+        #expect(throws: TextRefusal.self) {
+            var other = TextDocument(replica: .random(), from: authority.snapshot)
+            _ = try authority.commit(try other.replace(0..<0, with: "e"))
+        }
+        _ = try authority.commit(deletion)
+        #expect(authority.document.string == "bcd")
+    }
+
+    @Test("Who knows the log up to an entry is told what follows, in portions")
+    func recovery() throws {
+        var authority = try authority()
+        var writer = writer
+        for index in 0..<250 {
+            _ = try authority.commit(try writer.replace(index..<index, with: "x"))
+        }
+        guard case .entries(let entries, serial: 250) = authority.recovery(after: 10, epoch: 0)
+        else {
+            Issue.record("the log goes back that far")
+            return
+        }
+        #expect(entries.map(\.serial) == Array(11...210))
+        #expect(authority.recovery(after: 250, epoch: 0) == .entries([], serial: 250))
+        for (serial, epoch) in [(251, 0), (9, 1)] as [(UInt64, UInt64)] {
+            let answer = authority.recovery(after: serial, epoch: epoch)
+            #expect(answer == .snapshot(authority.snapshot))
+        }
+    }
+
+    @Test("A new epoch forgets names, and refuses what builds upon them")
+    func epochs() throws {
+        var authority = try authority()
+        var writer = writer
+        _ = try authority.commit(try writer.replace(0..<0, with: "abcdef"))
+        _ = try authority.commit(try writer.replace(1..<5, with: ""))
+        #expect(authority.document.deletedCount == 4)
+        let entry = authority.compact()
+        #expect(entry == TextEntry(serial: 3, change: .compacted(epoch: 1)))
+        #expect(authority.document.deletedCount == 0)
+        #expect(authority.document.string == "af")
+        let late = try writer.replace(1..<1, with: "x")
+        #expect(throws: TextRefusal.self) { try authority.commit(late) }
+    }
+
+    @Test("An old client's text changes what the client changed, and nothing that others did")
+    func bridge() throws {
+        var authority = try authority("one two three")
+        var writer = TextDocument(replica: .random(), from: authority.snapshot)
+        _ = try authority.commit(try writer.replace(0..<3, with: "ONE"))
+        _ = try authority.takeWholeText("one two three four", from: "phone", at: .seconds(1))
+        #expect(authority.document.string == "ONE two three four")
+        // Its next text builds upon its last one, which nobody else has ever seen.
+        _ = try authority.takeWholeText("one three four", from: "phone", at: .seconds(2))
+        #expect(authority.document.string == "ONE three four")
+    }
+
+    @Test("A device is to ignore just the text that it has on its screen")
+    func deviceIDs() throws {
+        var authority = try authority("one")
+        _ = try authority.takeWholeText("one two", from: "phone", at: .seconds(1))
+        let own = authority.wholeTextUpdate(by: "backend", at: .seconds(1))
+        #expect(own?.text == "one two" && own?.device == "phone")
+        #expect(authority.wholeTextUpdate(by: "backend", at: .seconds(1)) == nil)
+        var writer = TextDocument(replica: .random(), from: authority.snapshot)
+        _ = try authority.commit(try writer.replace(0..<0, with: "zero "))
+        _ = try authority.takeWholeText("one two three", from: "phone", at: .seconds(2))
+        let merged = authority.wholeTextUpdate(by: "backend", at: .seconds(2))
+        #expect(merged?.text == "zero one two three" && merged?.device == "backend")
+    }
+
+    @Test("Who begins with an empty screen deletes nothing")
+    func freshDevice() throws {
+        var authority = try authority("a long text that others have written")
+        _ = try authority.takeWholeText("a", from: "phone", at: .seconds(9))
+        #expect(authority.document.string == "aa long text that others have written")
+    }
+
+    @Test("Texts of one scalar and of none count as well")
+    func shortTexts() throws {
+        var authority = try authority()
+        for text in ["ab", "a", "", "b"] {
+            _ = try authority.takeWholeText(text, from: "phone", at: .seconds(1))
+            #expect(authority.document.string == text)
+        }
+    }
+}
