@@ -438,7 +438,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DemoTerminalTests",
-            dependencies: ["demo-terminal", "FanfareClient"],
+            dependencies: ["demo-terminal", "LiveCollections"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -21,7 +21,7 @@ STOP_TIME_MAX = 20
 class Program:
     """One running program; what it prints, on either stream, is kept for the report of a failure."""
 
-    def __init__(self, name, *arguments, folder=BUILD, through=()):
+    def __init__(self, name, *arguments, folder=BUILD, through=(), stdin=subprocess.DEVNULL):
         path = folder / name
         assert path.exists(), f"{path} is missing: run `swift build --build-tests` first"
         self.name = name
@@ -29,7 +29,7 @@ class Program:
         self._new_lines = queue.Queue()
         self._process = subprocess.Popen(
             [*through, path, *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -45,6 +45,20 @@ class Program:
     @property
     def output(self):
         return "\n".join(self.lines)
+
+    def type(self, line):
+        """Types a line into a program that was started with `stdin=subprocess.PIPE`."""
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    @property
+    def new_lines(self):
+        """The lines that have come since the last look, without waiting for more."""
+        lines = []
+        while not self._new_lines.empty():
+            lines.append(self._new_lines.get())
+        self.lines += [line for line in lines if line is not None]
+        return lines
 
     def await_line(self, pattern, seconds=START_TIME_MAX):
         """The match of the next line that has `pattern` in it."""

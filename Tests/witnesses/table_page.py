@@ -1,11 +1,12 @@
 """The Realtime table as its users see it, on pages and in old apps."""
 
 import json
+import subprocess
 import urllib.request
 
 from selenium.webdriver.common.keys import Keys
 
-from programs import await_true
+from programs import Program, await_true
 from pysher_client import Subscriber
 
 # One script reads all rows at one instant; a row on its way out does not count.
@@ -100,3 +101,21 @@ class OldApp:
 
     def __exit__(self, *exception):
         self._subscriber.__exit__(*exception)
+
+
+class Terminal(Program):
+    """The view in the terminal, which is written with the Swift SDK; into a pipe it prints a line a change."""
+
+    def __init__(self, broker, demos):
+        addresses = ("--backend", demos.url, "--broker", f"ws://127.0.0.1:{broker.port}")
+        super().__init__("demo-terminal", "table", *addresses, stdin=subprocess.PIPE)
+        self._names = []
+        await_true(lambda: self.names, "the rows in the terminal")
+
+    @property
+    def names(self):
+        """The names that were printed last."""
+        for line in self.new_lines:
+            if line and line.startswith("rows: "):
+                self._names = [name for name in line.removeprefix("rows: ").split(", ") if name]
+        return self._names

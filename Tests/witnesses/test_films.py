@@ -6,6 +6,7 @@ import urllib.request
 import pytest
 
 from films_page import FilmsPage
+from line import Line
 from programs import Broker, Demos, await_true
 
 ORIGINAL = ["Metropolis", "City Lights", "Casablanca", "Rashomon", "Vertigo", "Alien"]
@@ -106,19 +107,25 @@ def test_batches_of_three_pages_at_once_converge(pages, demos):
     await_agreement(demos, count, *pages)
 
 
-def test_batches_made_offline_follow(pages, demos):
+def test_batches_made_offline_follow(pages, demos, broker):
     here, there, third = pages
-    here.set_offline(True)
-    here.click("#append-and-drop")
-    here.await_batch(deletes="0, 1, 2", inserts="3, 4, 5")
-    there.remove("Casablanca")
-    third.rename("Rashomon", "羅生門")
-    # Behind the last film, which is gone by then.
-    there.remove("Alien")
-    await_agreement(demos, 4, there, third)
-    here.set_offline(False)
-    titles = await_agreement(demos, 5, *pages)
-    assert titles[:2] == ["羅生門", "Vertigo"]
+    with Line(4, demos.port, broker.port) as line:
+        here.open(f"http://{line.host}:{demos.port}/films/")
+        here.await_live()
+        await_true(lambda: here.titles == ORIGINAL, "the films that the list begins with")
+        line.cut()
+        here.set_offline(True)
+        here.click("#append-and-drop")
+        here.await_batch(deletes="0, 1, 2", inserts="3, 4, 5")
+        there.remove("Casablanca")
+        third.rename("Rashomon", "羅生門")
+        # Behind the last film, which is gone by then.
+        there.remove("Alien")
+        await_agreement(demos, 4, there, third)
+        line.mend()
+        here.set_offline(False)
+        titles = await_agreement(demos, 5, *pages)
+        assert titles[:2] == ["羅生門", "Vertigo"]
 
 
 def test_pages_meet_again_after_a_reload_and_a_restart_of_the_broker(browsers, tmp_path):

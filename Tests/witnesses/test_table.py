@@ -1,12 +1,11 @@
 """The Realtime table on three pages, in a terminal and in an old app, with the programs as they ship."""
 
-import threading
-
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from line import Line
 from programs import Broker, Demos, await_true, run
-from table_page import OldApp, TablePage, order, post
+from table_page import OldApp, TablePage, Terminal, order, post
 
 
 @pytest.fixture
@@ -30,15 +29,6 @@ def pages(browsers, demos):
     for page in pages:
         page.set_offline(False)
         assert page.script_errors() == []
-
-
-def terminal(demos, broker, command):
-    """The terminal view, which is written with the Swift SDK, carries out one command."""
-    done = run(
-        "demo-terminal", "table", "--do", command,
-        "--backend", demos.url, "--broker", f"ws://127.0.0.1:{broker.port}",
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def await_agreement(demos, count, *screens):
@@ -84,10 +74,25 @@ def test_the_keyboard_moves_a_row_everywhere(pages):
         page.await_names("John Doe", "Mary", "Ada", "Grace")
 
 
-def test_a_move_in_the_terminal_appears_everywhere(pages, demos, broker):
-    terminal(demos, broker, "move 1 4")
+def test_one_command_in_the_terminal_appears_everywhere(pages, demos, broker):
+    addresses = ("--backend", demos.url, "--broker", f"ws://127.0.0.1:{broker.port}")
+    done = run("demo-terminal", "table", "--do", "move 1 4", *addresses)
+    assert done.returncode == 0, done.stderr
     for page in pages:
         page.await_names("Ada", "Grace", "Mary", "John Doe")
+
+
+def test_the_terminal_shows_and_changes_the_same_list(pages, demos, broker):
+    with Terminal(broker, demos) as terminal:
+        pages[0].drag("Mary", "John Doe")
+        await_agreement(demos, 4, *pages, terminal)
+        terminal.type("move 1 3")
+        for page in pages:
+            page.await_names("John Doe", "Ada", "Mary", "Grace")
+        terminal.type("remove 9")
+        terminal.await_line("remove needs the number of a row, 1 to 4")
+        terminal.type("add Hedy")
+        await_agreement(demos, 5, *pages, terminal)
 
 
 def test_an_old_app_and_new_pages_edit_one_list(pages, demos, broker):
@@ -101,39 +106,41 @@ def test_an_old_app_and_new_pages_edit_one_list(pages, demos, broker):
         pages[0].add("New")
         pages[1].press("Mary", Keys.ARROW_UP)
         pages[2].remove("Ada")
-        assert set(await_agreement(demos, 5, *pages, old)) == {"John Doe", "Old", "Mary", "Grace", "New"}
+        names = await_agreement(demos, 5, *pages, old)
+        assert set(names) == {"John Doe", "Old", "Mary", "Grace", "New"}
         old.remove("New")
         await_agreement(demos, 4, *pages, old)
 
 
 def test_changes_from_all_sides_end_in_one_order(pages, demos, broker):
-    with OldApp(broker, demos) as old:
-
-        def act_in_terminal():
-            for command in ("add Terminal", "move 2 1", "remove 3"):
-                terminal(demos, broker, command)
-
-        thread = threading.Thread(target=act_in_terminal)
-        thread.start()
+    """Three pages, the terminal and an old app add and move at the same time, and none waits for another."""
+    with OldApp(broker, demos) as old, Terminal(broker, demos) as terminal:
         for number in range(4):
             for index, page in enumerate(pages):
                 page.add(f"Page {index} {number}")
-            pages[0].press("John Doe", Keys.ARROW_DOWN) if "John Doe" in pages[0].names else None
-            pages[1].press("Page 1 0", Keys.ARROW_UP) if "Page 1 0" in pages[1].names else None
             old.add(f"Old {number}")
-            old.move(f"Old {number}", "Page 0 0") if {f"Old {number}", "Page 0 0"} <= set(old.names) else None
-        thread.join()
-        # Four to begin with; the terminal has added one and removed one.
-        await_agreement(demos, 4 + 3 * 4 + 4, *pages, old)
+            terminal.type(f"add Terminal {number}")
+            terminal.type("move 1 3")
+            pages[0].press("John Doe", Keys.ARROW_DOWN)
+            pages[1].press("Ada", Keys.ARROW_UP)
+            old.move("Mary", "Grace")
+        pages[2].remove("Page 2 0")
+        terminal.type("remove 1")
+        await_agreement(demos, 4 + 5 * 4 - 2, *pages, terminal, old)
 
 
 def test_edits_that_could_not_know_of_each_other_converge(pages, demos, broker):
-    """Two pages are offline while everything changes; then all of it has to fit together."""
+    """Two pages are cut off while everything changes; then all of it has to fit together."""
     first, second, third = pages
-    with OldApp(broker, demos) as old:
-        for page in (first, second):
+    lines = [Line(number, demos.port, broker.port) for number in (2, 3)]
+    with OldApp(broker, demos) as old, Terminal(broker, demos) as terminal, lines[0], lines[1]:
+        for page, line in zip(pages, lines):
+            page.open(f"http://{line.host}:{demos.port}/table/")
+            page.await_live()
+            page.await_names("John Doe", "Ada", "Grace", "Mary")
+            line.cut()
             page.set_offline(True)
-        # All three move the same row; one removes the row that another moved it behind.
+        # All three move the same row; one removes the row behind which another has moved it.
         first.drag("John Doe", "Mary")
         first.add("First")
         second.remove("Mary")
@@ -141,14 +148,19 @@ def test_edits_that_could_not_know_of_each_other_converge(pages, demos, broker):
         third.press("John Doe", Keys.ARROW_DOWN, Keys.ARROW_DOWN)
         third.add("Third")
         old.remove("Grace")
-        await_true(lambda: "Your changes wait" in first.problems, "that the first page says so")
-        first.await_names("Ada", "Mary", "John Doe", "First") if "Grace" not in first.names else None
-        for page in (second, first):
+        await_agreement(demos, 4, third, terminal, old)
+        for page in (first, second):
+            await_true(lambda: "Your changes wait" in page.problems, "that the page says so")
+            await_true(lambda: "Live updates are paused" in page.problems, "that the page says so")
+        first.await_names("Ada", "Grace", "Mary", "John Doe", "First")
+        second.await_names("Ada", "John Doe", "Grace")
+        for page, line in zip(pages, lines):
+            line.mend()
             page.set_offline(False)
-        names = await_agreement(demos, 4, *pages, old)
+        names = await_agreement(demos, 4, *pages, terminal, old)
         assert set(names) == {"John Doe", "Ada", "First", "Third"}
         for page in pages:
-            await_true(lambda: page.problems == "", "that nothing is wrong any more")
+            await_true(lambda: page.problems == "", "that nothing is wrong any more", seconds=40)
 
 
 def test_a_reload_shows_what_all_others_show(pages, demos):

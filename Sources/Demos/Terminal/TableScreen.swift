@@ -1,36 +1,37 @@
 import FanfareClient
 import Foundation
+import LiveCollections
 
-/// What the terminal shows: the rows, the state of the connection, and the last thing that went wrong.
+/// What the terminal shows: numbered rows, the state of the connection, and the last thing that went wrong.
 ///
 /// On a terminal the list is drawn anew after each change; into a pipe it goes as one line a change.
 @MainActor final class TableScreen {
-    private(set) var table = UserTable()
+    private let title: String
+    private let hint: String
+    private var rows: [String] = []
     private var status = "connecting …"
     private var problem: String?
-    /// What happened while the list is being loaded, whose answer may be older; `nil` once it is there.
-    private var changesWhileLoading: [UserTable.Change]? = []
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    func beginLoading() { changesWhileLoading = [] }
-
-    func replace(with rows: [UserTable.Row]) {
-        table.replace(with: rows)
-        for change in changesWhileLoading ?? [] { table.apply(change) }
-        changesWhileLoading = nil
-        problem = nil
-        draw("loaded")
+    /// Makes a screen that shows nothing yet.
+    ///
+    /// - Parameters:
+    ///   - title: The first line.
+    ///   - hint: What can be typed.
+    init(title: String, hint: String) {
+        self.title = title
+        self.hint = hint
     }
 
-    func apply(_ change: UserTable.Change) {
-        table.apply(change)
-        if changesWhileLoading == nil {
-            draw("changed")
-        } else {
-            changesWhileLoading?.append(change)
-        }
+    /// Shows the rows of a live list.
+    func show(_ rows: [String], _ state: ListState) {
+        self.rows = rows
+        problem = state.error.map { "\($0)" }
+        guard !state.isLoading else { return }
+        draw("rows", rows.joined(separator: ", "))
     }
 
+    /// Shows where the connection stands.
     func show(_ connection: ConnectionStatus) {
         status =
             switch connection {
@@ -40,25 +41,21 @@ import Foundation
             case .failed(let reason): "\(reason)"
             case .disconnected: "disconnected"
             }
-        draw("status")
+        draw("status", status)
     }
 
+    /// Shows what went wrong, until the next change.
     func report(_ problem: any Error) {
         self.problem = "\(problem)"
-        draw("problem")
+        draw("problem", "\(problem)")
     }
 
-    private func draw(_ occasion: String) {
-        let names = table.rows.map(\.name)
-        guard isTerminal else {
-            let detail = occasion == "status" ? status : problem ?? names.joined(separator: ", ")
-            return write("\(occasion): \(detail)\n")
-        }
-        var text =
-            "\u{1B}[2J\u{1B}[H\u{1B}[1mRealtime table\u{1B}[0m  \u{1B}[2m\(status)\u{1B}[0m\n\n"
-        for (index, name) in names.enumerated() { text += "  \(index + 1)  \(name)\n" }
+    private func draw(_ occasion: String, _ detail: String) {
+        guard isTerminal else { return write("\(occasion): \(detail)\n") }
+        var text = "\u{1B}[2J\u{1B}[H\u{1B}[1m\(title)\u{1B}[0m  \u{1B}[2m\(status)\u{1B}[0m\n\n"
+        for (index, row) in rows.enumerated() { text += "  \(index + 1)  \(row)\n" }
         if let problem { text += "\n\u{1B}[31m\(problem)\u{1B}[0m\n" }
-        text += "\n\u{1B}[2madd NAME · remove N · move N M · quit\u{1B}[0m\n> "
+        text += "\n\u{1B}[2m\(hint)\u{1B}[0m\n> "
         write(text)
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareClient
 import Foundation
+import LiveCollections
 
 /// The same list as on the web page, in a terminal, with the Swift SDK.
 struct TableTerminal: AsyncParsableCommand {
@@ -16,73 +17,73 @@ struct TableTerminal: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The URL of the demos.")
-    var backend = "http://127.0.0.1:4000"
-
-    @Option(help: "The URL of the broker.")
-    var broker = "ws://127.0.0.1:6001"
-
-    @Option(help: "The app's key.")
-    var key = "app-key"
+    @OptionGroup var addresses: DemoAddresses
 
     @Option(name: .customLong("do"), help: "A command to carry out instead of asking for some.")
     var command: String?
 
     @MainActor func run() async throws {
-        guard let endpoint = Endpoint(broker) else {
-            throw ValidationError("--broker must be a URL such as ws://127.0.0.1:6001.")
-        }
-        let list = try TableBackend(url: backend)
-        let screen = TableScreen()
-        let client = FanfareClient(key: key, endpoint: endpoint)
-        let channel = client.subscribe(TableEvents.channel)
-        channel.bind { event in
-            do {
-                guard let change = try TableEvents.change(of: event) else { return }
-                screen.apply(change)
-            } catch {
-                screen.report(error)
-            }
-        }
-        // What happened while the connection was away is in no event: the list is loaded anew each time.
-        channel.bind("pusher:subscription_succeeded") { _ in
-            screen.beginLoading()
-            Task { @MainActor in
-                do { screen.replace(with: try await list.users()) } catch { screen.report(error) }
-            }
-        }
-        client.onStatusChange { _, status in screen.show(status) }
+        let client = try addresses.makeClient()
+        let people = LiveList(
+            ChannelSource<Person>(
+                channel: client.channel("userslist"),
+                base: try addresses.url(below: "table/rows")
+            )
+        )
         client.connect()
         defer { client.disconnect() }
-        if let command {
-            try await channel.waitUntilSubscribed()
-            screen.replace(with: try await list.users())
-            _ = try await perform(command, list, screen)
-            return
-        }
+        if let command { return try await carryOut(command, on: people) }
+
+        let screen = TableScreen(
+            title: "Realtime table",
+            hint: "add NAME · remove N · move N M · quit"
+        )
+        let observations = (
+            people.observe { screen.show($0.rows.map(\.name), $0.state) },
+            people.observeRefusals { screen.report($0.error) }
+        )
+        defer { withExtendedLifetime(observations) {} }
+        client.onStatusChange { _, status in screen.show(status) }
         for await line in TypedLines.make() {
             do {
-                guard try await perform(line, list, screen) else { return }
+                guard
+                    try TableCommand(line, rowCount: people.rows.count).carryOut(on: people) != nil
+                else { return }
             } catch {
                 screen.report(error)
             }
         }
     }
 
-    /// Carries out one command; false when it was the last.
-    @MainActor private func perform(
-        _ line: String,
-        _ list: TableBackend,
-        _ screen: TableScreen
-    ) async throws -> Bool {
-        let rows = screen.table.rows
-        switch try TableCommand(line, rowCount: rows.count) {
-        case .add(let name): try await list.add(name: name)
-        case .remove(let index): try await list.remove(rows[index], index: index)
-        case .move(let source, let destination):
-            try await list.move(rows, from: source, to: destination)
-        case .quit: return false
+    /// Carries out one command, and waits until the backend has it.
+    @MainActor private func carryOut(_ line: String, on people: LiveList<Person>) async throws {
+        for await update in people.updates where !update.state.isLoading {
+            if let error = update.state.error { throw error }
+            break
         }
-        return true
+        let command = try TableCommand(line, rowCount: people.rows.count)
+        try await command.carryOut(on: people)?.confirmed()
+    }
+}
+
+/// A row of the Realtime table.
+struct Person: Codable, Equatable, Identifiable, Sendable {
+    /// Made by who adds the person: a random number from 2³² up to 2⁵³.
+    var id = Int64.random(in: 1 << 32..<1 << 53)
+    var name: String
+}
+
+extension TableCommand {
+    /// Edits the list.
+    ///
+    /// - Returns: The edit on its way; `nil` when there is nothing more to do.
+    @MainActor func carryOut(on people: LiveList<Person>) -> SentEdit? {
+        switch self {
+        case .add(let name): people.edit { $0.append(Person(name: name)) }
+        case .remove(let index): people.edit { $0.remove(at: index) }
+        case .move(let source, let destination):
+            people.edit { $0.move(from: source, to: destination) }
+        case .quit: nil
+        }
     }
 }

@@ -55,6 +55,23 @@ import Testing
         #expect(await site.events().count == 4)
     }
 
+    @Test func anEditCanAskThatNobodyElseHasMadeOne() async throws {
+        func update(_ text: String) async throws -> SiteProbe.Answer {
+            let row = #"{"id":"a","text":"\#(text)"}"#
+            let operation = #"{"op":"update","row":\#(row)}"#
+            return try await post(
+                #"{"mutation":"\#(text)","ifRevision":0,"operations":[\#(operation)]}"#
+            )
+        }
+        #expect(try await update("first").status == 200)
+        let late = try await update("late")
+        #expect(late.status == 409)
+        #expect(late.body.contains("it has revision 1, not 0"))
+        // One that was made is made, whatever came after it.
+        #expect(try await update("first").status == 200)
+        #expect(try await site.answer(.get, "/entries/rows").body.contains(#""text":"first""#))
+    }
+
     @Test(arguments: [
         ("", 400, "The body is not what is asked for"),
         ("{}", 400, "operations"),

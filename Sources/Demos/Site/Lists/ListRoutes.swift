@@ -24,7 +24,8 @@ extension PublishedList {
 
     /// Commits what a client asks for, unless it has been committed before.
     private func revision(after edit: ListEdit<Row>) throws -> Int64 {
-        if let commit = try commit(edit.mutation, { _ in edit.operations }) {
+        let commit = try commit(edit.mutation, ifRevision: edit.ifRevision) { _ in edit.operations }
+        if let commit {
             return commit.change.revision
         }
         guard let mutation = edit.mutation, let revision = try revision(of: mutation) else {
@@ -37,6 +38,7 @@ extension PublishedList {
 /// What a client asks for.
 struct ListEdit<Row: ListRow>: Decodable, Sendable {
     let mutation: String?
+    let ifRevision: Int64?
     let operations: [ListOperation<Row>]
 
     func check(_ limits: ListLimits) throws(RequestError) {

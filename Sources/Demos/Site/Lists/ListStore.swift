@@ -52,18 +52,26 @@ package struct ListStore<Row: ListRow>: Sendable {
     ///
     /// - Parameters:
     ///   - mutation: What its maker calls it; `nil` for one that is never repeated.
+    ///   - expected: The revision that the list must have; `nil` for any.
     ///   - decide: Says what to do to the rows as they are now.
     /// - Returns: What was done; `nil` when this mutation was committed before.
-    /// - Throws: A ``RequestError`` that names the limit, whatever `decide` throws, or a `DatabaseError` of GRDB. The
+    /// - Throws: A ``RequestError`` that names the limit or the revision, whatever `decide` throws, or a `DatabaseError` of GRDB. The
     ///   list is as it was before.
     package func commit(
         _ mutation: String?,
+        ifRevision expected: Int64? = nil,
         _ decide: ([Row]) throws -> [ListOperation<Row>]
     ) throws -> ListCommit<Row>? {
         try database.write { database in
             if let mutation, try revision(of: mutation, database) != nil { return nil }
             let before = try rows(database)
             let revision = try revision(database) + 1
+            if let expected, expected != revision - 1 {
+                throw RequestError.refused(
+                    409,
+                    "Somebody else has changed the list: it has revision \(revision - 1), not \(expected)."
+                )
+            }
             let operations = try decide(before)
             var order = ListOrder(before) { try predecessor(of: $0, database) }
             var steps: [ListCommit<Row>.Step] = []

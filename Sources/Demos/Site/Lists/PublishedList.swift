@@ -7,7 +7,7 @@
 /// - `GET rows` answers `{"revision": 13, "rows": […]}`.
 /// - `POST rows/operations` takes `{"mutation": "…", "operations": […]}` and answers `{"revision": 14}`, or a status
 ///   of 4xx with `{"error": "…"}` when nothing was done. A mutation that was committed before is answered with its
-///   revision and not done again.
+///   revision and not done again. With `"ifRevision": 13` it is done only if nobody has changed the list since.
 /// - The event `list_changed` on the list's channel carries each commit.
 package actor PublishedList<Row: ListRow> {
     /// Further events that tell of a commit, for clients that do not know `list_changed`.
@@ -56,15 +56,19 @@ package actor PublishedList<Row: ListRow> {
     /// - Parameters:
     ///   - mutation: What its maker calls it; a name that was there before is not done again.
     ///   - device: Who did it, for clients that know their own changes by that; the mutation by default.
+    ///   - expected: The revision that the list must have; `nil` for any.
     ///   - decide: Says what to do to the rows as they are now.
     /// - Returns: What was done; `nil` when this mutation was committed before.
     /// - Throws: A ``RequestError``, whatever `decide` throws, or a `DatabaseError` of GRDB.
     @discardableResult package func commit(
         _ mutation: String? = nil,
         by device: String? = nil,
+        ifRevision expected: Int64? = nil,
         _ decide: ([Row]) throws -> [ListOperation<Row>]
     ) throws -> ListCommit<Row>? {
-        guard let commit = try store.commit(mutation, decide) else { return nil }
+        guard let commit = try store.commit(mutation, ifRevision: expected, decide) else {
+            return nil
+        }
         outbox.post(
             Announcement(Self.event, on: channel, data: commit.data, isRepeatable: true)
         )

@@ -55,7 +55,7 @@ export class Rows {
   }
 
   focus(id) {
-    this.#items.get(id)?.querySelector(".handle, .remove").focus({ preventScroll: true });
+    this.#items.get(id)?.querySelector(".handle, .remove")?.focus({ preventScroll: true });
   }
 
   /** The rows in the order on the screen: the dragged one is where it would be dropped. */
