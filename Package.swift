@@ -230,10 +230,20 @@ let package = Package(
             resources: [.embedInCode("Page")],
             swiftSettings: strict
         ),
+        .target(
+            name: "Contacts",
+            dependencies: [
+                "DemoSite", "HTTP1", "HTTPServer", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Sources/Demos/Contacts",
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "fanfare-demos",
             dependencies: [
-                "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "FanfareAPI", "Net",
+                "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "Contacts", "FanfareAPI",
+                "Net",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -434,6 +444,14 @@ let package = Package(
         .testTarget(
             name: "FilmsTests",
             dependencies: ["Films", "DemoSite", "TestSite", "HTTP1"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ContactsTests",
+            dependencies: [
+                "Contacts", "DemoSite", "TestSite", "HTTP1",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

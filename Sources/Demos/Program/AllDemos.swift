@@ -1,4 +1,5 @@
 import CollaborativeText
+import Contacts
 import DemoSite
 import Films
 import RealtimeTable
@@ -7,5 +8,5 @@ extension Demo {
     /// What the site shows.
     ///
     /// Their migrations run in this order, so a new demo goes to the end.
-    static let all = [realtimeTable, films, collaborativeText]
+    static let all = [realtimeTable, films, collaborativeText, contacts]
 }

@@ -6,11 +6,12 @@ const ANSWER_TIME_MAX = 10_000;
 /** The backend could not be reached, or answered what nobody can use. */
 export class BackendAway extends Error {}
 
-/** The backend understood and refused; the message says why. */
+/** The backend understood and refused; the message says why, and `field` what it is about, if it is one field. */
 export class Refused extends Error {
-  constructor(message, status) {
+  constructor(message, status, field = null) {
     super(message);
     this.status = status;
+    this.field = field;
   }
 }
 
@@ -30,5 +31,5 @@ export async function request(method, path, body) {
   }
   if (response.ok) return answer;
   const message = answer?.error ?? `The backend answered with status ${response.status}.`;
-  throw response.status < 500 ? new Refused(message, response.status) : new BackendAway(message);
+  throw response.status < 500 ? new Refused(message, response.status, answer?.field) : new BackendAway(message);
 }
