@@ -199,7 +199,7 @@ let package = Package(
         .target(
             name: "DemoSite",
             dependencies: [
-                "HTTPServer", "HTTP1", "Net", "FanfareAPI", "PusherProtocol",
+                "HTTPServer", "HTTP1", "Net", "FanfareAPI", "PusherProtocol", "LiveRows",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Demos/Site",
@@ -239,11 +239,20 @@ let package = Package(
             resources: [.embedInCode("Page")],
             swiftSettings: strict
         ),
+        .target(
+            name: "ToDo",
+            dependencies: [
+                "DemoSite", "HTTP1", "HTTPServer", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Sources/Demos/ToDo",
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "fanfare-demos",
             dependencies: [
-                "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "Contacts", "FanfareAPI",
-                "Net",
+                "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "Contacts", "ToDo",
+                "FanfareAPI", "Net",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -450,6 +459,14 @@ let package = Package(
             name: "ContactsTests",
             dependencies: [
                 "Contacts", "DemoSite", "TestSite", "HTTP1",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ToDoTests",
+            dependencies: [
+                "ToDo", "DemoSite", "TestSite", "HTTP1",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict

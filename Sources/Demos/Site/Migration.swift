@@ -31,7 +31,12 @@ extension [Migration] {
     /// - Returns: The open database.
     /// - Throws: A `DatabaseError` of GRDB when the file cannot be opened or is not a database.
     package func open(_ path: String?) throws -> DatabaseQueue {
-        let database = try path.map { try DatabaseQueue(path: $0) } ?? DatabaseQueue()
+        var configuration = Configuration()
+        // Another process may write to the file as well: its transaction is waited for.
+        configuration.busyMode = .timeout(5)
+        let database =
+            try path.map { try DatabaseQueue(path: $0, configuration: configuration) }
+            ?? DatabaseQueue()
         try migrateUp(database)
         return database
     }

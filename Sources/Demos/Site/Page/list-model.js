@@ -14,6 +14,7 @@ const EARLY_MAX = 200;
 /** A new row, or an existing one that is replaced and moved; `after` is an id, or null for the first place. */
 export const put = (row, after) => ({ op: "put", row, after });
 export const move = (id, after) => ({ op: "move", id, after });
+/** A row of which only the id and some fields are given keeps the others. */
 export const update = (row) => ({ op: "update", row });
 export const remove = (id) => ({ op: "remove", id });
 
@@ -34,7 +35,7 @@ export function applied(rows, { op, id, row, after }) {
   const index = rows.findIndex((other) => other.id === (id ?? row.id));
   switch (op) {
     case "update":
-      return index < 0 ? rows : rows.with(index, row);
+      return index < 0 ? rows : rows.with(index, { ...rows[index], ...row });
     case "remove":
       return index < 0 ? rows : rows.toSpliced(index, 1);
     case "move":

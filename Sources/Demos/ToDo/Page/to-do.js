@@ -1,0 +1,213 @@
+// The page of the to-dos. Its two lists are bound to two queries in the backend's database; whoever changes the
+// database, the results that differ come here by themselves.
+
+import { connect } from "/broker.js";
+import { LiveList, newRowID, put, remove, update } from "/live-list.js";
+import { rowChanges } from "/row-changes.js";
+import { Rows } from "/rows.js";
+import { element, notice, speak } from "/site.js";
+import { fillCell } from "./cell.js";
+import { doneRows, openRows } from "./queries.js";
+
+/** Times in milliseconds. */
+const UNDO_TIME = 8_000;
+const MINUTE = 60_000;
+
+const open = new LiveList({ base: "/to-do/open", channel: "to-do-open" });
+const done = new LiveList({ base: "/to-do/done", channel: "to-do-done" });
+const rows = new Rows(element("rows"), element("row"), fillCell);
+
+// Showing
+
+let filter = "open";
+/** What each filter has shown last; null before the first result. */
+const shown = { open: null, done: null };
+
+open.onchange = (change) => changed("open", change);
+done.onchange = (change) => changed("done", change);
+
+function changed(query, { operations, isOwn }) {
+  const touched = isOwn ? [] : operations.map(({ id, row }) => id ?? row.id);
+  const pending = pendingIDs();
+  show(query, new Set(touched.filter((id) => !pending.has(id))));
+  if (!isOwn && operations.length > 0) tell(query, operations);
+  closeEditorOfGone();
+}
+
+function show(query, touched = new Set()) {
+  const before = shown;
+  const after = {
+    open: open.isLoaded ? openRows(open.rows, done.rows) : null,
+    done: done.isLoaded ? doneRows(open.rows, done.rows) : null,
+  };
+  if (query === filter && after[query]) showState(before[query], after[query]);
+  Object.assign(shown, after);
+  for (const name of ["open", "done"]) {
+    element(`${name}-count`).textContent = after[name]?.length ?? "";
+    element(`show-${name}`).setAttribute("aria-pressed", String(name === filter));
+  }
+  const list = after[filter];
+  element("loading").hidden = list !== null;
+  element("rows").hidden = !list?.length;
+  element("empty").hidden = list?.length !== 0;
+  element("empty").textContent = filter === "open" ? "All done. Enjoy the day." : "Nothing is done yet.";
+  if (list) rows.show(list, { changed: touched, pending: pendingIDs() });
+}
+
+/** What the binding reports, in the words of the query: initial, update, error. */
+function showState(before, after) {
+  const line = element("state");
+  if (!before) {
+    line.dataset.state = "initial";
+    line.textContent = `initial: ${after.length} rows`;
+    return;
+  }
+  const isSame = (row, other) => JSON.stringify(row) === JSON.stringify(other);
+  const { deletes, inserts, moves, updates } = rowChanges(before, after, isSame);
+  if (deletes.length + inserts.length + moves.length + updates.length === 0 && line.dataset.state !== "error") return;
+  line.dataset.state = "update";
+  Object.assign(line.dataset, { deletions: deletes.length, insertions: inserts.length, modifications: updates.length });
+  line.textContent = `update: ${count(deletes, "deletion")}, ${count(inserts, "insertion")}, `
+    + `${count(updates, "modification")}, ${count(moves, "move")}`;
+}
+
+const count = (indices, what) => `${indices.length} ${what}${indices.length === 1 ? "" : "s"}`;
+
+function showError({ error } = {}) {
+  element("state").dataset.state = "error";
+  element("state").textContent = `error: ${error}`;
+}
+
+function pendingIDs() {
+  return new Set([...open.pendingIDs, ...done.pendingIDs]);
+}
+
+/** Tells those who do not see the page what others have changed; the list that it leaves says nothing. */
+function tell(query, operations) {
+  const words = { put: query === "open" ? "is to be done" : "is done", update: "was changed" };
+  const sentences = operations.filter(({ op }) => words[op]).map(({ op, row }) => `${row.title} ${words[op]}.`);
+  if (sentences.length > 0) speak(sentences.join(" "));
+}
+
+// Changing. An edit goes to the list that has the to-do now.
+
+const listOf = (id) => [open, done].find((list) => list.row(id));
+const toDo = (id) => open.row(id) ?? done.row(id);
+
+function edit(id, fields) {
+  listOf(id)?.edit([update({ id, ...fields })]);
+}
+
+element("add").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const title = element("title").value.trim();
+  if (!title) return element("title").focus();
+  if (!open.isLoaded) return notice("The list is not there yet.");
+  const row = { id: newRowID(), title, due: element("due").value || null, isDone: false, doneAt: null };
+  open.edit([put(row, open.rows.at(-1)?.id ?? null)]);
+  element("title").value = "";
+  element("title").focus();
+});
+
+element("rows").addEventListener("change", ({ target }) => {
+  const id = idOf(target);
+  const row = target.matches(".check") && id && toDo(id);
+  if (!row) return;
+  focusNeighbour(id);
+  edit(id, { isDone: target.checked });
+  if (target.checked) offerUndo(row);
+  else element("undo").hidden = true;
+});
+
+rows.onremove = (id) => {
+  speak(`${toDo(id).title} was deleted.`);
+  listOf(id)?.edit([remove(id)]);
+};
+
+function idOf(target) {
+  return Number(target.closest("li[data-id]")?.dataset.id);
+}
+
+/** The row is about to leave the list; the keyboard keeps its place there. */
+function focusNeighbour(id) {
+  const list = shown[filter];
+  const index = list.findIndex((row) => row.id === id);
+  const neighbour = list[index + 1] ?? list[index - 1];
+  if (neighbour) document.querySelector(`li[data-id="${neighbour.id}"] .check`)?.focus({ preventScroll: true });
+  else element("title").focus();
+}
+
+let undoTimer = null;
+
+function offerUndo({ id, title }) {
+  clearTimeout(undoTimer);
+  const bar = element("undo");
+  bar.hidden = false;
+  bar.querySelector("span").textContent = `“${title}” is done.`;
+  bar.querySelector("button").onclick = () => {
+    bar.hidden = true;
+    edit(id, { isDone: false });
+  };
+  undoTimer = setTimeout(() => { bar.hidden = true; }, UNDO_TIME);
+}
+
+// Editing
+
+const editor = element("editor");
+let edited = null;
+
+element("rows").addEventListener("click", ({ target }) => {
+  const row = target.closest(".edit") && toDo(idOf(target));
+  if (!row) return;
+  edited = row;
+  element("edit-title").value = row.title;
+  element("edit-due").value = row.due ?? "";
+  editor.showModal();
+});
+
+editor.addEventListener("close", () => {
+  const row = edited;
+  edited = null;
+  if (editor.returnValue !== "save" || !row) return;
+  const title = element("edit-title").value.trim();
+  const due = element("edit-due").value || null;
+  // Only what was changed here: somebody else may have changed the rest meanwhile.
+  const fields = { ...(title && title !== row.title && { title }), ...(due !== row.due && { due }) };
+  if (Object.keys(fields).length > 0) edit(row.id, fields);
+});
+
+element("edit-cancel").addEventListener("click", () => editor.close("cancel"));
+editor.addEventListener("cancel", () => { editor.returnValue = "cancel"; });
+
+function closeEditorOfGone() {
+  if (!edited || toDo(edited.id)) return;
+  const { id, title } = edited;
+  // On its way from one result to the other, it is in none for a moment.
+  setTimeout(() => {
+    if (edited?.id !== id || toDo(id)) return;
+    editor.close("cancel");
+    notice(`“${title}” was deleted on another screen.`);
+  }, 500);
+}
+
+// The filter
+
+for (const name of ["open", "done"]) {
+  element(`show-${name}`).addEventListener("click", () => {
+    filter = name;
+    if (shown[name]) showState(null, shown[name]);
+    show(name);
+  });
+}
+
+// "Tomorrow" becomes "Today" without anybody's doing.
+setInterval(() => shown[filter] && show(filter), MINUTE);
+
+connect((client) => {
+  for (const list of [open, done]) {
+    list.follow(client).bind("list_failed", (failure) => {
+      if (list === (filter === "open" ? open : done)) showError(failure);
+      list.load();
+    });
+  }
+});

@@ -1,0 +1,134 @@
+import DemoSite
+import Foundation
+import GRDB
+import HTTP1
+
+/// Writes to-dos. What comes of it, and who is told, is not its business: the queries are observed.
+struct ToDoStore: Sendable {
+    /// The most operations of one edit.
+    static let operationsMax = 200
+    /// The most characters of a mutation's name.
+    static let mutationLengthMax = 64
+    /// How many edits back one is recognised that is sent again.
+    static let mutationsMax = 5_000
+
+    let database: DatabaseQueue
+
+    /// All to-dos, and the version that they are of.
+    struct Everything: Encodable, Sendable {
+        let version: Int64
+        let rows: [ToDo]
+    }
+
+    func everything() throws -> Everything {
+        try database.read { database in
+            Everything(
+                version: try ToDo.version(database),
+                rows: try ToDo.order(sql: "id").fetchAll(database)
+            )
+        }
+    }
+
+    /// Leaves out versions, so that no client can mistake the first result of this run for the last one's next.
+    func beginRun() throws {
+        // More than a run can tell revisions without a change of the version.
+        try database.write {
+            try $0.execute(sql: "UPDATE ToDoVersion SET version = version + 1000")
+        }
+    }
+
+    /// Does an edit in one transaction, unless it was done before.
+    ///
+    /// - Returns: The version that has it.
+    /// - Throws: A ``RequestError`` that names what cannot be taken; nothing is done then.
+    func commit(_ edit: ToDoEdit) throws -> Int64 {
+        guard edit.operations.count <= Self.operationsMax else {
+            throw RequestError.refused(
+                413,
+                "An edit may have \(Self.operationsMax) operations, not \(edit.operations.count)."
+            )
+        }
+        do {
+            return try database.write { database in
+                if try isNew(edit.mutation, database) {
+                    for operation in edit.operations { try perform(operation, database) }
+                }
+                return try ToDo.version(database)
+            }
+        } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER
+        {
+            throw RequestError.refused(409, error.message ?? "The list is full.")
+        }
+    }
+
+    private func isNew(_ mutation: String?, _ database: Database) throws -> Bool {
+        guard let mutation else { return true }
+        try RequestError.check(mutation, "mutation", limit: Self.mutationLengthMax)
+        try database.execute(
+            sql: "INSERT OR IGNORE INTO ToDoMutations (mutation) VALUES (?)",
+            arguments: [mutation]
+        )
+        guard database.changesCount == 1 else { return false }
+        try database.execute(
+            sql: "DELETE FROM ToDoMutations WHERE number <= ?",
+            arguments: [database.lastInsertedRowID - Int64(Self.mutationsMax)]
+        )
+        return true
+    }
+
+    private func perform(_ operation: ToDoEdit.Operation, _ database: Database) throws {
+        switch operation {
+        case .put(let toDo):
+            try check(id: toDo.id, title: toDo.title, due: toDo.due)
+            let fields = ToDoEdit.Fields(
+                id: toDo.id,
+                title: toDo.title,
+                due: .some(toDo.due),
+                isDone: toDo.isDone
+            )
+            if try !update(fields, database) { try toDo.insert(database) }
+        case .update(let fields):
+            try check(id: fields.id, title: fields.title, due: fields.due ?? nil)
+            // A to-do that somebody has deleted meanwhile stays deleted.
+            _ = try update(fields, database)
+        case .remove(let id):
+            try ToDo.deleteOne(database, key: id)
+        }
+    }
+
+    /// Writes the fields of a to-do that is there; false when it is not.
+    private func update(_ fields: ToDoEdit.Fields, _ database: Database) throws -> Bool {
+        guard var toDo = try ToDo.fetchOne(database, key: fields.id) else { return false }
+        let before = toDo
+        toDo.title = fields.title ?? toDo.title
+        toDo.due = fields.due ?? toDo.due
+        toDo.isDone = fields.isDone ?? toDo.isDone
+        try toDo.updateChanges(database, from: before)
+        return true
+    }
+
+    private func check(id: Int64, title: String?, due: String?) throws(RequestError) {
+        guard (1..<1 << 53).contains(id) else {
+            throw .refused(400, "The field id must be from 1 to 2^53 - 1, not \(id).")
+        }
+        if let title { try RequestError.check(title, "title", limit: ToDo.titleLengthMax) }
+        if let due, !Self.isDay(due) {
+            throw .refused(
+                400,
+                "The field due must be a day like 2026-01-31, not \(due.prefix(30))."
+            )
+        }
+    }
+
+    /// Whether a text is a day of the calendar, written as SQLite writes it.
+    private static func isDay(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.map(\.utf8.count) == [4, 2, 2], text.utf8.count == 10,
+            text.utf8.allSatisfy({ (48...57).contains($0) || $0 == 45 }),
+            let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2])
+        else { return false }
+        let calendar = Calendar(identifier: .gregorian)
+        return DateComponents(calendar: calendar, year: year, month: month, day: day).isValidDate
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import GRDB
+import TestSite
+import Testing
+
+@testable import DemoSite
+
+/// Entries in the order of their texts, and the version that a trigger counts.
+@Suite("The result of a query as a live list") struct PublishedQueryTests {
+    private let recorder = Recorder()
+    private let outbox: Outbox
+    private let database: DatabaseQueue
+    private let query: PublishedQuery<Entry>
+
+    init() throws {
+        let name = "PublishedQueryTests-\(UUID().uuidString).sqlite"
+        let path = FileManager.default.temporaryDirectory.appending(path: name).path
+        database = try [Self.migration].open(path)
+        outbox = Outbox(trigger: recorder) { _ in }
+        query = PublishedQuery(channel: "entries", outbox: outbox)
+        query.follow(database) { database in
+            QueryResult(
+                version: try Int64.fetchOne(database, sql: "SELECT version FROM Version") ?? 0,
+                rows: try Entry.fetchAll(
+                    database,
+                    sql: "SELECT id, text FROM \(Entry.databaseTableName) ORDER BY text"
+                )
+            )
+        }
+    }
+
+    private static var migration: Migration {
+        Migration("createEntriesAndVersion") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE \(Entry.databaseTableName) (id TEXT PRIMARY KEY, text TEXT);
+                    CREATE TABLE Version (version INTEGER);
+                    INSERT INTO Version VALUES (10);
+                    CREATE TRIGGER counted AFTER INSERT ON \(Entry.databaseTableName) BEGIN
+                        UPDATE Version SET version = version + 1;
+                    END
+                    """
+            )
+        } down: { _ in
+        }
+    }
+
+    private func insert(_ id: String, _ text: String, by writer: DatabaseQueue) throws {
+        try writer.write { database in
+            try database.execute(
+                sql: "INSERT INTO \(Entry.databaseTableName) VALUES (?, ?)",
+                arguments: [id, text]
+            )
+        }
+    }
+
+    /// Waits until the query gives these texts.
+    private func await(_ texts: [String]) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while (try? await query.snapshot().rows.map(\.text)) != texts {
+            try #require(ContinuousClock.now < deadline, "no result \(texts) in 20 s")
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    @Test func theFirstResultTellsEverybodyToLoad() async throws {
+        let snapshot = try await query.snapshot()
+        #expect(snapshot == ListSnapshot(revision: 10, rows: []))
+        await outbox.close()
+        #expect(
+            recorder.events.map(\.data) == [#"{"mutation":null,"operations":[],"revision":10}"#]
+        )
+    }
+
+    @Test func whoeverWritesEverybodyIsTold() async throws {
+        try await self.await([])
+        try insert("1", "b", by: database)
+        #expect(await query.revision(with: 11) == 11)
+        try insert("2", "a", by: database)
+        #expect(await query.revision(with: 12) == 12)
+        await outbox.close()
+        #expect(recorder.events.map(\.name) == Array(repeating: "list_changed", count: 3))
+        #expect(recorder.events.map(\.channel) == Array(repeating: "entries", count: 3))
+        let put =
+            #"{"mutation":null,"operations":[{"after":null,"op":"put","row":{"id":"2","text":"a"}}],"revision":12}"#
+        #expect(recorder.events.last?.data == put)
+    }
+
+    @Test func anotherConnectionIsNoticedToo() async throws {
+        try await self.await([])
+        let others = OtherWriters(database, pause: .milliseconds(20))
+        try await Task.sleep(for: .milliseconds(100))
+        try insert("1", "from elsewhere", by: DatabaseQueue(path: database.path))
+        try await self.await(["from elsewhere"])
+        withExtendedLifetime(others) {}
+    }
+
+    @Test func whatIsTooMuchForAnEventLeavesARevisionOut() async throws {
+        try await self.await([])
+        try await database.write { database in
+            for id in 1...300 {
+                try database.execute(
+                    sql: "INSERT INTO \(Entry.databaseTableName) VALUES (?, 'entry')",
+                    arguments: [id]
+                )
+            }
+        }
+        #expect(await query.revision(with: 310) == 12)
+        await outbox.close()
+        #expect(recorder.events.last?.data == #"{"mutation":null,"operations":[],"revision":12}"#)
+    }
+
+    @Test func aQueryThatFailsSaysSoAndComesBack() async throws {
+        try insert("1", "a", by: database)
+        try await self.await(["a"])
+        let table = Entry.databaseTableName
+        try await database.write { database in
+            try database.execute(sql: "ALTER TABLE \(table) RENAME TO Hidden")
+            try database.notifyChanges(in: .fullDatabase)
+        }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !recorder.events.contains(where: { $0.name == "list_failed" }) {
+            try #require(ContinuousClock.now < deadline, "no failure was told")
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        await #expect(throws: RequestError.self) { try await query.snapshot() }
+        try await database.write { try $0.execute(sql: "ALTER TABLE Hidden RENAME TO \(table)") }
+        try await self.await(["a"])
+        let data = try #require(recorder.events.first { $0.name == "list_failed" }).data
+        #expect(data.contains("The query cannot be answered: no such table: \(table)."))
+    }
+}
