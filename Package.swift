@@ -262,7 +262,8 @@ let package = Package(
         .executableTarget(
             name: "demo-terminal",
             dependencies: [
-                "FanfareClient", "FanfareAPI", "LiveCollections",
+                "FanfareClient", "FanfareAPI", "LiveCollections", "LiveQueries", "LiveRows",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Demos/Terminal",
@@ -473,7 +474,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DemoTerminalTests",
-            dependencies: ["demo-terminal", "LiveCollections"],
+            dependencies: [
+                "demo-terminal", "FanfareClient", "LiveCollections",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -126,7 +126,7 @@ import Testing
             "The field due must be a day like 2026-01-31, not 2026-02-30."
         ),
         (#"{"op":"move","id":1,"after":null}"#, 400, "the order is by date"),
-        (#"{"op":"update","row":{"title":"A"}}"#, 400, "operations.0.row.id"),
+        (#"{"op":"update","row":{"title":"A"}}"#, 400, "operations.1.row.id"),
     ])
     func refusalsSayWhyAndDoNothing(operation: String, status: Int, sentence: String) async throws {
         let before = try await snapshot("open")

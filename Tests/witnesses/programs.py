@@ -21,7 +21,7 @@ STOP_TIME_MAX = 20
 class Program:
     """One running program; what it prints, on either stream, is kept for the report of a failure."""
 
-    def __init__(self, name, *arguments, folder=BUILD, through=(), stdin=subprocess.DEVNULL):
+    def __init__(self, name, *arguments, folder=BUILD, through=(), is_typed_at=False):
         path = folder / name
         assert path.exists(), f"{path} is missing: run `swift build --build-tests` first"
         self.name = name
@@ -29,7 +29,7 @@ class Program:
         self._new_lines = queue.Queue()
         self._process = subprocess.Popen(
             [*through, path, *map(str, arguments)],
-            stdin=stdin,
+            stdin=subprocess.PIPE if is_typed_at else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -42,14 +42,14 @@ class Program:
             self._new_lines.put(line.rstrip("\n"))
         self._new_lines.put(None)
 
+    def type(self, line):
+        """Types a line at a program that was started for that."""
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
     @property
     def output(self):
         return "\n".join(self.lines)
-
-    def type(self, line):
-        """Types a line into a program that was started with `stdin=subprocess.PIPE`."""
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
 
     @property
     def new_lines(self):

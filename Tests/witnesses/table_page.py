@@ -1,7 +1,6 @@
 """The Realtime table as its users see it, on pages and in old apps."""
 
 import json
-import subprocess
 import urllib.request
 
 from selenium.webdriver.common.keys import Keys
@@ -108,7 +107,7 @@ class Terminal(Program):
 
     def __init__(self, broker, demos):
         addresses = ("--backend", demos.url, "--broker", f"ws://127.0.0.1:{broker.port}")
-        super().__init__("demo-terminal", "table", *addresses, stdin=subprocess.PIPE)
+        super().__init__("demo-terminal", "table", *addresses, is_typed_at=True)
         self._names = []
         await_true(lambda: self.names, "the rows in the terminal")
 

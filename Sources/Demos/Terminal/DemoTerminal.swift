@@ -12,7 +12,8 @@ import ArgumentParser
               demo-terminal table                        shows the Realtime table
               demo-terminal table --do "move 3 1"        changes the list and ends
               demo-terminal text                         shows the shared text
+              demo-terminal to-do                        shows the to-dos, from a database of its own
             """,
-        subcommands: [TableTerminal.self, TextTerminal.self]
+        subcommands: [TableTerminal.self, TextTerminal.self, ToDoTerminal.self]
     )
 }

@@ -18,7 +18,7 @@ extension Migration {
         CREATE TABLE ToDos (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             title TEXT NOT NULL CHECK (length(trim(title)) > 0 AND length(title) <= \(ToDo.titleLengthMax)),
-            due TEXT CHECK (due IS NULL OR date(due) IS due),
+            due TEXT CHECK (due IS NULL OR date(due, '+0 days') IS due),
             isDone BOOLEAN NOT NULL DEFAULT 0 CHECK (isDone IN (0, 1)),
             doneAt TEXT
         );
@@ -53,12 +53,13 @@ extension Migration {
         """
 
     private static let firstToDos = """
-        INSERT INTO ToDos (title, due, isDone) VALUES
-            ('Water the tomatoes', date('now'), 0),
-            ('Return the library books', date('now', '-1 day'), 0),
-            ('Book the night train', date('now', '+3 days'), 0),
-            ('Call Grandma', date('now', '+1 day'), 0),
-            ('Learn to juggle', NULL, 0),
-            ('Mend the bicycle', date('now', '-2 days'), 1);
+        INSERT INTO ToDos (title, due) VALUES
+            ('Water the tomatoes', date('now')),
+            ('Return the library books', date('now', '-1 day')),
+            ('Book the night train', date('now', '+3 days')),
+            ('Call Grandma', date('now', '+1 day')),
+            ('Learn to juggle', NULL);
+        INSERT INTO ToDos (title, due, isDone, doneAt) VALUES
+            ('Mend the bicycle', date('now', '-2 days'), 1, strftime('%Y-%m-%d %H:%M:%f', 'now', '-1 day'));
         """
 }

@@ -27,9 +27,9 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
 
         /// The waiters whose wait is over.
         mutating func released() -> [CheckedContinuation<Void, Never>] {
-            let released = waiters.filter { hasReached($0.version) }.map(\.waiter)
-            waiters.removeAll { hasReached($0.version) }
-            return released
+            let (reached, waiting) = (waiters.filter { hasReached($0.version) }, waiters)
+            waiters = waiting.filter { !hasReached($0.version) }
+            return reached.map(\.waiter)
         }
     }
 

@@ -8,7 +8,9 @@ extension ListOperation {
     ///   - new: The rows after.
     /// - Returns: The operations in the order in which they are to be applied; `nil` when an id occurs twice.
     static func leading(from old: [Row], to new: [Row]) -> [ListOperation]? {
-        guard let changes = try? rowChanges(from: old, to: new) else { return nil }
+        guard duplicateRow(in: new) == nil, let changes = try? rowChanges(from: old, to: new) else {
+            return nil
+        }
         let inserted = Set(changes.inserts)
         let moved = Set(changes.moves.map(\.to))
         let updated = Set(changes.updatesAfter)

@@ -1,0 +1,67 @@
+/// What can be typed at the to-dos' prompt; rows count from one.
+enum ToDoCommand: Equatable {
+    case edit(ToDoOperation)
+    /// Takes back the last `done`.
+    case undo
+    case quit
+
+    /// Why a line is none.
+    struct Mistake: Error, Equatable, CustomStringConvertible {
+        var description: String
+    }
+
+    /// Reads a line that was typed.
+    ///
+    /// - Parameters:
+    ///   - line: For example `done 3`, or `add Buy bread by 2026-01-31`.
+    ///   - rows: The rows that are shown.
+    ///   - newID: Makes the id of a new row.
+    /// - Throws: What to type instead.
+    init(
+        _ line: String,
+        rows: [LocalToDo],
+        newID: () -> Int64 = { .random(in: 1 << 32..<1 << 53) }
+    ) throws(Mistake) {
+        let words = line.split(separator: " ").map(String.init)
+        func row() throws(Mistake) -> Int64 {
+            guard words.count > 1, let number = Int(words[1]), number > 0, number <= rows.count
+            else {
+                throw Mistake(
+                    description: "\(words[0]) needs the number of a row, 1 to \(rows.count)"
+                )
+            }
+            return rows[number - 1].id
+        }
+        switch words.first {
+        case "add" where words.count > 1:
+            var title = words.dropFirst()
+            var due: String?
+            if title.count > 2, title[title.endIndex - 2] == "by" {
+                due = title.popLast()
+                title.removeLast()
+            }
+            self = .edit(
+                .put(
+                    LocalToDo(
+                        id: newID(),
+                        title: title.joined(separator: " "),
+                        due: due,
+                        isDone: false
+                    )
+                )
+            )
+        case "done": self = .edit(.complete(try row()))
+        case "delete": self = .edit(.remove(try row()))
+        case "rename" where words.count > 2:
+            self = .edit(.rename(try row(), words.dropFirst(2).joined(separator: " ")))
+        case "due" where words.count == 3:
+            self = .edit(.postpone(try row(), words[2] == "-" ? nil : words[2]))
+        case "undo": self = .undo
+        case "quit", "exit": self = .quit
+        default: throw Mistake(description: "Type \(Self.help)")
+        }
+    }
+
+    static let help =
+        "add TITLE [by 2026-01-31] · done N · undo · rename N TITLE · due N DAY, or - · delete N · quit"
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import FanfareClient
+import GRDB
+import LiveCollections
+import LiveQueries
+
+/// The to-dos in a terminal, with a database of its own: it works offline, and syncs when it is back.
+struct ToDoTerminal: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "to-do",
+        abstract: "Shows the to-dos in a terminal, live, from a database of its own.",
+        discussion: """
+            Everything is read from and written to a local SQLite file; a sync does the rest. Stop the \
+            demos, change something, and start them again.
+
+            Examples:
+              demo-terminal to-do
+              demo-terminal to-do --do "add Buy bread by 2026-12-24"     changes the list and ends
+            """
+    )
+
+    @Option(help: "The local database file.")
+    var database = "var/to-do-terminal.sqlite"
+
+    @Option(help: "The URL of the demos.")
+    var backend = "http://127.0.0.1:4000"
+
+    @Option(help: "The URL of the broker.")
+    var broker = "ws://127.0.0.1:6001"
+
+    @Option(help: "The app's key.")
+    var key = "app-key"
+
+    @Option(name: .customLong("do"), help: "A command to carry out instead of asking for some.")
+    var command: String?
+
+    @MainActor func run() async throws {
+        guard let endpoint = Endpoint(broker) else {
+            throw ValidationError("--broker must be a URL such as ws://127.0.0.1:6001.")
+        }
+        let local = try LocalToDos(path: database)
+        let screen = ToDoScreen()
+        let sync = ToDoSync(local, try ToDoBackend(url: backend)) { outcome in
+            await screen.show(outcome)
+        } refused: { reason in
+            await screen.report("The backend refused: \(reason)")
+        }
+        if let command {
+            // What the numbers of rows mean is what the backend has, if it is there.
+            try await sync.sync()
+            let rows = try await local.database.read(LocalToDos.open)
+            guard case .edit(let edit) = try ToDoCommand(command, rows: rows) else { return }
+            try local.edit(edit)
+            return try await sync.sync()
+        }
+        // The one line that shows the database, whoever writes to it.
+        let list = LiveList(QuerySource(in: local.database, fetch: LocalToDos.open))
+        let observation = list.observe { screen.show($0) }
+        defer { observation.cancel() }
+
+        let client = FanfareClient(key: key, endpoint: endpoint)
+        for channel in ["to-do-open", "to-do-done"] {
+            client.subscribe(channel).bind { _ in Self.start(sync, screen) }
+        }
+        client.connect()
+        defer { client.disconnect() }
+        let retries = Task {
+            while !Task.isCancelled {
+                Self.start(sync, screen)
+                try await Task.sleep(for: ToDoSync.pause)
+            }
+        }
+        defer { retries.cancel() }
+        await perform(TypedLines.make(), local, sync, screen)
+    }
+
+    /// Carries out what is typed, until there is nothing more.
+    @MainActor private func perform(
+        _ lines: AsyncStream<String>,
+        _ local: LocalToDos,
+        _ sync: ToDoSync,
+        _ screen: ToDoScreen
+    ) async {
+        var lastDone: Int64?
+        for await line in lines {
+            do {
+                screen.clearProblem()
+                switch try ToDoCommand(line, rows: screen.rows) {
+                case .edit(let edit):
+                    if case .complete(let id) = edit { lastDone = id }
+                    try local.edit(edit)
+                case .undo:
+                    guard let id = lastDone else {
+                        screen.report("Nothing was done here yet.")
+                        continue
+                    }
+                    lastDone = nil
+                    try local.edit(.reopen(id))
+                case .quit: return
+                }
+                Self.start(sync, screen)
+            } catch {
+                screen.report("\(error)")
+            }
+        }
+    }
+
+    @MainActor private static func start(_ sync: ToDoSync, _ screen: ToDoScreen) {
+        Task {
+            do { try await sync.sync() } catch { screen.report("\(error)") }
+        }
+    }
+}
