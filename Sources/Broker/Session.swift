@@ -33,7 +33,8 @@ public struct Session {
     /// The app that the client connected to, as it is now.
     public private(set) var app: App
 
-    private(set) var subscriptions = Subscriptions()
+    /// The channels that the connection has joined or asked to join.
+    public private(set) var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
     /// Whether the connection still has to prove that the app's backend knows it; here it takes no room.
     public internal(set) var isOnProbation: Bool

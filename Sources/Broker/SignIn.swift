@@ -3,7 +3,7 @@ public import PusherProtocol
 /// Users: who a connection is signed in as, and what it is told of others (Pusher protocol, "Users").
 extension Session {
     /// The user that the connection is signed in as; `nil` for nobody.
-    var user: UserID? { extras.user?.id }
+    public var user: UserID? { extras.user?.id }
 
     /// The users whose coming and going the connection is told.
     var watchedUsers: [UserID] { extras.watchlist.users }

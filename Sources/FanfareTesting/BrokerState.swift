@@ -69,7 +69,9 @@ struct BrokerState {
     func isOpen(_ connection: Int) -> Bool { sessions[connection] != nil }
 
     func channels(of connection: Int) -> [String] {
-        sessions[connection]?.channels.map(\.text).sorted() ?? []
+        var channels: [String] = []
+        sessions[connection]?.subscriptions.forEachChannel { channels.append($0.text) }
+        return channels.sorted()
     }
 
     func user(of connection: Int) -> String? { sessions[connection]?.user?.text }
@@ -96,8 +98,13 @@ struct BrokerState {
     /// Greets a client, or sends one away that asks for what is not there.
     mutating func open(_ connection: Int, target: String, pathPrefix: String, at now: Duration) {
         do throws(PusherCode) {
-            let url = try ConnectionURL(target: target.utf8.span, pathPrefix: pathPrefix)
-            guard url.key == settings.key else { throw .appDoesNotExist }
+            let bytes = Array(target.utf8)
+            let key = try ConnectionURL.withKey(inTarget: bytes.span, pathPrefix: pathPrefix) {
+                key in
+                key.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            }
+            guard key == settings.key else { throw .appDoesNotExist }
+            _ = try ConnectionURL.version(inTarget: bytes.span)
         } catch {
             return refuse(connection, error, error.message)
         }
@@ -130,11 +137,12 @@ struct BrokerState {
     ///   - code: That of the client's close frame; `nil` if it has sent none.
     ///   - now: The time.
     mutating func forget(_ connection: Int, code: Int?, at now: Duration) {
-        guard let session = sessions.removeValue(forKey: connection) else { return }
+        guard let ties = sessions[connection]?.end() else { return }
+        sessions[connection] = nil
         note(.disconnected(code: code), connection, at: now)
-        for channel in session.channels { leave(channel, connection, at: now) }
-        unwatch(session.watchedUsers, connection)
-        if let user = session.user { users.signOut(address(of: user), at: now.wholeMilliseconds) }
+        ties.subscriptions.forEachChannel { leave($0, connection, at: now) }
+        unwatch(ties.watchedUsers, connection)
+        if let user = ties.user { users.signOut(address(of: user), at: now.wholeMilliseconds) }
     }
 
     // MARK: What clients say
