@@ -12,6 +12,8 @@
 /// With ``channelsPerRequestMax`` above one, `channel_name[]` is there once for each channel (in JSON `channel_name` is
 /// an array), and the answer is an object with such a value for each channel by its name. A channel that is refused is
 /// left out, or has `{"status":403}`; the form `{"status":200,"data":{"auth":…}}` is read as well.
+///
+/// With `https` the backend is trusted as ``ClientOptions/trust`` says of the broker.
 public struct AuthorizationEndpoint: Sendable {
     /// How the fields are written.
     public enum Encoding: Sendable, Hashable {

@@ -58,11 +58,16 @@ struct BackendRequests: Sendable {
     /// The next request to make; `nil` when nothing waits or enough are under way.
     mutating func next(channelsPerRequestMax: Int) -> Request? {
         guard running.count < Self.runningMax, let first = waiting.first else { return nil }
-        let taken = waiting.filter {
-            $0.socketID == first.socketID && ($0.channel == nil) == (first.channel == nil)
+        var taken = [waiting.removeFirst()]
+        // The user has a request of their own; channels go together, as far as the backend can do that.
+        if first.channel != nil, channelsPerRequestMax > 1 {
+            let isAlike = { (ticket: Ticket) in
+                ticket.channel != nil && ticket.socketID == first.socketID
+            }
+            taken += waiting.lazy.filter(isAlike).prefix(channelsPerRequestMax - 1)
+            let numbers = Set(taken.map(\.number))
+            waiting.removeAll { numbers.contains($0.number) }
         }
-        .prefix(first.channel == nil ? 1 : channelsPerRequestMax)
-        waiting.removeAll { ticket in taken.contains { $0.number == ticket.number } }
         last += 1
         return Request(
             number: last,
