@@ -126,7 +126,7 @@ def test_pages_converge_whatever_happens_on_the_way(page, seed):
                 },
                 // The answer may get lost; then the edit is sent again.
                 send(page) {
-                    const edit = page.model.nextToSend;
+                    const edit = page.model.unanswered[0];
                     if (!edit) return;
                     const revision = commit(edit);
                     if (below(3) > 0) page.model.confirm(edit, revision);
@@ -149,7 +149,7 @@ def test_pages_converge_whatever_happens_on_the_way(page, seed):
             for (let step = 0; step < 150; step += 1) steps[names[below(names.length)]](pages[below(3)]);
 
             // Everything gets through in the end, and whoever misses something loads.
-            for (const page of pages) while (page.model.nextToSend) steps.send(page);
+            for (const page of pages) while (page.model.unanswered.length) steps.send(page);
             for (const page of pages) {
                 while (page.events.length) steps.receive(page);
                 page.answers = [];

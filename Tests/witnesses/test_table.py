@@ -237,6 +237,26 @@ def test_a_page_says_that_the_backend_is_away_and_recovers(browsers, broker, tmp
         await_agreement(second, 2, page)
 
 
+def test_edits_that_wait_outlive_their_page(browsers, broker, tmp_path):
+    page = TablePage(browsers[0])
+    database = tmp_path / "list.sqlite"
+    first = Demos(broker.port, database=database)
+    page.open(first.url + "/table/")
+    page.await_live()
+    page.await_names("John Doe")
+    assert first.stop() == 0
+    page.add("Ada")
+    page.add("Grace")
+    await_true(lambda: "Your changes wait" in page.problems, "that they wait")
+    page.open("about:blank")
+    with Demos(broker.port, port=first.port, database=database) as second:
+        page.open(second.url + "/table/")
+        await_agreement(second, 3, page)
+        page.reload()
+        page.await_names("John Doe", "Ada", "Grace")
+        await_agreement(second, 3, page)
+
+
 def test_a_page_believes_a_backend_that_has_begun_anew(browsers, broker):
     page = TablePage(browsers[0])
     first = Demos(broker.port)

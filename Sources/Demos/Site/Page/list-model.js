@@ -74,9 +74,9 @@ export class ListModel {
     return new Set(this.#edits.flatMap(({ operations }) => operations.map(({ id, row }) => id ?? row.id)));
   }
 
-  /** The oldest own edit that the server has not answered. */
-  get nextToSend() {
-    return this.#edits.find(({ revision }) => revision === null);
+  /** Own edits that the server has not answered, the oldest first. */
+  get unanswered() {
+    return this.#edits.filter(({ revision }) => revision === null);
   }
 
   /** Whether a change is known that follows one which is missing: then the list must be loaded. */
@@ -142,6 +142,11 @@ export class ListModel {
     const edit = { mutation: uuid(), operations, revision: null };
     this.#edits = [...this.#edits, edit];
     return edit;
+  }
+
+  /** Makes an edit again that was made before the page was loaded, under its name. */
+  restore({ mutation, operations }) {
+    this.#edits = [...this.#edits, { mutation, operations, revision: null }];
   }
 
   /** The server has committed the edit as `revision`; its change, or the next snapshot, will bring it. */

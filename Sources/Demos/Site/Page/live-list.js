@@ -39,6 +39,7 @@ export class LiveList {
     addEventListener("online", () => this.#wakeUp());
     // A page that was asleep may have missed the end of its connection.
     document.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp());
+    for (const edit of this.#kept()) this.#model.restore(edit);
     this.load();
   }
 
@@ -76,6 +77,7 @@ export class LiveList {
   edit(operations) {
     if (!this.isLoaded || operations.length === 0) return;
     this.#model.edit(operations);
+    this.#keep();
     this.#show(operations, true);
     this.#send();
   }
@@ -127,6 +129,7 @@ export class LiveList {
     this.#failedLoads = 0;
     showProblem("backend", "", null);
     this.#show([], false);
+    this.#send();
     if (this.#model.hasGap) this.#loadTimer = setTimeout(() => this.load(), RETRY_PAUSES[0]);
   }
 
@@ -145,7 +148,7 @@ export class LiveList {
   async #send() {
     if (this.#isSending) return;
     this.#isSending = true;
-    for (let attempt = 0, edit; (edit = this.#model.nextToSend); attempt += 1) {
+    for (let attempt = 0, edit; (edit = this.#model.unanswered[0]); attempt += 1) {
       const { mutation, operations } = edit;
       const revisionBefore = this.revision;
       try {
@@ -158,6 +161,7 @@ export class LiveList {
         if (error instanceof Refused) this.#refused(edit, error);
         else await this.#pause(attempt, error);
       }
+      this.#keep();
     }
     showProblem("edit", "", null);
     this.#isSending = false;
@@ -176,6 +180,21 @@ export class LiveList {
     this.#show([], true);
     notice(error.message);
     this.load();
+  }
+
+  /** Edits that wait outlive the page, as long as its tab; the backend knows one that it had already. */
+  #keep() {
+    try {
+      sessionStorage.setItem(`edits of ${this.#base}`, JSON.stringify(this.#model.unanswered));
+    } catch { /* a browser may forbid storage */ }
+  }
+
+  #kept() {
+    try {
+      return JSON.parse(sessionStorage.getItem(`edits of ${this.#base}`)) ?? [];
+    } catch {
+      return [];
+    }
   }
 
   async #pause(attempt, error) {
