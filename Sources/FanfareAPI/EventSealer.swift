@@ -22,8 +22,11 @@ public protocol EventSealer: Sendable {
 
 extension FanfareAPI {
     /// The data as it goes to a channel: sealed if the channel is an encrypted one.
+    ///
+    /// Without a sealer an app may have sealed it by itself; what others could read does not leave.
     func outgoing(_ text: String, on channel: String) throws(FanfareAPIError) -> String {
         guard Self.isEncrypted(channel) else { return text }
+        if settings.sealer == nil, Self.isSealed(text) { return text }
         return try sealer(for: channel).seal(text, on: channel)
     }
 
@@ -46,6 +49,24 @@ extension FanfareAPI {
             )
         }
         return sealer
+    }
+
+    /// Whether a text has the form of sealed data: an object of two strings.
+    private static func isSealed(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        var names: Set<String> = []
+        do throws(JSONError) {
+            var scanner = JSONScanner()
+            try scanner.beginObject(in: bytes.span)
+            while let name = try scanner.nextName(in: bytes.span) {
+                guard try scanner.value(in: bytes.span).kind == .string else { return false }
+                names.insert(name.string(in: bytes.span))
+            }
+            try scanner.finish(in: bytes.span)
+        } catch {
+            return false
+        }
+        return names == ["nonce", "ciphertext"]
     }
 
     private static func isEncrypted(_ channel: String) -> Bool {

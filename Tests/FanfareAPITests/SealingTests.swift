@@ -72,6 +72,19 @@ import Testing
         await #expect(throws: FanfareAPIError.self) {
             try await api.trigger(batch: [APIEvent("e", on: channel, text: "1")])
         }
+        await #expect(throws: FanfareAPIError.self) {
+            try await api.trigger("e", on: channel, text: #"{"nonce":"1","ciphertext":2}"#)
+        }
         #expect(transport.requests.isEmpty)
+    }
+
+    @Test func sendsWhatAnAppHasSealedItself() async throws {
+        let transport = NotingTransport(200, "{}")
+        let api = try Self.api(transport, isSealing: false)
+        let channel = "private-encrypted-a"
+        let sealed = try MasterKey(base64: Self.base64).seal("1", on: channel)
+        try await api.trigger("e", on: channel, text: sealed)
+        let request = try #require(transport.requests.first)
+        #expect(try TriggerRequest.parse(request.body.span).data == sealed)
     }
 }
