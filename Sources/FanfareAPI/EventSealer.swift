@@ -70,6 +70,6 @@ extension FanfareAPI {
     }
 
     private static func isEncrypted(_ channel: String) -> Bool {
-        ChannelKind(ofName: channel.utf8.span).isEncrypted
+        ChannelKind(ofName: Array(channel.utf8).span).isEncrypted
     }
 }

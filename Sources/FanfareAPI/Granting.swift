@@ -123,7 +123,7 @@ extension FanfareAPI {
         json: String?,
         watchlist: [String]
     ) throws(FanfareAPIError) -> UserGrant {
-        guard ChannelName.isValidUserID(user.utf8.span) else {
+        guard ChannelName.isValidUserID(Array(user.utf8).span) else {
             throw .invalidArgument(
                 "\(user.debugDescription) cannot sign in: an id has 1 to 128 characters out of "
                     + "A-Z a-z 0-9 _ - = @ , . ;"

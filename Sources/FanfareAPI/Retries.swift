@@ -3,7 +3,7 @@ extension FanfareAPI.Settings {
     ///
     /// What certainly did not reach the broker, or was refused for its rate, is always made again; what may have
     /// reached it only where twice is the same as once: queries, and closing a user's connections. All attempts
-    /// together take no longer than ``FanfareAPI/Settings/timeout``.
+    /// together take no longer than ``FanfareAPI/FanfareAPI/Settings/timeout``.
     public struct Retries: Equatable, Sendable {
         /// The most attempts at one call, the first included.
         public var attemptCountMax: Int

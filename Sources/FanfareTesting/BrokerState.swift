@@ -178,7 +178,7 @@ struct BrokerState {
         let socketID = Self.socketID(connection)
         switch message {
         case .subscribe(let channel, _, var channelData):
-            let kind = ChannelKind(ofName: channel.utf8.span)
+            let kind = ChannelKind(ofName: Array(channel.utf8).span)
             guard kind.requiresSignature else { return message }
             if kind.isPresence, channelData == nil, user(of: connection) == nil {
                 channelData = #"{"user_id":"\#(socketID)"}"#

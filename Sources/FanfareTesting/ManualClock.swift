@@ -79,7 +79,7 @@ public final class ManualClock: Clock {
     /// A nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// The clock as a client takes it, for ``FanfareClient/ClientOptions/clock``.
+    /// The clock as a client takes it, for its options.
     public var clientClock: ClientClock { ClientClock(self) }
 
     /// How many tasks sleep.

@@ -9,13 +9,13 @@ extension ScriptedBroker {
     ///   - user: The id of the user who joins presence channels; `nil` for one named after the
     ///     connection.
     ///   - info: What the others are told about the user, as JSON text; `nil` for nothing.
-    /// - Returns: What to set as ``FanfareClient/ClientOptions/channelAuthorizer``.
+    /// - Returns: What to set as the `channelAuthorizer` of a client's options.
     public func channelAuthorizer(
         as user: String? = nil,
         info: String? = nil
     ) -> ChannelAuthorizer {
         ChannelAuthorizer { [self] request, channel in
-            let isPresence = ChannelKind(ofName: channel.utf8.span).isPresence
+            let isPresence = ChannelKind(ofName: Array(channel.utf8).span).isPresence
             let member = Self.object("user_id", user ?? request.socketID, info: info)
             return ChannelAuthorization(
                 auth: try authorization(
@@ -34,7 +34,7 @@ extension ScriptedBroker {
     ///   - user: The user's id.
     ///   - info: What others are told about the user, as JSON text; `nil` for nothing.
     ///   - watchlist: The ids of the users whose coming and going the client is told.
-    /// - Returns: What to set as ``FanfareClient/ClientOptions/userAuthenticator``.
+    /// - Returns: What to set as the `userAuthenticator` of a client's options.
     public func userAuthenticator(
         as user: String,
         info: String? = nil,

@@ -75,7 +75,9 @@ public struct ConnectionURL: Equatable, Sendable {
         let query = target.extracting(min(mark + 1, target.count)..<target.count)
         guard isPlain(query) else {
             let text = QueryParameters(parsing: query)["protocol"] ?? ""
-            return try version(text.utf8.span, isRequired: isRequired)
+            return try text.withUTF8Bytes { (bytes) throws(PusherCode) in
+                try version(bytes, isRequired: isRequired)
+            }
         }
         var start = 0
         while start < query.count {

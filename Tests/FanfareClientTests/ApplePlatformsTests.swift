@@ -16,6 +16,7 @@ import Testing
     private static let imports: Set<String> = [
         "Foundation", "Dispatch", "Synchronization", "Logging", "CryptoKit", "Security", "Network",
         "Darwin", "CSodium", "Digests", "PusherProtocol", "HTTP1", "HTTPClient", "FanfareClient",
+        "FanfareAPI",
     ]
 
     /// What the platforms have only in a later version than Package.swift asks for.
