@@ -28,6 +28,15 @@ import Testing
         #expect(payload.value(of: nil) == nil)
     }
 
+    @Test func isWhatAConnectionMakesOfText() {
+        let connection = Pusher(key: "k").connection
+        #expect((connection.getEventDataJSON(from: "[1]") as? [Int]) == [1])
+        #expect((connection.getEventDataJSON(from: "text") as? String) == "text")
+        let event = connection.getPusherEventJSON(from: #"{"event":"e","data":"1"}"#)
+        #expect(event?["event"] as? String == "e")
+        #expect(connection.getPusherEventJSON(from: "[1]") == nil)
+    }
+
     @Test func isTheTextWhenNotToBeParsed() {
         let plain = LegacyPayload(attemptsJSON: false)
         #expect(plain.value(of: #"{"a":1}"#) as? String == #"{"a":1}"#)

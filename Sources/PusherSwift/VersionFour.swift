@@ -1,0 +1,59 @@
+internal import FanfareClient
+import Foundation
+
+// What version 4 offered beside, in the words of that time.
+
+extension PusherChannel {
+    /// Calls those who are bound to an event.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name.
+    ///   - data: The data as text.
+    @available(*, deprecated, renamed: "handleEvent(event:)")
+    public func handleEvent(name: String, data: String) {
+        handleEvent(event: PusherEvent(eventName: name, channelName: self.name, data: data))
+    }
+}
+
+extension PusherConnection {
+    /// Whether there is a connection.
+    @available(*, deprecated, message: "ask for connectionState")
+    public var socketConnected: Bool { client.status.isConnected }
+
+    /// Whether the broker has said its first message.
+    @available(*, deprecated, message: "ask for connectionState")
+    public var connectionEstablishedMessageReceived: Bool { client.status.isConnected }
+
+    /// Calls those who are bound to an event.
+    ///
+    /// - Parameters:
+    ///   - eventName: The event's name.
+    ///   - jsonObject: The event's members: `channel`, and `data` as text.
+    @available(*, deprecated, renamed: "handleEvent(event:)")
+    public func handleEvent(eventName: String, jsonObject: [String: AnyObject]) {
+        handleEvent(
+            event: PusherEvent(
+                eventName: eventName,
+                channelName: jsonObject["channel"] as? String,
+                data: jsonObject["data"] as? String,
+                userId: jsonObject["user_id"] as? String
+            )
+        )
+    }
+
+    /// The members of an event as it goes over the wire.
+    ///
+    /// - Parameter string: The message.
+    /// - Returns: Its members; `nil` when it is no JSON object.
+    public func getPusherEventJSON(from string: String) -> [String: AnyObject]? {
+        LegacyPayload(attemptsJSON: true).value(of: string) as? [String: AnyObject]
+    }
+
+    /// The data of an event, as callbacks of the older spelling get it.
+    ///
+    /// - Parameter string: The data as text.
+    /// - Returns: The object or array that the text is the JSON of, or else the text.
+    public func getEventDataJSON(from string: String) -> Any {
+        LegacyPayload(attemptsJSON: true).value(of: string) ?? string
+    }
+}
