@@ -4,9 +4,9 @@ import Foundation
 import PusherProtocol
 
 /// Asks whom the options name for what lets one connection into one channel.
-// SAFETY: the connection is only read here, and what the app has given it is called on the main queue or the callbacks'
+// SAFETY: the connection is set once, before anybody is asked, and what the app has given it is called on the main queue or the callbacks'
 // queue, where the app expects that.
-struct Authorization: @unchecked Sendable {
+final class Authorization: @unchecked Sendable {
     weak var connection: PusherConnection?
 
     /// Asks by the method that is set now.

@@ -10,8 +10,8 @@ extension PusherConnection {
         client.onError(on: queue) { error in reference.connection?.failed(error) }
         // What ends a connection is told also when that is the last thing that happens to it.
         let delegation = delegation
-        client.onStatusChange(on: queue) { [weak client] old, new in
-            reference.connection?.note(new, of: client)
+        client.onStatusChange(on: queue) { old, new in
+            reference.connection?.note(new)
             let (old, new) = (ConnectionState(old), ConnectionState(new))
             guard old != new else { return }
             delegation.tell(from: queue) { delegate in
@@ -20,13 +20,11 @@ extension PusherConnection {
         }
     }
 
-    private func note(_ status: ConnectionStatus, of client: FanfareClient?) {
+    private func note(_ status: ConnectionStatus) {
         switch status {
         case .connecting(let attempt): reconnectAttempts = attempt - 1
         case .connected: reconnectAttempts = 0
-        case .waiting:
-            if let max = reconnectAttemptsMax, reconnectAttempts >= max { client?.disconnect() }
-        case .disconnected, .failed: break
+        case .waiting, .disconnected, .failed: break
         }
     }
 
@@ -37,7 +35,7 @@ extension PusherConnection {
         case "pusher:subscription_error": return
         case "pusher:subscription_succeeded": channel?.confirmed()
         case "pusher:subscription_count":
-            if let count = client?.channel(event.channel ?? "").subscriptionCount {
+            if let count = client.channel(event.channel ?? "").subscriptionCount {
                 channel?.countChanged(count)
             }
         default: break

@@ -1,6 +1,5 @@
 internal import FanfareClient
 public import Foundation
-import Logging
 
 /// A channel: where callbacks are bound to events.
 open class PusherChannel: NSObject {
@@ -41,7 +40,7 @@ open class PusherChannel: NSObject {
     }
 
     /// Whether the broker has confirmed the subscription.
-    open var subscribed: Bool { connection?.client?.channel(name).isSubscribed ?? false }
+    open var subscribed: Bool { connection?.client.channel(name).isSubscribed ?? false }
 
     /// The callbacks, by event.
     open var eventHandlers: [String: [EventHandler]] {
@@ -112,24 +111,6 @@ open class PusherChannel: NSObject {
     ///   - data: What `JSONSerialization` can write.
     open func trigger(eventName: String, data: Any) {
         connection?.trigger(QueuedClientEvent(name: eventName, data: data), on: self)
-    }
-
-    /// Notes an event that waits; as many as a client lets wait.
-    func keep(_ event: QueuedClientEvent) {
-        guard unsentEvents.count < ClientOptions().clientEventQueueCountMax else {
-            connection?.delegation.log(
-                .error,
-                "\(event.name) is not sent: \(unsentEvents.count) events wait for \(name) already"
-            )
-            return
-        }
-        unsentEvents.append(event)
-    }
-
-    /// Takes out what waits, for another client to keep.
-    func takeUnsentEvents() -> [QueuedClientEvent] {
-        defer { unsentEvents = [] }
-        return unsentEvents
     }
 
     // MARK: What arrives, on the callbacks' queue

@@ -26,7 +26,7 @@ public class PusherClientOptions: NSObject {
     /// or an asynchronous main function.
     public var callbackQueue: DispatchQueue = .main
     /// Sets what the official client has no option for, such as trust roots, a proxy, or in a test the transport of a
-    /// scripted broker; called when the client connects.
+    /// scripted broker; called when a ``Pusher`` is made.
     public var configure: (inout ClientOptions) -> Void = { _ in }
 
     /// Options, each with the default of the official client.

@@ -8,7 +8,7 @@ import Logging
 
 /// The connection of a ``Pusher``.
 ///
-/// What is set here is taken up by the next ``connect()`` that begins anew.
+/// What is set here is taken up by ``connect()``, and holds from the next connection on.
 open class PusherConnection: NSObject {
     /// The app's public key.
     public let key: String
@@ -46,29 +46,38 @@ open class PusherConnection: NSObject {
     let handlers = EventHandlers()
     let outcomes = AuthOutcomes()
     let delegation = Delegation()
-    private let endpoint: Endpoint
-    private let lock = NSLock()
-    /// Made by the first ``connect()``, and anew after the end of the last.
-    private var current: FanfareClient?
-    /// The presence channels whose members it tells of.
-    private var watched: Set<String> = []
+    /// The client underneath.
+    let client: FanfareClient
 
     init(key: String, options: PusherClientOptions) {
         self.key = key
         self.options = options
+        URLSession = .shared
+        activityTimeoutInterval = options.activityTimeout ?? 60
         let port = UInt16(clamping: options.port)
         let path = options.path ?? ""
-        endpoint =
+        let endpoint: Endpoint =
             options.useTLS
             ? .secure(host: options.host, port: port, pathPrefix: path)
             : .plain(host: options.host, port: port, pathPrefix: path)
         url = "\(endpoint)/app/\(key)"
-        URLSession = .shared
-        activityTimeoutInterval = options.activityTimeout ?? 60
+        let authorization = Authorization()
+        var clientOptions = ClientOptions()
+        clientOptions.reconnects = options.autoReconnect
+        clientOptions.decrypter = EncryptedChannels.decrypter
+        clientOptions.logger = delegation.logger
+        clientOptions.channelAuthorizer = ChannelAuthorizer { request, channel in
+            try await authorization.answer(channel, request.socketID)
+        }
+        options.configure(&clientOptions)
+        client = FanfareClient(key: key, endpoint: endpoint, options: clientOptions)
+        super.init()
+        authorization.connection = self
+        observe(client)
     }
 
     /// A client that nobody holds any more has nobody to call back.
-    deinit { current?.disconnect() }
+    deinit { client.disconnect() }
 
     /// Who is told what happens.
     open var delegate: (any PusherDelegate)? {
@@ -77,36 +86,27 @@ open class PusherConnection: NSObject {
     }
 
     /// Where the connection stands.
-    open var connectionState: ConnectionState { ConnectionState(client?.status ?? .disconnected) }
+    open var connectionState: ConnectionState { ConnectionState(client.status) }
 
     /// What the broker calls the connection; `nil` without one.
-    open var socketId: String? { client?.socketID }
+    open var socketId: String? { client.socketID }
 
     /// Connects, and stays connected until ``disconnect()``.
     open func connect() {
-        let (client, isNew) = lock.withLock {
-            switch current?.status {
-            case .connecting, .connected, .waiting: break
-            case nil, .disconnected, .failed: current = nil
-            }
-            if let current { return (current, false) }
-            let new = FanfareClient(key: key, endpoint: endpoint, options: clientOptions())
-            current = new
-            watched = []
-            return (new, true)
-        }
-        if isNew {
-            observe(client)
-            for channel in channels.inOrder {
-                attach(channel, to: client)
-                for event in channel.takeUnsentEvents() { trigger(event, on: channel) }
+        client.adjust { client in
+            client.activityTimeout = .seconds(activityTimeoutInterval)
+            client.pongTimeout = .seconds(pongResponseTimeoutInterval)
+            client.reconnectAttemptCountMax = reconnectAttemptsMax
+            client.backoff = Backoff()
+            if let gap = maxReconnectGapInSeconds {
+                client.backoff.cap = max(.seconds(gap), client.backoff.floor)
             }
         }
         client.connect()
     }
 
     /// Ends the connection, or any attempt at one, for good.
-    open func disconnect() { client?.disconnect() }
+    open func disconnect() { client.disconnect() }
 
     /// Sends an event to the broker.
     ///
@@ -144,44 +144,14 @@ open class PusherConnection: NSObject {
             .contains(name)
     }
 
-    // MARK: The client underneath
+    // MARK: Channels
 
-    var client: FanfareClient? { lock.withLock { current } }
-
-    private func clientOptions() -> ClientOptions {
-        var client = ClientOptions()
-        client.reconnects = options.autoReconnect
-        client.activityTimeout = .seconds(activityTimeoutInterval)
-        client.pongTimeout = .seconds(pongResponseTimeoutInterval)
-        if let gap = maxReconnectGapInSeconds {
-            client.backoff.cap = max(.seconds(gap), client.backoff.floor)
-        }
-        client.decrypter = EncryptedChannels.decrypter
-        client.logger = delegation.logger
-        let authorization = Authorization(connection: self)
-        client.channelAuthorizer = ChannelAuthorizer { request, channel in
-            try await authorization.answer(channel, request.socketID)
-        }
-        options.configure(&client)
-        return client
-    }
-
-    /// Subscribes to a channel on the client that there is, or will be.
     func subscribe(to channel: PusherChannel) {
-        if let client { attach(channel, to: client) }
-    }
-
-    func unsubscribe(from channel: PusherChannel) {
-        client?.unsubscribe(channel.name)
-        handlers.removeAll(channel: channel.name)
-    }
-
-    private func attach(_ channel: PusherChannel, to client: FanfareClient) {
         let name = channel.name
         let inner = client.channel(name)
-        if channel is PusherPresenceChannel, lock.withLock({ watched.insert(name).inserted }) {
+        if let presence = channel as? PusherPresenceChannel, presence.changes == nil {
             let reference = Reference(self)
-            inner.presence.onChange(on: options.callbackQueue) { change in
+            presence.changes = inner.presence.onChange(on: options.callbackQueue) { change in
                 reference.connection?.channels.findPresence(name: name)?.changed(change)
             }
         }
@@ -192,10 +162,15 @@ open class PusherConnection: NSObject {
         }
     }
 
+    func unsubscribe(from channel: PusherChannel) {
+        client.unsubscribe(channel.name)
+        handlers.removeAll(channel: channel.name)
+        (channel as? PusherPresenceChannel)?.changes?.unbind()
+    }
+
     // MARK: Client events
 
     func trigger(_ event: QueuedClientEvent, on channel: PusherChannel) {
-        guard let client else { return channel.keep(event) }
         let data = try? JSONSerialization.data(
             withJSONObject: event.data,
             options: .fragmentsAllowed
@@ -207,7 +182,7 @@ open class PusherConnection: NSObject {
         do throws(FanfareError) {
             let json = String(decoding: data, as: UTF8.self)
             let delivery = try client.channel(channel.name).trigger(event.name, json: json)
-            if delivery == .queued { channel.keep(event) }
+            if delivery == .queued { channel.unsentEvents.append(event) }
         } catch {
             delegation.log(.error, "\(error)")
         }

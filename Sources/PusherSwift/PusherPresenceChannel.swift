@@ -7,6 +7,8 @@ open class PusherPresenceChannel: PusherChannel {
     open var onMemberAdded: ((PusherPresenceChannelMember) -> Void)?
     /// Called for each user who goes.
     open var onMemberRemoved: ((PusherPresenceChannelMember) -> Void)?
+    /// What tells of changes.
+    var changes: Binding?
     private let lock = NSLock()
     /// The objects that stand for members, so that one member is one object while they are there.
     private var objects: [String: PusherPresenceChannelMember] = [:]
@@ -62,7 +64,7 @@ open class PusherPresenceChannel: PusherChannel {
     /// The user whom this client is; `nil` before the broker has told.
     open func me() -> PusherPresenceChannelMember? { myId.flatMap { findMember(userId: $0) } }
 
-    private var roster: PresenceRoster? { connection?.client?.channel(name).presence.roster }
+    private var roster: PresenceRoster? { connection?.client.channel(name).presence.roster }
 
     /// The object that stands for a member; under the lock.
     private func object(_ member: PresenceMember) -> PusherPresenceChannelMember {

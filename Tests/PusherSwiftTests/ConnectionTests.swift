@@ -117,19 +117,20 @@ struct ConnectionTests {
     @Test func takesItsTimesFromWhatIsSet() async throws {
         let broker = ScriptedBroker()
         let options = PusherClientOptions(host: .host("h"), useTLS: false, activityTimeout: 20)
-        let own = broker.clientOptions()
-        options.configure = { client in
-            #expect(client.activityTimeout == .seconds(20))
-            #expect(client.pongTimeout == .seconds(3))
-            #expect(client.backoff.cap == .seconds(7))
-            (client.transport, client.clock) = (own.transport, own.clock)
-        }
+        options.configure = broker.options().configure
         let pusher = Pusher(key: "app-key", options: options)
         #expect(pusher.connection.activityTimeoutInterval == 20)
         pusher.connection.pongResponseTimeoutInterval = 3
-        pusher.connection.maxReconnectGapInSeconds = 7
+        pusher.connection.maxReconnectGapInSeconds = 1
         pusher.connect()
         try await broker.waitForConnections()
+        try await broker.settle()
+        broker.isSilent = true
+        broker.clock.advance(by: .seconds(20))
+        try await broker.clock.waitForSleep(of: .seconds(3))
+        broker.clock.advance(by: .seconds(3))
+        try await broker.clock.waitForSleep(of: .seconds(1))
+        #expect(pusher.connection.connectionState == .reconnecting)
         let plain = Pusher(key: "k").connection
         #expect(plain.activityTimeoutInterval == 60 && plain.pongResponseTimeoutInterval == 30)
         #expect(plain.maxReconnectGapInSeconds == 120 && plain.reconnectAttemptsMax == nil)

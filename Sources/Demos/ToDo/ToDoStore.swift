@@ -3,7 +3,9 @@ import Foundation
 import GRDB
 import HTTP1
 
-/// Writes to-dos. What comes of it, and who is told, is not its business: the queries are observed.
+/// Writes to-dos.
+///
+/// What comes of it, and who is told, is not its business: the queries are observed.
 struct ToDoStore: Sendable {
     /// The most operations of one edit.
     static let operationsMax = 200

@@ -13,13 +13,13 @@ import LiveCollections
     text.start()
 }
 
-/// What the article leaves to the app: its HTTP client, …
+/// What the article leaves to the app: its HTTP client.
 protocol Backend: Sendable {
     func get<Value: Decodable>(_ path: String) async throws -> Value
     func post(_ path: String, _ value: some Encodable) async throws
 }
 
-/// … and its text view.
+/// What it leaves to the app: its text view.
 @MainActor protocol View {
     func replace(_ range: Range<Int>, with replacement: String)
 }
