@@ -148,7 +148,7 @@ public final class ManualClock: Clock {
     @discardableResult
     public func waitForSleep(
         of duration: Duration? = nil,
-        within patience: Duration = .seconds(10)
+        within patience: Duration = .seconds(30)
     ) async throws -> Duration {
         let found = Mutex<Duration?>(nil)
         try await changes.wait(

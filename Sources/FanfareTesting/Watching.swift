@@ -65,7 +65,7 @@ extension ScriptedBroker {
     /// - Throws: ``FanfareTestingError/waitedInVain(for:within:seen:)``, or `CancellationError`.
     public func wait(
         for what: String,
-        within patience: Duration = .seconds(10),
+        within patience: Duration = .seconds(30),
         isolation: isolated (any Actor)? = #isolation,
         until condition: () -> Bool
     ) async throws {
@@ -86,7 +86,7 @@ extension ScriptedBroker {
     /// - Throws: ``FanfareTestingError/waitedInVain(for:within:seen:)``, or `CancellationError`.
     public func waitForConnections(
         _ count: Int = 1,
-        within patience: Duration = .seconds(10)
+        within patience: Duration = .seconds(30)
     ) async throws {
         try await wait(for: "\(count) connections", within: patience) {
             connections.count == count
@@ -103,7 +103,7 @@ extension ScriptedBroker {
     public func waitForSubscribers(
         _ count: Int = 1,
         to channel: String,
-        within patience: Duration = .seconds(10)
+        within patience: Duration = .seconds(30)
     ) async throws {
         try await wait(for: "\(count) subscribers to \(channel)", within: patience) {
             subscribers(of: channel).count == count

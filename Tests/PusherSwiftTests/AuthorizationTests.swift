@@ -1,4 +1,5 @@
 import FanfareAPI
+import FanfareClient
 import FanfareTesting
 import Foundation
 import HTTP1
@@ -38,10 +39,21 @@ struct AuthorizationTests {
     }
 
     @Test func areAskedForAgainWhenTheEndpointCannotAnswer() async throws {
-        let broker = ScriptedBroker.strict()
+        var settings = ScriptedBroker.Settings()
+        settings.authorization = .signed
+        // The clock is moved while requests are under way, which take their own time.
+        settings.activityTimeout = .seconds(1_000_000)
+        let broker = ScriptedBroker(settings)
         let backend = try Backend(500, 503)
         let options = broker.options(.endpoint(authEndpoint: backend.url))
+        let configure = options.configure
+        options.configure = { client in
+            configure(&client)
+            client.authorizationTimeout = .seconds(1_000_000)
+            client.connectTimeout = .seconds(1_000_000)
+        }
         let pusher = Pusher(key: "app-key", options: options)
+        pusher.connection.activityTimeoutInterval = 1_000_000
         pusher.subscribe("private-a")
         pusher.connect()
         // The client pauses for a random part of a second, then of two: time passes until it asks.
