@@ -3,9 +3,11 @@
 import time
 
 from browser import Page
+from contacts_page import ADA, ContactsPage
 from films_page import FilmsPage
 from programs import ROOT, Broker, Demos, await_true
 from table_page import TablePage, post
+from to_do_page import ToDoPage
 
 PICTURES = ROOT / "config" / "pictures"
 # Until rows have glided to their places, and the colour of what has changed has faded.
@@ -43,6 +45,21 @@ def main():
             films.click("#append-and-drop")
             films.await_batch(deletes="0, 1, 2", inserts="3, 4, 5")
             take(browser, "films.png", 900, 720)
+
+            contacts = ContactsPage(browser)
+            contacts.open(demos.url + f"/contacts/#/{ADA}")
+            contacts.await_live()
+            contacts.await_cell("title", "Ada Lovelace")
+            post(demos, "/contacts/change", id=ADA, phone="+44 20 7946 0815")
+            await_true(lambda: contacts.touched()["revision"] == 2, "the next snapshot")
+            take(browser, "contacts.png", 1000, 820)
+
+            to_dos = ToDoPage(browser)
+            to_dos.open(demos.url + "/to-do/")
+            to_dos.await_live()
+            to_dos.tick("Return the library books")
+            await_true(lambda: len(to_dos.titles) == 4, "four rows")
+            take(browser, "to-do.png", 720, 680)
         finally:
             browser.quit()
 

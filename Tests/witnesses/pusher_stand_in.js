@@ -54,6 +54,11 @@ window.Pusher = class Pusher {
     return channel;
   }
 
+  unsubscribe(name) {
+    delete this.#channels[name];
+    if (this.connection.state === "connected") this.#send("pusher:unsubscribe", { channel: name });
+  }
+
   #join({ name }) {
     if (!/^(private|presence)-/.test(name)) return this.#send("pusher:subscribe", { auth: "", channel: name });
     this.#authorize({ socketId: this.connection.socket_id, channelName: name }, (error, signed) => {
@@ -74,6 +79,8 @@ window.Pusher = class Pusher {
     } else if (event === "pusher:error") {
       this.connection.emit("error", { type: "PusherError", data });
     } else if (event === "pusher_internal:subscription_succeeded") {
+      // Left before the answer came.
+      if (!channel) return;
       channel.subscribed = true;
       channel.members = { members: data.presence?.hash ?? {}, myID: null };
       channel.emit("pusher:subscription_succeeded", data);

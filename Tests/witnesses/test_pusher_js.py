@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from contacts_page import ADA, ContactsPage
 from programs import Broker, Demos, await_true
-from table_page import TablePage, order
+from table_page import TablePage, order, post
+from to_do_page import FIRST, ToDoPage
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -92,3 +94,32 @@ def test_only_who_asks_for_the_script_may_load_it(browsers, broker, script, quer
         assert page.run(load, script) is is_loaded
         # The very script, and no other of its server.
         assert page.run(load, script.replace("stand_in", "other")) is False
+
+
+def test_contacts_follow_their_models_by_the_stock_client(browsers, broker, script):
+    page = ContactsPage(browsers[0])
+    with Demos(broker.port, pusher_js=script) as demos:
+        page.open(demos.url + "/contacts/?client=pusher-js")
+        page.await_live()
+        # A screen that is left and opened again follows its model again.
+        for phone in ("1", "2"):
+            page.go(ADA)
+            page.await_cell("title", "Ada Lovelace")
+            post(demos, "/contacts/change", id=ADA, phone=phone)
+            page.await_cell("phone", phone)
+            page.go("")
+            await_true(lambda: page.cells == {}, "no card")
+        assert page.touched()["revision"] == 3
+
+
+def test_to_dos_follow_their_query_by_the_stock_client(browsers, broker, script):
+    pages = [ToDoPage(browser) for browser in browsers[:2]]
+    with Demos(broker.port, pusher_js=script) as demos:
+        for page in pages:
+            page.open(demos.url + "/to-do/?client=pusher-js")
+            page.await_live()
+            page.await_titles(*FIRST)
+        pages[0].add("Buy bread", due="2020-01-01")
+        pages[0].tick("Call Grandma")
+        for page in pages:
+            page.await_titles("Buy bread", *[title for title in FIRST if title != "Call Grandma"])

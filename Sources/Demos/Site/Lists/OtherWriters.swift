@@ -21,7 +21,11 @@ package final class OtherWriters: Sendable {
                 }
                 guard let count, count != seen else { continue }
                 if seen != nil {
-                    try? await database.write { try $0.notifyChanges(in: .fullDatabase) }
+                    try? await database.write { database in
+                        // They may have changed the tables themselves.
+                        database.clearSchemaCache()
+                        try database.notifyChanges(in: .fullDatabase)
+                    }
                 }
                 seen = count
             }

@@ -114,15 +114,17 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
 
     // Called on the queue, one after the other.
 
+    // Told under the lock: whoever sees a revision knows that its event is on the way.
+
     private func take(_ result: QueryResult<Row>) {
-        let (change, waiters) = state.withLock { state in
+        let waiters = state.withLock { state in
             var change = state.revisions.advance(to: result, lengthMax: limits.eventLengthMax)
             // That the query is answered again is news as well.
             if change == nil, state.failure != nil { change = state.revisions.repeated() }
             state.failure = nil
-            return (change, state.released())
+            if let change { tell(PublishedList<Row>.event, change) }
+            return state.released()
         }
-        if let change { tell(PublishedList<Row>.event, change) }
         for waiter in waiters { waiter.resume() }
     }
 
@@ -130,9 +132,9 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
         let sentence = (error as? DatabaseError)?.message ?? "\(error)"
         let waiters = state.withLock { state in
             state.failure = sentence
+            tell(Self.failureEvent, ["error": "The query cannot be answered: \(sentence)."])
             return state.released()
         }
-        tell(Self.failureEvent, ["error": "The query cannot be answered: \(sentence)."])
         for waiter in waiters { waiter.resume() }
     }
 

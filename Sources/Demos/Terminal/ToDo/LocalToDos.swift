@@ -10,7 +10,7 @@ struct LocalToDos: Sendable {
     /// Opens a database file, made when it is missing.
     ///
     /// - Parameter path: The file; `nil` for a database in memory.
-    /// - Throws: A `DatabaseError` of GRDB, or what kept the folder from being made.
+    /// - Throws: A `CocoaError` when its folder cannot be made, a `DatabaseError` when it cannot be opened.
     init(path: String?) throws {
         if let path {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
