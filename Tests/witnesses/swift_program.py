@@ -19,7 +19,7 @@ def compile_program(source, folder, name):
     main.parent.mkdir()
     main.write_text(source)
     targets = [target for module in imports_of(source) for target in closure_of(module)]
-    objects = [path for target in dict.fromkeys(targets) for path in sorted((BUILD / f"{target}.build").rglob("*.o"))]
+    objects = [path for target in dict.fromkeys(targets) for path in objects_of(target)]
     maps = [
         flag
         for path in ROOT.glob("Sources/*/module.modulemap")
@@ -69,6 +69,13 @@ def closure_of(module):
     return tuple(dict.fromkeys(names))
 
 
+def objects_of(target):
+    """What a Swift target's sources were compiled to; those that are no longer there left objects behind."""
+    outputs = BUILD / f"{target}.build" / "output-file-map.json"
+    files = json.loads(outputs.read_text()) if outputs.exists() else {}
+    return [outputs["object"] for outputs in files.values() if "object" in outputs]
+
+
 def libraries():
     """The system's libraries that the package's own modules need."""
-    return ["-lssl", "-lcrypto", "-lz"]
+    return ["-lssl", "-lcrypto", "-lz", "-lsodium", "-lsqlite3"]
