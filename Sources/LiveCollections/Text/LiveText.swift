@@ -43,6 +43,7 @@ public final class LiveText {
     private var session: TextSession
     private var tasks: [Task<Void, Never>] = []
     private var observers = TextObservers<TextSplice>()
+    private var updateObservers = TextObservers<TextUpdate>()
     private var statusObservers = TextObservers<Status>()
     private var refusalObservers = TextObservers<String>()
     /// Wakes the task that sends.
@@ -161,13 +162,16 @@ public final class LiveText {
         refusalObservers.add(body)
     }
 
-    /// The edits made elsewhere, from now on.
+    /// The edits made elsewhere, from now on, as they were taken in together.
     ///
-    /// A task reads them a moment after they have happened. A view in which somebody types meanwhile is rather told
-    /// by ``observe(_:)``.
-    public var edits: AsyncStream<TextSplice> {
-        let (stream, continuation) = AsyncStream.makeStream(of: TextSplice.self)
-        let observation = observe { continuation.yield($0) }
+    /// A task reads them a moment after they have happened: a view in which somebody types meanwhile is rather told by
+    /// ``observe(_:)``. Who is 64 of them late misses the oldest, never the latest, and each tells the whole text.
+    public var updates: AsyncStream<TextUpdate> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: TextUpdate.self,
+            bufferingPolicy: .bufferingNewest(64)
+        )
+        let observation = updateObservers.add { continuation.yield($0) }
         continuation.onTermination = { _ in
             Task { @MainActor in observation.end() }
         }
@@ -175,7 +179,10 @@ public final class LiveText {
     }
 
     private func tell(_ splices: [TextSplice]) {
+        guard !splices.isEmpty else { return }
         for splice in splices { observers.send(splice) }
+        guard !updateObservers.isEmpty else { return }
+        updateObservers.send(TextUpdate(splices: splices, string: string))
     }
 
     // MARK: Running
@@ -288,6 +295,8 @@ public final class TextObservation {
 private final class TextObservers<Value> {
     private var bodies: [Int: @MainActor (Value) -> Void] = [:]
     private var count = 0
+
+    var isEmpty: Bool { bodies.isEmpty }
 
     func add(_ body: @escaping @MainActor (Value) -> Void) -> TextObservation {
         count += 1

@@ -126,16 +126,16 @@ struct LiveTextTests {
         text.stop()
     }
 
-    @Test("Edits made elsewhere come as a sequence as well")
+    @Test("Edits made elsewhere come as a sequence as well, with the text that they lead to")
     func sequence() async throws {
         let backend = try ScriptedBackend()
         let here = open(backend)
         let there = open(backend)
         try await wait { here.isLoaded && there.isLoaded }
-        let edits = there.edits
+        let updates = there.updates
         try here.replace(0..<0, with: "x")
-        for await splice in edits {
-            #expect(splice == TextSplice(0..<0, "x"))
+        for await update in updates {
+            #expect(update == TextUpdate(splices: [TextSplice(0..<0, "x")], string: "x"))
             break
         }
         here.stop()
