@@ -7,6 +7,7 @@ from contacts_page import ADA, ContactsPage
 from films_page import FilmsPage
 from programs import ROOT, Broker, Demos, await_true
 from table_page import TablePage, post
+from text_page import TextPage
 from to_do_page import ToDoPage
 
 PICTURES = ROOT / "config" / "pictures"
@@ -60,8 +61,31 @@ def main():
             to_dos.tick("Return the library books")
             await_true(lambda: len(to_dos.titles) == 4, "four rows")
             take(browser, "to-do.png", 720, 680)
+            take_text(demos)
         finally:
             browser.quit()
+
+
+def take_text(demos):
+    """Two people in one text, with the caret of one on the other's page."""
+    ada, grace = TextPage(), TextPage()
+    try:
+        for page, name in ((ada, "Ada"), (grace, "Grace")):
+            page.open(demos.url + "/text/")
+            page.be_called(name)
+            page.reload()
+            page.await_loaded()
+        ada.type("Several people type here at the same time, and no letter gets lost.\n\nTry it in two windows.")
+        ada.await_saved()
+        grace.await_text(ada.written)
+        grace.put_caret(14)
+        grace.type(" and more")
+        await_true(lambda: "Grace" in ada.state["carets"], "Grace's caret")
+        ada.await_text(grace.written)
+        take(ada, "text.png", 720, 680)
+    finally:
+        ada.quit()
+        grace.quit()
 
 
 if __name__ == "__main__":

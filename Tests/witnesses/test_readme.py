@@ -3,20 +3,28 @@
 import pusher
 import pytest
 
-from programs import await_true
+from programs import Demos, await_true
 from swift_program import compile_program, imports_of, programs_in, start
 
 LINES_MAX = 20
-BROKER_IN_README = "6001"
+BROKER_IN_README, DEMOS_IN_README = "6001", "4000"
 
 
 @pytest.fixture(scope="module")
-def compiled(broker, tmp_path_factory):
-    """The programs by the module that each is about, made to find the tests' broker."""
+def demos(broker):
+    """The demos, whose table one of the programs shows."""
+    with Demos(broker.port) as demos:
+        yield demos
+
+
+@pytest.fixture(scope="module")
+def compiled(broker, demos, tmp_path_factory):
+    """The programs by the module that each is about, made to find the tests' broker and demos."""
     folder = tmp_path_factory.mktemp("readme")
     programs = {}
     for number, source in enumerate(programs_in("README.md")):
         here = source.replace(BROKER_IN_README, str(broker.port))
+        here = here.replace(DEMOS_IN_README, str(demos.port))
         programs[imports_of(source)[-1]] = compile_program(here, folder, f"program{number}")
     return programs
 
@@ -36,10 +44,31 @@ def test_a_subscriber_prints_what_the_backend_triggers(compiled, broker, module)
         port=broker.port,
         ssl=False,
     )
+
+    def count():
+        return backend.channel_info("userslist", ["subscription_count"])["subscription_count"]
+
+    before = count()
     with start(compiled[module]) as subscriber:
-        await_true(
-            lambda: backend.channel_info("userslist")["occupied"],
-            "that the program is subscribed",
-        )
+        await_true(lambda: count() > before, "that the program is subscribed")
         assert start(compiled["FanfareAPI"]).wait() == 0
         subscriber.await_line("Ann")
+
+
+def test_a_backend_triggers_what_the_broker_cannot_read(compiled):
+    assert start(compiled["FanfareEncryption"]).wait() == 0
+
+
+def test_a_list_is_live(compiled):
+    with start(compiled["LiveCollections"]) as program:
+        program.await_line(r'\["John Doe", "Ann"\]')
+
+
+@pytest.mark.parametrize(
+    "module, printed",
+    [("LiveRows", r"^-\[1, 2\] \+\[3\] 0→4$"), ("FanfareTesting", r'^{"name":"Ann"}$')],
+)
+def test_a_program_without_a_broker_prints_what_it_should(compiled, module, printed):
+    program = start(compiled[module])
+    program.await_line(printed)
+    assert program.wait() == 0
