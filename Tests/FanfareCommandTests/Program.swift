@@ -45,10 +45,10 @@ struct Program {
     }
 
     private static func text(of pipe: Pipe) async -> String {
-        let handle = pipe.fileHandleForReading
-        return await withCheckedContinuation { continuation in
+        await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                let bytes = (try? handle.readToEnd()) ?? Data()
+                var bytes = Data()
+                while case let part = pipe.nextBytes(), !part.isEmpty { bytes += part }
                 continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
             }
         }

@@ -48,10 +48,9 @@ final class RunningProgram: Sendable {
         init(of pipe: Pipe) {
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             self.lines = lines
-            let handle = pipe.fileHandleForReading
             Thread.detachNewThread {
                 var rest = Data()
-                while case let part = handle.availableData, !part.isEmpty {
+                while case let part = pipe.nextBytes(), !part.isEmpty {
                     rest += part
                     while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                         continuation.yield(String(decoding: rest[..<end], as: UTF8.self))
