@@ -21,7 +21,7 @@ extension FanfareAPI {
             guard let user else {
                 throw .invalidArgument("\(channel) is joined as a user: pass the user's id")
             }
-            return try Self.object("user_id", user, info: nil)
+            return UserDescription.member(id: try Self.checked(user), info: nil)
         }
     }
 
@@ -41,7 +41,7 @@ extension FanfareAPI {
         info: some Encodable
     ) throws(FanfareAPIError) -> ChannelGrant {
         try grant(channel, to: socketID) { () throws(FanfareAPIError) in
-            try Self.object("user_id", user, info: try APIEvent.json(info))
+            UserDescription.member(id: try Self.checked(user), info: try APIEvent.json(info))
         }
     }
 
@@ -129,7 +129,7 @@ extension FanfareAPI {
                     + "A-Z a-z 0-9 _ - = @ , . ;"
             )
         }
-        let data = try Self.object("id", user, info: json, watchlist: watchlist)
+        let data = UserDescription.signIn(id: user, info: json, watchlist: watchlist)
         return try authenticate(userData: data, for: socketID)
     }
 
@@ -194,32 +194,12 @@ extension FanfareAPI {
         return connection
     }
 
-    private static func object(
-        _ idName: String,
-        _ id: String,
-        info: String?,
-        watchlist: [String] = []
-    ) throws(FanfareAPIError) -> String {
+    private static func checked(_ id: String) throws(FanfareAPIError) -> String {
         guard (1...128).contains(id.unicodeScalars.count) else {
             throw .invalidArgument(
                 "A user's id has 1 to 128 characters, not \(id.unicodeScalars.count)"
             )
         }
-        var json = JSONWriter()
-        json.beginObject()
-        json.name(idName)
-        json.string(id)
-        if let info {
-            json.name("user_info")
-            json.verbatim(Array(info.utf8))
-        }
-        if !watchlist.isEmpty {
-            json.name("watchlist")
-            json.beginArray()
-            for user in watchlist { json.string(user) }
-            json.endArray()
-        }
-        json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
+        return id
     }
 }

@@ -16,7 +16,7 @@ extension ScriptedBroker {
     ) -> ChannelAuthorizer {
         ChannelAuthorizer { [self] request, channel in
             let isPresence = ChannelKind(ofName: Array(channel.utf8).span).isPresence
-            let member = Self.object("user_id", user ?? request.socketID, info: info)
+            let member = UserDescription.member(id: user ?? request.socketID, info: info)
             return ChannelAuthorization(
                 auth: try authorization(
                     of: request.socketID,
@@ -41,34 +41,10 @@ extension ScriptedBroker {
         watchlist: [String] = []
     ) -> UserAuthenticator {
         UserAuthenticator { [self] socketID in
-            let userData = Self.object("id", user, info: info, watchlist: watchlist)
+            let userData = UserDescription.signIn(id: user, info: info, watchlist: watchlist)
             let auth = try authentication(of: socketID, as: userData)
             return UserAuthentication(auth: auth, userData: userData)
         }
-    }
-
-    private static func object(
-        _ idName: String,
-        _ id: String,
-        info: String?,
-        watchlist: [String] = []
-    ) -> String {
-        var json = JSONWriter()
-        json.beginObject()
-        json.name(idName)
-        json.string(id)
-        if let info {
-            json.name("user_info")
-            json.verbatim(Array(info.utf8))
-        }
-        if !watchlist.isEmpty {
-            json.name("watchlist")
-            json.beginArray()
-            for user in watchlist { json.string(user) }
-            json.endArray()
-        }
-        json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
     }
 
     /// Signs a client's subscription, as a backend's endpoint for authorisation does.

@@ -54,22 +54,6 @@ struct UserOptions: ParsableArguments {
 
     /// The user as a backend would describe them; `nil` for nobody.
     var userData: String? {
-        guard let id else { return nil }
-        var json = JSONWriter()
-        json.beginObject()
-        json.name("id")
-        json.string(id)
-        if let info {
-            json.name("user_info")
-            json.verbatim(Array(info.utf8))
-        }
-        if !watchlist.isEmpty {
-            json.name("watchlist")
-            json.beginArray()
-            for user in watchlist { json.string(user) }
-            json.endArray()
-        }
-        json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
+        id.map { UserDescription.signIn(id: $0, info: info, watchlist: watchlist) }
     }
 }

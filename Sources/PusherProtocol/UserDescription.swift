@@ -1,0 +1,47 @@
+/// Writes users as backends describe them to a broker, as JSON text.
+package enum UserDescription {
+    /// The `user_data` of a sign-in.
+    ///
+    /// - Parameters:
+    ///   - id: The user's id.
+    ///   - info: What others may know of the user, as a JSON object; `nil` for nothing.
+    ///   - watchlist: The ids of the users whose coming and going the user is told.
+    /// - Returns: An object with `id`, and where there is some, `user_info` and `watchlist`.
+    package static func signIn(id: String, info: String?, watchlist: [String] = []) -> String {
+        object("id", id, info: info, watchlist: watchlist)
+    }
+
+    /// The `channel_data` of a subscription to a presence channel.
+    ///
+    /// - Parameters:
+    ///   - id: The user's id.
+    ///   - info: What the others may know of the user, as a JSON object; `nil` for nothing.
+    /// - Returns: An object with `user_id`, and where there is some, `user_info`.
+    package static func member(id: String, info: String?) -> String {
+        object("user_id", id, info: info, watchlist: [])
+    }
+
+    private static func object(
+        _ idName: String,
+        _ id: String,
+        info: String?,
+        watchlist: [String]
+    ) -> String {
+        var json = JSONWriter()
+        json.beginObject()
+        json.name(idName)
+        json.string(id)
+        if let info {
+            json.name("user_info")
+            json.verbatim(Array(info.utf8))
+        }
+        if !watchlist.isEmpty {
+            json.name("watchlist")
+            json.beginArray()
+            for user in watchlist { json.string(user) }
+            json.endArray()
+        }
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}
