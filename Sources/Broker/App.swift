@@ -113,13 +113,13 @@ public struct Apps: Sendable {
     public subscript(id id: Span<UInt8>) -> App? { byID[id] }
 
     /// The app with identifier `id`.
-    public subscript(id: AppID) -> App? { byID[id.text.utf8.span] }
+    public subscript(id: AppID) -> App? { byID[id.text] }
 
     /// The app that has the public key `key`.
     public subscript(key key: Span<UInt8>) -> App? { byKey[key] }
 
     /// The app that has the public key `key`.
-    public subscript(key key: String) -> App? { byKey[key.utf8.span] }
+    public subscript(key key: String) -> App? { byKey[key] }
 }
 
 /// Apps in the order of a text of theirs, found by its bytes: no string is made for a request.
@@ -128,16 +128,19 @@ private struct AppIndex: Sendable {
 
     init(_ entries: [(text: String, app: App)]) {
         self.entries = entries.sorted {
-            $0.text.utf8.span.order(against: $1.text.utf8.span) < 0
+            let (left, right) = ($0.text, $1.text)
+            return left.withUTF8Bytes { $0.order(against: right) } < 0
         }
         precondition(Set(entries.map(\.text)).count == entries.count, "two apps with one text")
     }
+
+    subscript(text: String) -> App? { text.withUTF8Bytes { self[$0] } }
 
     subscript(text: Span<UInt8>) -> App? {
         var candidates = 0..<entries.count
         while !candidates.isEmpty {
             let middle = candidates.lowerBound + candidates.count / 2
-            let order = text.order(against: entries[middle].text.utf8.span)
+            let order = text.order(against: entries[middle].text)
             if order == 0 { return entries[middle].app }
             candidates =
                 order < 0 ? candidates.lowerBound..<middle : middle + 1..<candidates.upperBound

@@ -42,8 +42,8 @@ public struct Credentials: Sendable {
 
     /// What signs under a key; `nil` when it is not one of the app's.
     public func secret(of key: Span<UInt8>) -> AppSecret? {
-        if key.order(against: self.key.utf8.span) == 0 { return secret }
-        for other in others where key.order(against: other.key.utf8.span) == 0 {
+        if key.order(against: self.key) == 0 { return secret }
+        for other in others where key.order(against: other.key) == 0 {
             return other.secret
         }
         return nil

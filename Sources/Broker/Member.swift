@@ -17,7 +17,7 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
 
     /// Feeds the bytes.
     public func hash(into hasher: inout Hasher) {
-        text.utf8.span.withUnsafeBytes { hasher.combine(bytes: $0) }
+        text.withUTF8Bytes { $0.withUnsafeBytes { hasher.combine(bytes: $0) } }
     }
 
     /// The id as it is written.

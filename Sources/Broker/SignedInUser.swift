@@ -51,7 +51,7 @@ public struct SignedInUser: Equatable, Sendable {
         // pusher-js takes no other type for a user, not even a number.
         guard let value, value.kind == .string, value.decodedLength > 0 else { throw .noID }
         let id = value.string(in: text)
-        guard ChannelName.isValidUserID(id.utf8.span, limits: limits.texts) else {
+        guard id.withUTF8Bytes({ ChannelName.isValidUserID($0, limits: limits.texts) }) else {
             throw .invalidID(lengthMax: limits.texts.userIDLengthMax)
         }
         return UserID(id)

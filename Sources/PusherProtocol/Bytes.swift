@@ -69,6 +69,11 @@ extension Span<UInt8> {
         }
     }
 
+    /// Compares with the bytes of a text, in the same order.
+    ///
+    /// - Returns: Less than, equal to or greater than zero.
+    package func order(against text: String) -> Int { text.withUTF8Bytes { order(against: $0) } }
+
     /// Returns the index of the first `byte` at or behind `start`, or `nil` when there is none.
     func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
         guard start < count else { return nil }

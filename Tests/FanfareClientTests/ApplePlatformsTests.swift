@@ -9,14 +9,16 @@ import Testing
 
     /// The modules that client products consist of there; Package.swift leaves the others out.
     private static let modules = [
-        "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "LiveRows", "HTTPClient",
-        "PusherProtocol", "Digests", "HTTP1",
+        "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "FanfareTesting",
+        "LiveRows",
+        "LiveCollections", "LiveQueries", "LiveTables", "HTTPClient", "Broker", "PusherProtocol",
+        "Digests", "HTTP1",
     ]
 
     private static let imports: Set<String> = [
         "Foundation", "Dispatch", "Synchronization", "Logging", "CryptoKit", "Security", "Network",
-        "Darwin", "CSodium", "Digests", "PusherProtocol", "HTTP1", "HTTPClient", "FanfareClient",
-        "FanfareAPI",
+        "Darwin", "UIKit", "AppKit", "GRDB", "CSodium", "Digests", "PusherProtocol", "HTTP1",
+        "HTTPClient", "Broker", "FanfareClient", "FanfareAPI", "LiveRows", "LiveCollections",
     ]
 
     /// What the platforms have only in a later version than Package.swift asks for.
