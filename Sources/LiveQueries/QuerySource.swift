@@ -69,9 +69,11 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     ) -> AsyncThrowingStream<[Row], any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let observation = ValueObservation.tracking(fetch).removeDuplicates()
+            // Serial: on another queue an older result could overtake the latest.
+            let queue = DispatchQueue(label: "fanfare.query", qos: .userInitiated)
             let cancellable = observation.start(
                 in: database,
-                scheduling: .async(onQueue: .global(qos: .userInitiated)),
+                scheduling: .async(onQueue: queue),
                 onError: { continuation.finish(throwing: $0) },
                 onChange: { continuation.yield($0) }
             )
