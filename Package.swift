@@ -136,7 +136,7 @@ let package = Package(
         // … lists that follow their sources, a database query among them, and tables that show them.
         .target(
             name: "LiveCollections",
-            dependencies: ["LiveRows", "FanfareClient"],
+            dependencies: ["LiveRows", "FanfareClient", "HTTPClient"],
             swiftSettings: strict
         ),
         .target(

@@ -1,13 +1,6 @@
 public import FanfareClient
 public import Foundation
 
-#if canImport(FoundationNetworking)
-    public import FoundationNetworking
-#endif
-
-/// Sends a request and gives its answer: a `URLSession`, or what an app has in its place.
-public typealias HTTPExchange = @Sendable (URLRequest) async throws -> (Data, HTTPURLResponse)
-
 extension ChannelSource {
     /// A source whose backend speaks JSON over HTTP.
     ///
@@ -20,37 +13,25 @@ extension ChannelSource {
     ///   - event: The event that tells a change.
     ///   - base: Where the list's rows are.
     ///   - fields: Fields for each request, such as `Authorization`.
-    ///   - exchange: Sends a request and gives its answer; the shared `URLSession` does by default.
+    ///   - exchange: Sends a request and gives its answer; `nil` for connections of its own.
     public init(
         channel: Channel,
         event: String = "list_changed",
         base: URL,
         fields: [String: String] = [:],
-        exchange: @escaping HTTPExchange = URLSession.exchange
+        exchange: ListExchange? = nil
     ) {
-        let backend = HTTPListBackend<Row>(base: base, fields: fields, exchange: exchange)
+        let backend = HTTPListBackend<Row>(
+            base: base,
+            fields: fields,
+            exchange: exchange ?? ListLine().send
+        )
         self.init(
             channel: channel,
             event: event,
             snapshot: { try await backend.snapshot() },
             commit: { try await backend.commit($0) }
         )
-    }
-}
-
-extension URLSession {
-    /// Sends a request by the shared session.
-    ///
-    /// - Parameter request: The request.
-    /// - Returns: The answer's content, and its head.
-    /// - Throws: What prevented an answer.
-    @Sendable
-    public static func exchange(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
-        let (data, response) = try await URLSession.shared.data(for: request)
-        guard let response = response as? HTTPURLResponse else {
-            throw URLError(.badServerResponse)
-        }
-        return (data, response)
     }
 }
 
@@ -61,37 +42,38 @@ struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable 
 
     let base: URL
     let fields: [String: String]
-    let exchange: HTTPExchange
+    let exchange: ListExchange
 
     func snapshot() async throws -> ListSnapshot<Row> {
-        var request = URLRequest(url: base)
-        // What a cache remembers would be older than the changes that came since.
-        request.cachePolicy = .reloadIgnoringLocalCacheData
+        let request = ListRequest(method: "GET", url: base, fields: fields)
         return try JSONDecoder().decode(ListSnapshot<Row>.self, from: try await send(request))
     }
 
     func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
-        var request = URLRequest(url: base.appending(path: "operations"))
-        request.httpMethod = "POST"
-        request.httpBody = try JSONEncoder().encode(commit)
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        var request = ListRequest(
+            method: "POST",
+            url: base.appending(path: "operations"),
+            fields: fields,
+            content: try JSONEncoder().encode(commit)
+        )
+        request.fields["Content-Type"] = "application/json"
         return try JSONDecoder().decode(Committed.self, from: try await send(request)).revision
     }
 
-    private func send(_ request: URLRequest) async throws -> Data {
+    private func send(_ request: ListRequest) async throws -> Data {
         var request = request
-        for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
-        request.setValue("application/json", forHTTPHeaderField: "Accept")
-        let (data, response) = try await exchange(request)
-        switch response.statusCode {
+        request.fields["Accept"] = "application/json"
+        let answer = try await exchange(request)
+        let data = answer.content
+        switch answer.status {
         case 200..<300: return data
-        case 408, 429: throw Unanswered(status: response.statusCode)
+        case 408, 429: throw Unanswered(status: answer.status)
         case 400..<500:
             let refusal = try? JSONDecoder().decode(Refusal.self, from: data)
             let text = String(decoding: data.prefix(200), as: UTF8.self)
             throw refusal.map { LiveListError.refused(reason: $0.error) }
-                ?? .badAnswer(status: response.statusCode, text: text)
-        default: throw Unanswered(status: response.statusCode)
+                ?? .badAnswer(status: answer.status, text: text)
+        default: throw Unanswered(status: answer.status)
         }
     }
 }

@@ -7,10 +7,6 @@ import Synchronization
 import TestBroker
 import Testing
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 @Suite("Lists over a channel", .timeLimit(.minutes(5))) @MainActor struct ChannelSourceTests {
     private func url() throws -> URL { try #require(URL(string: "http://backend.test/players")) }
 
@@ -52,7 +48,7 @@ import Testing
         #expect(Array(lists[1].rows) == rows)
         #expect(Set(rows.map(\.name)) == ["one", "#2", "#3"])
         let fields = await backend.requests.compactMap {
-            $0.value(forHTTPHeaderField: "Authorization")
+            $0.fields["Authorization"]
         }
         #expect(fields.allSatisfy { $0 == "token" })
         for client in clients { client.disconnect() }

@@ -3,17 +3,13 @@ import Foundation
 import LiveCollections
 import Synchronization
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// A backend of a list in this process: it answers requests, and tells changes over a broker.
 actor ListBackend {
     private let api: FanfareAPI
     private var writer: ListAuthority<Player>
     /// What the next commits are answered with instead of being done.
     private var refusals: [Int] = []
-    private(set) var requests: [URLRequest] = []
+    private(set) var requests: [ListRequest] = []
 
     init(api: FanfareAPI, rows: [Player]) throws {
         self.api = api
@@ -35,33 +31,16 @@ actor ListBackend {
     }
 
     /// Answers as a backend does that speaks JSON over HTTP.
-    func exchange(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
+    func exchange(_ request: ListRequest) async throws -> ListAnswer {
         requests.append(request)
-        if request.httpMethod != "POST" {
-            return answer(200, try JSONEncoder().encode(writer.snapshot), request)
+        if request.method != "POST" {
+            return ListAnswer(status: 200, content: try JSONEncoder().encode(writer.snapshot))
         }
         if let status = refusals.popLast() {
-            return answer(status, Data(#"{"error":"not today"}"#.utf8), request)
+            return ListAnswer(status: status, content: Data(#"{"error":"not today"}"#.utf8))
         }
-        let commit = try JSONDecoder()
-            .decode(ListCommit<Player>.self, from: request.httpBody ?? Data())
+        let commit = try JSONDecoder().decode(ListCommit<Player>.self, from: request.content)
         let revision = try await self.commit(commit)
-        return answer(200, Data(#"{"revision":\#(revision)}"#.utf8), request)
-    }
-
-    private func answer(
-        _ status: Int,
-        _ content: Data,
-        _ request: URLRequest
-    ) -> (Data, HTTPURLResponse) {
-        guard let url = request.url,
-            let head = HTTPURLResponse(
-                url: url,
-                statusCode: status,
-                httpVersion: nil,
-                headerFields: nil
-            )
-        else { fatalError("a request without an address") }
-        return (content, head)
+        return ListAnswer(status: 200, content: Data(#"{"revision":\#(revision)}"#.utf8))
     }
 }
