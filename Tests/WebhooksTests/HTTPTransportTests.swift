@@ -112,9 +112,8 @@ import Testing
     }
 
     @Test func aReceiverThatIsNotThereHasFailed() async throws {
-        let receiver = try Receiver()
-        await receiver.stop()
-        #expect(isFailure(try await send(receiver.url)))
+        // A port that the kernel gives to nobody: that of a receiver just stopped might be another test's by now.
+        #expect(isFailure(try await send("http://127.0.0.1:1/hooks")))
     }
 
     @Test func aSlowEndpointHoldsUpNoOtherOnItsHost() async throws {

@@ -79,6 +79,13 @@ class Program:
             if match := re.search(pattern, line):
                 return match
 
+    def await_lines(self, *patterns, seconds=START_TIME_MAX):
+        """Waits until each pattern has had its line, in whatever order they come."""
+        missing = list(patterns)
+        while missing:
+            line = self.await_line("|".join(missing), seconds).string
+            missing = [pattern for pattern in missing if not re.search(pattern, line)]
+
     def await_ready(self, pattern):
         """The match of the line that says that it is ready; what is not will not stay."""
         try:

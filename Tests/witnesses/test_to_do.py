@@ -261,14 +261,18 @@ def test_a_terminal_works_offline_and_syncs_when_it_is_back(browsers, broker, da
         terminal.await_line("update: .*" + ", ".join(FIRST))
         assert demos.stop() == 0
         terminal.type("add Offline by 2020-01-01")
-        terminal.await_line("update: 0 deleted, 1 inserted, 0 modified: Offline, Return")
-        terminal.await_line("status: offline: 1 edit to send. The backend cannot be reached.")
+        terminal.await_lines(
+            "update: 0 deleted, 1 inserted, 0 modified: Offline, Return",
+            "status: offline: 1 edit to send. The backend cannot be reached.",
+        )
         terminal.type("done 2")
         terminal.await_line("update: 1 deleted")
     # It ends and begins again without a backend, and still has everything.
     with Program(*arguments, is_typed_at=True) as terminal:
-        terminal.await_line("initial: Offline, Water the tomatoes, Call Grandma")
-        terminal.await_line("status: offline: 2 edits to send")
+        terminal.await_lines(
+            "initial: Offline, Water the tomatoes, Call Grandma",
+            "status: offline: 2 edits to send",
+        )
         # Meanwhile somebody changes another field of the row that was ticked off here.
         write(database, "UPDATE ToDos SET title = 'Return the film' WHERE title LIKE 'Return%'")
         with Demos(broker.port, port=demos.port, database=database) as demos:
