@@ -103,9 +103,12 @@ class Page:
         self._row(name).find_element(By.CSS_SELECTOR, ".handle").send_keys(*keys)
 
     def remove(self, name):
-        row = self._row(name)
-        ActionChains(self._driver).move_to_element(row).perform()
-        row.find_element(By.CSS_SELECTOR, ".remove").click()
+        self.click_in_row(name, ".remove")
+
+    def click_in_row(self, name, selector):
+        """In one step: a mouse would aim at where the row was, and others' changes let rows glide meanwhile."""
+        button = self._row(name).find_element(By.CSS_SELECTOR, selector)
+        self._driver.execute_script("arguments[0].click()", button)
 
     def _find(self, selector):
         return self._driver.find_element(By.CSS_SELECTOR, selector)

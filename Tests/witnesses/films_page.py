@@ -5,9 +5,13 @@ from selenium.webdriver.common.keys import Keys
 
 from programs import await_true
 
-# Two scripts read everything at one instant; a row on its way out does not count.
+# The scripts read everything at one instant; a row on its way out does not count.
 TITLES = """
     return [...document.querySelectorAll("#rows:not([hidden]) li:not(.leaving) .title")].map((title) => title.value)
+"""
+ROW = """
+    return [...document.querySelectorAll("#rows li:not(.leaving)")]
+        .find((row) => row.querySelector(".title").value === arguments[0])
 """
 BATCH = """
     return Object.fromEntries([...document.querySelectorAll("#batch div")]
@@ -52,8 +56,9 @@ class FilmsPage:
         self._row(title).find_element(By.CSS_SELECTOR, ".handle").send_keys(Keys.ARROW_DOWN)
 
     def remove(self, title):
-        self._row(title).find_element(By.CSS_SELECTOR, ".remove").click()
+        self._driver.execute_script("arguments[0].click()", self._row(title).find_element(By.CSS_SELECTOR, ".remove"))
 
     def _row(self, title):
-        rows = self._driver.find_elements(By.CSS_SELECTOR, "#rows li:not(.leaving)")
-        return rows[self.titles.index(title)]
+        row = self._driver.execute_script(ROW, title)
+        assert row, f"no film with the title {title}, but {self.titles}"
+        return row

@@ -159,10 +159,11 @@ def run(name, *arguments, seconds=START_TIME_MAX):
     )
 
 
-def await_true(condition, what, seconds=15):
-    """Asks again and again; fails with what was expected and what was seen last."""
+def await_true(condition, what, seconds=15, told=None):
+    """Asks again and again; fails with what was expected and what was seen last, or what `told` tells of it."""
     deadline = time.monotonic() + seconds
     while not (seen := condition()):
-        assert time.monotonic() < deadline, f"not in {seconds} s: {what}; last seen: {seen!r}"
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not in {seconds} s: {what}; last seen: {told() if told else seen!r}")
         time.sleep(0.02)
     return seen

@@ -5,7 +5,6 @@ import sqlite3
 import urllib.request
 
 import pytest
-from selenium.webdriver.common.by import By
 
 from programs import Broker, Demos, Program, await_true, run
 from to_do_page import FIRST, ToDoPage
@@ -51,11 +50,14 @@ def write(database, sql):
 
 
 def await_agreement(demos, *screens, count):
-    def agree():
-        titles = stored(demos)
-        return len(titles) == count and all(screen.titles == titles for screen in screens)
+    seen = {}
 
-    await_true(agree, f"{count} to-dos, which are {stored(demos)} and {[screen.titles for screen in screens]}")
+    def agree():
+        seen["stored"] = stored(demos)
+        seen["shown"] = [screen.titles for screen in screens]
+        return len(seen["stored"]) == count and all(titles == seen["stored"] for titles in seen["shown"])
+
+    await_true(agree, f"{count} to-dos in the database and on every screen", told=lambda: seen)
 
 
 def test_the_query_decides_where_a_new_row_goes(pages):
@@ -107,7 +109,7 @@ def test_what_is_done_leaves_the_list_and_comes_back(pages):
 
 def test_two_people_change_one_row(pages, demos):
     here, there, _ = pages
-    here._row("Learn to juggle").find_element(By.CSS_SELECTOR, ".edit").click()
+    here.open_editor("Learn to juggle")
     there.edit("Learn to juggle", due="2020-01-01")
     here.await_titles("Learn to juggle", *FIRST[:-1])
     here._driver.execute_script("document.getElementById('edit-title').value = 'Juggle'")
@@ -119,7 +121,7 @@ def test_two_people_change_one_row(pages, demos):
 
 def test_what_is_deleted_while_it_is_edited_is_said(pages):
     here, there, _ = pages
-    here._row("Call Grandma").find_element(By.CSS_SELECTOR, ".edit").click()
+    here.open_editor("Call Grandma")
     there.remove("Call Grandma")
     await_true(lambda: "“Call Grandma” was deleted on another screen." in here.notices, "the notice")
     assert not here._find("#editor").is_displayed()
@@ -152,7 +154,7 @@ def test_changes_from_all_sides_converge(pages, demos, database):
             page.add(f"{number} of {index}", due=f"2020-01-{1 + (number * 3 + index * 5) % 9:02}")
         write(database, f"INSERT INTO ToDos (title, due) VALUES ('{number} of the shell', '2020-01-05')")
     # One edits what another ticks off at the same time.
-    pages[1]._row("Water the tomatoes").find_element(By.CSS_SELECTOR, ".edit").click()
+    pages[1].open_editor("Water the tomatoes")
     pages[0].tick("Water the tomatoes")
     pages[1]._driver.execute_script("document.getElementById('edit-title').value = 'Water all'")
     pages[1].click("#editor button[value=save]")

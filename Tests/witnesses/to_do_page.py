@@ -40,13 +40,16 @@ class ToDoPage:
         self._find("#title").send_keys(title, Keys.ENTER)
 
     def tick(self, title):
-        self._row(title).find_element(By.CSS_SELECTOR, ".check").click()
+        self.click_in_row(title, ".check")
+
+    def open_editor(self, title):
+        self.click_in_row(title, ".edit")
 
     def due(self, title):
         return self._row(title).find_element(By.CSS_SELECTOR, ".due").text
 
     def edit(self, title, new_title=None, due=None):
-        self._row(title).find_element(By.CSS_SELECTOR, ".edit").click()
+        self.open_editor(title)
         script = "document.getElementById(arguments[0]).value = arguments[1]"
         for box, text in (("edit-title", new_title), ("edit-due", due)):
             if text is not None:
