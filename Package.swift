@@ -88,7 +88,8 @@ let package = Package(
         .target(
             name: "HTTPClient",
             dependencies: [
-                .target(name: "Net", condition: onLinux), .target(name: "HTTP1", condition: onLinux),
+                .target(name: "Net", condition: onLinux),
+                .target(name: "HTTP1", condition: onLinux),
             ],
             swiftSettings: strict
         ),
@@ -208,14 +209,18 @@ let package = Package(
         ),
         .target(
             name: "RealtimeTable",
-            dependencies: ["DemoSite", "HTTP1", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "DemoSite", "HTTP1", "LiveRows", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             path: "Sources/Demos/RealtimeTable",
             resources: [.embedInCode("Page")],
             swiftSettings: strict
         ),
         .target(
             name: "Films",
-            dependencies: ["DemoSite", "HTTP1", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "DemoSite", "HTTP1", "LiveRows", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             path: "Sources/Demos/Films",
             resources: [.embedInCode("Page")],
             swiftSettings: strict
@@ -363,7 +368,8 @@ let package = Package(
             name: "FanfareClientTests",
             dependencies: [
                 "FanfareClient", "FanfareServer", "FanfareAPI", "Net", "HTTP1", "HTTPServer",
-                "HTTPClient", "WebSocket", "PusherProtocol", "TestRandom", .product(name: "Logging", package: "swift-log"),
+                "HTTPClient", "WebSocket", "PusherProtocol", "TestRandom",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -430,7 +436,7 @@ let package = Package(
         .testTarget(
             name: "DemoSiteTests",
             dependencies: [
-                "DemoSite", "TestSite", "PusherProtocol", "HTTP1",
+                "LiveRows", "DemoSite", "TestSite", "PusherProtocol", "HTTP1",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
@@ -446,14 +452,14 @@ let package = Package(
         .testTarget(
             name: "RealtimeTableTests",
             dependencies: [
-                "RealtimeTable", "DemoSite", "TestSite", "TestRandom", "HTTP1",
+                "LiveRows", "RealtimeTable", "DemoSite", "TestSite", "TestRandom", "HTTP1",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "FilmsTests",
-            dependencies: ["Films", "DemoSite", "TestSite", "HTTP1"],
+            dependencies: ["LiveRows", "Films", "DemoSite", "TestSite", "HTTP1"],
             swiftSettings: strict
         ),
         .testTarget(

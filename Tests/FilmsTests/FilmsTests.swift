@@ -5,6 +5,7 @@ import Testing
 
 @testable import DemoSite
 @testable import Films
+import LiveRows
 
 @Suite("Films") struct FilmsTests {
     private let site: SiteProbe

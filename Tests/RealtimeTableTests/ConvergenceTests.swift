@@ -6,6 +6,7 @@ import Testing
 
 @testable import DemoSite
 @testable import RealtimeTable
+import LiveRows
 
 /// Old clients and new ones change the list at the same time.
 ///

@@ -1,4 +1,5 @@
 package import DemoSite
+import LiveRows
 
 extension Demo {
     /// A list of films that grows and shrinks in batches.

@@ -1,6 +1,7 @@
 import DemoSite
 import GRDB
 import HTTP1
+import LiveRows
 
 /// The routes of the well-known tutorial, which are at the root of the site, as another way to edit the live list.
 struct OldRoutes: Sendable {

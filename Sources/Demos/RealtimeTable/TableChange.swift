@@ -1,3 +1,4 @@
+import LiveRows
 import DemoSite
 
 /// A change of the list as old clients know it: what a request is answered with, and the data of an event.

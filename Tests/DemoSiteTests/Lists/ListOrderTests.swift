@@ -1,6 +1,7 @@
 import Testing
 
 @testable import DemoSite
+import LiveRows
 
 @Suite("The order of a live list") struct ListOrderTests {
     /// Applies operations to a, b, c, d; x stood behind b and y behind x before they were removed, z came first.

@@ -3,6 +3,7 @@ import HTTP1
 import Testing
 
 @testable import DemoSite
+import LiveRows
 
 @Suite("A live list in the database") struct ListStoreTests {
     private let database: DatabaseQueue

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import DemoSite
+import LiveRows
 
 @Suite("From one result of a query to the next") struct QueryDifferenceTests {
     private func rows(_ ids: [Int], changed: Set<Int> = []) -> [Entry] {

@@ -1,3 +1,5 @@
+import LiveRows
+
 /// The rows of a list while an edit is applied to them, without a database in sight.
 struct ListOrder<Row: ListRow> {
     private(set) var rows: [Row]

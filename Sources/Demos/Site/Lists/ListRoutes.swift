@@ -1,5 +1,6 @@
 import HTTP1
 import HTTPServer
+import LiveRows
 
 extension PublishedList {
     /// The routes of a list.

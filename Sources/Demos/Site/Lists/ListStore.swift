@@ -1,5 +1,6 @@
 package import GRDB
 import HTTP1
+package import LiveRows
 
 /// A commit that is in the database.
 package struct ListCommit<Row: ListRow>: Sendable {

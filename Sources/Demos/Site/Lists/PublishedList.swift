@@ -1,3 +1,5 @@
+package import LiveRows
+
 /// A live list: its one writer, which tells the broker of each commit in the order of the commits.
 ///
 ///     let films = PublishedList<Film>(ListStore(backstage.database), channel: "films", outbox: backstage.outbox)

@@ -1,6 +1,6 @@
 import LiveRows
 
-extension ListOperation {
+extension ListOperation where Row: ListRow {
     /// What leads from one result of a query to the next, with as few moves as possible.
     ///
     /// - Parameters:

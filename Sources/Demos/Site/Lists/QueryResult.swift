@@ -1,3 +1,5 @@
+import LiveRows
+
 /// A result of a query, and the version of the database that it is of.
 package struct QueryResult<Row: ListRow>: Sendable {
     let version: Int64
