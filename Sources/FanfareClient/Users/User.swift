@@ -65,14 +65,7 @@ public struct User: Sendable {
         _ event: EventName<Payload>,
         perform: @escaping @MainActor @Sendable (Payload) -> Void
     ) -> Binding {
-        bind(event.text, on: .main) { [weak client] event in
-            do throws(FanfareError) {
-                let payload = try event.decode(Payload.self)
-                MainActor.assumeIsolated { perform(payload) }
-            } catch {
-                client?.report(error)
-            }
-        }
+        channel.bind(event, perform: perform)
     }
 
     /// The events that a backend sends to the user, from now on and whoever that is.
@@ -82,9 +75,7 @@ public struct User: Sendable {
     ///   - bufferLimit: How many unread events are held before the sequence ends by an error.
     /// - Returns: A sequence for one task.
     public func events(_ event: String? = nil, bufferLimit: Int = 1024) -> Events {
-        Events(
-            buffer: client.buffer(Topic(channel: Topic.user, event: event), limit: bufferLimit)
-        )
+        channel.events(event, bufferLimit: bufferLimit)
     }
 
     /// The decoded data of the events of one name that a backend sends to the user.
@@ -97,9 +88,11 @@ public struct User: Sendable {
         _ event: EventName<Payload>,
         bufferLimit: Int = 1024
     ) -> DecodedEvents<Payload> {
-        let topic = Topic(channel: Topic.user, event: event.text)
-        return DecodedEvents(buffer: client.buffer(topic, limit: bufferLimit))
+        channel.events(event, bufferLimit: bufferLimit)
     }
+
+    /// Where the user's events are listened to: what is no channel of the broker's is like one here.
+    private var channel: Channel { Channel(name: Topic.user, client: client) }
 
     // MARK: Watchlist
 
