@@ -42,6 +42,19 @@ enum Socket {
         try set(Int32(TCP_NODELAY), of: Int32(IPPROTO_TCP), to: 1, on: fd)
     }
 
+    /// Bounds what the kernel takes for a peer beyond what that peer's window has room for (TCP_NOTSENT_LOWAT).
+    ///
+    /// Without it a peer that does not read makes the kernel hold up to 4 MiB (`tcp_wmem`), which is copied for each,
+    /// is nobody's resident memory, and comes out of a pool (`tcp_mem`) whose end slows every connection of the machine.
+    /// What is beyond waits in our queue, which is bounded and shares its frames. A fast peer misses nothing: what is on
+    /// its way to it does not count.
+    static func setUnsentMax(on fd: Int32) throws(SystemError) {
+        try set(Int32(TCP_NOTSENT_LOWAT), of: Int32(IPPROTO_TCP), to: unsentMax, on: fd)
+    }
+
+    /// Bytes; several of the largest events, so that the kernel never runs dry between two turns.
+    static var unsentMax: Int32 { 128 << 10 }
+
     /// Takes the error that a socket has kept for us; 0 is none.
     static func takeError(of fd: Int32) -> Int32 {
         var code: Int32 = 0
@@ -60,8 +73,9 @@ enum Socket {
         if !address.isUnix {
             try set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: descriptor.raw)
             if reusePort { try set(SO_REUSEPORT, of: SOL_SOCKET, to: 1, on: descriptor.raw) }
-            // Accepted sockets inherit it.
+            // Accepted sockets inherit both.
             try setNoDelay(on: descriptor.raw)
+            try setUnsentMax(on: descriptor.raw)
         }
         if address.protocolFamily == AF_INET6 {
             // [::] and 0.0.0.0 are two listeners: one meaning on every machine.
