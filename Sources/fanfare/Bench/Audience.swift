@@ -15,9 +15,12 @@ final class Audience: Crowd {
     /// The first thing that went wrong.
     private(set) var failure: BenchError?
 
+    /// Where the events go.
+    let channels: [ChannelName]
+    /// Tells its events from all others; 24 bits.
+    let run: UInt32
+
     private let generator: Generator
-    private let channels: [ChannelName]
-    private let run: UInt32
     private var scanner: MarkerScanner
 
     /// An audience that nobody belongs to yet.
@@ -55,6 +58,13 @@ final class Audience: Crowd {
     func nextData(on channel: Int, length: Int, due: MonotonicTime) -> [UInt8] {
         Marker(run: run, sequence: tally.send(on: channel), sentAt: due.nanoseconds)
             .data(length: length)
+    }
+
+    /// Hands over the latencies since the last time, and begins with none.
+    func takeLatencies() -> Histogram<UInt64> {
+        let taken = latencies
+        latencies = .latencies
+        return taken
     }
 
     // MARK: Crowd

@@ -17,11 +17,12 @@ struct BenchCommand: ParsableCommand {
               fanfare bench idle --connections 10000
               fanfare bench presence --observers 50
               fanfare bench joins --users 5000
+              fanfare bench stalled --stalled 1000
               fanfare bench all --json result.json
             """,
         subcommands: [
             FanoutCommand.self, ChannelsCommand.self, ChurnCommand.self, IdleCommand.self,
-            PresenceCommand.self, JoinsCommand.self, AllCommand.self,
+            PresenceCommand.self, JoinsCommand.self, StalledCommand.self, AllCommand.self,
         ]
     )
 }

@@ -19,6 +19,13 @@ protocol Crowd: AnyObject {
     ///   - device: The device.
     ///   - isClean: Whether the server answered its close frame.
     func left(_ device: Device, isClean: Bool)
+    /// A connection has ended that was not to, or will: the server closes it.
+    ///
+    /// - Parameters:
+    ///   - device: The device.
+    ///   - parting: How.
+    /// - Returns: Whether that is something the benchmark counts; what is not, it fails with.
+    func parted(_ device: Device, _ parting: Parting) -> Bool
     /// Something went wrong with a device.
     func failed(_ error: BenchError)
 }
@@ -26,4 +33,7 @@ protocol Crowd: AnyObject {
 extension Crowd {
     /// Nothing: devices are not asked to leave.
     func left(_ device: Device, isClean: Bool) {}
+
+    /// Nothing is: a connection that ends is a failure.
+    func parted(_ device: Device, _ parting: Parting) -> Bool { false }
 }

@@ -1,4 +1,5 @@
 import FanfareServer
+import Glibc
 import HTTP1
 import Net
 import PusherProtocol
@@ -68,7 +69,25 @@ final class Device: StreamOwner {
         stream?.write(frame)
     }
 
-    private func send(_ message: ClientMessage) {
+    /// Ends the connection without a word, as a network does that has gone; the crowd is told when it is closed.
+    func reset() {
+        guard let stream else { return }
+        phase = .leaving
+        // Nothing is kept for a peer that is gone: a reset goes out instead of the connection's end.
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        let length = socklen_t(MemoryLayout.size(ofValue: linger))
+        setsockopt(stream.fd, SOL_SOCKET, SO_LINGER, &linger, length)
+        stream.abort()
+    }
+
+    /// Stops reading: what is sent to it waits in the kernel, and then with the server.
+    func stall() { stream?.pauseReading() }
+
+    /// Reads again.
+    func wake() { stream?.resumeReading() }
+
+    /// Sends a message whose answer, if there is one, is no concern of the device.
+    func send(_ message: ClientMessage) {
         var text: [UInt8] = []
         message.append(to: &text)
         let frame = endpoint.encode(.text, text.span, mask: .random(in: .min ... .max))
@@ -190,7 +209,8 @@ final class Device: StreamOwner {
             fail("\(type): \(message) (\(status))", advice: Advice.forSubscription(status: status))
         case (.error(let code, let message), _):
             let advice = code.flatMap { Advice.forCode($0.rawValue) }
-            fail("\(message) (\(code.map { "\($0.rawValue)" } ?? "no code"))", advice: advice)
+            let number = code.map { "\($0.rawValue)" } ?? "no code"
+            fail("\(message) (\(number))", advice: advice, code: code?.rawValue)
         case (.ping, _): send(.pong)
         default: break
         }
@@ -210,13 +230,15 @@ final class Device: StreamOwner {
         if case .leaving = phase { return }
         let number = code.map { "\($0.rawValue)" } ?? "no code"
         let advice = code.flatMap { Advice.forCode(Int($0.rawValue)) }
-        fail("closed by the server with \(number) \(reason)", advice: advice)
+        let sentence = "closed by the server with \(number) \(reason)"
+        fail(sentence, advice: advice, code: code.map { Int($0.rawValue) })
     }
 
-    private func fail(_ reason: String, advice: String? = nil) {
+    private func fail(_ reason: String, advice: String? = nil, code: Int? = nil) {
         let wasListening = if case .listening = phase { true } else { false }
         if case .failed = phase { return }
         phase = .failed
+        if crowd.parted(self, Parting(wasSubscribed: wasListening, code: code)) { return }
         let sentence = Advice.append(advice, to: reason.printable)
         crowd.failed(
             wasListening

@@ -19,7 +19,14 @@ struct ProgressBar {
     ///   - done: How much of it is done.
     ///   - total: How much there is, at least 1.
     ///   - now: The time.
-    mutating func show(_ label: String, _ done: Int, of total: Int, at now: MonotonicTime) {
+    ///   - detail: What else is known, for the end of the line; asked for only when it is shown.
+    mutating func show(
+        _ label: String,
+        _ done: Int,
+        of total: Int,
+        at now: MonotonicTime,
+        detail: @autoclosure () -> String = ""
+    ) {
         if label != self.label {
             self.label = label
             shownAt = now
@@ -30,10 +37,10 @@ struct ProgressBar {
         shownAt = now
         isComplete = done == total
         if isTerminal {
-            Self.write("\r\u{1B}[2K" + Self.bar(label, done, of: total))
+            Self.write("\r\u{1B}[2K" + Self.bar(label, done, of: total) + detail())
             isBarShown = true
         } else {
-            Self.write(Self.line(label, done, of: total) + "\n")
+            Self.write(Self.line(label, done, of: total) + detail() + "\n")
         }
     }
 

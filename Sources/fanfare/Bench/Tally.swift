@@ -36,6 +36,9 @@ struct Tally {
     /// How many channels there are.
     var channelCount: Int { unsent.count }
 
+    /// The number that a channel's next event will have.
+    func upcoming(on channel: Int) -> UInt32 { unsent[channel] }
+
     /// How many deliveries there are if nothing is lost.
     var expected: Int { sentCount * subscribersPerChannel }
 

@@ -1,0 +1,217 @@
+import Net
+import PusherProtocol
+
+/// Subscribers that stop reading as soon as they are subscribed.
+///
+/// A stalled reader cannot know that the server has closed it. So each reads again when more has been sent to it than
+/// the server may hold back: what it must find then is the server's close frame, or that the connection has ended. Then
+/// it comes back, at a bounded pace, and stops reading again.
+final class StalledCrowd: Crowd {
+    /// How the server ended their connections.
+    private(set) var partings = Partings()
+    /// How often one that read again found everything that had been sent to it, and its connection open.
+    private(set) var unclosedCount = 0
+    /// How many are subscribed and do not read.
+    private(set) var stalledCount = 0
+    /// The first thing that went wrong with the generator.
+    private(set) var failure: BenchError?
+
+    private let generator: Generator
+    private let channels: [ChannelName]
+    private let backlog: Int
+    private let reconnectInterval: Duration
+    private var places: [Place]
+    /// Who is to connect, the next one last.
+    private var absent: [Int] = []
+    private var underWayCount = 0
+    /// Bytes of data that were sent to each channel.
+    private var published: [Int]
+    private var isWanted = false
+    private var hasGathered = false
+    private var nextReconnect: MonotonicTime?
+    private var checkedAt: MonotonicTime?
+
+    private enum Place {
+        case absent
+        case coming
+        /// It stopped reading when so many bytes had been sent to its channel.
+        case stalled(Device, since: Int)
+        /// It reads again, and should find soon that it was closed.
+        case waking(Device, until: MonotonicTime)
+        case leaving
+    }
+
+    /// How long one that reads again may take to find the end.
+    private static let wakingTime = Duration.seconds(10)
+
+    /// A crowd that nobody belongs to yet.
+    ///
+    /// - Parameters:
+    ///   - count: How many there are.
+    ///   - channels: What they subscribe to, one each, in turn.
+    ///   - backlog: After how many bytes of data one reads again.
+    ///   - reconnectsPerSecond: How many that were closed come back a second.
+    ///   - generator: Makes the connections.
+    init(
+        count: Int,
+        channels: [ChannelName],
+        backlog: Int,
+        reconnectsPerSecond: Double,
+        generator: Generator
+    ) {
+        self.generator = generator
+        self.channels = channels
+        self.backlog = backlog
+        reconnectInterval = .seconds(1 / reconnectsPerSecond)
+        places = [Place](repeating: .absent, count: count)
+        published = [Int](repeating: 0, count: channels.count)
+    }
+
+    /// Counts what was sent to a channel, in bytes of data.
+    func notePublished(_ count: Int, to channel: Int) { published[channel] += count }
+
+    /// Whether nobody is connected, or about to be.
+    var isGone: Bool {
+        underWayCount == 0
+            && places.allSatisfy { if case .absent = $0 { true } else { false } }
+    }
+
+    /// Lets all in that the server takes.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: Whether each is in or was refused.
+    /// - Throws: Why there can be no connection, or that none has been let in for too long.
+    func gather(at now: MonotonicTime) throws(BenchError) -> Bool {
+        if !isWanted {
+            isWanted = true
+            hasGathered = false
+            absent = Array(places.indices.reversed())
+            generator.renewPatience(at: now)
+        }
+        while underWayCount < Admission.underWayMax, let index = absent.popLast() {
+            try connect(index)
+        }
+        generator.progress.show("Stalling", stalledCount, of: places.count, at: now)
+        if absent.isEmpty, underWayCount == 0 {
+            hasGathered = true
+            // Those who were refused try again like those who were closed.
+            absent = places.indices.filter { if case .absent = places[$0] { true } else { false } }
+            return true
+        }
+        if generator.isStalled(places.count - absent.count - underWayCount, at: now) {
+            throw .connectingStalled(
+                admitted: stalledCount,
+                of: places.count,
+                patience: generator.subject.patience
+            )
+        }
+        return false
+    }
+
+    /// Lets those read again whose time has come, and those come back who were closed.
+    func step(at now: MonotonicTime) throws(BenchError) {
+        guard isWanted, hasGathered else { return }
+        if let checkedAt, checkedAt.duration(to: now) < BenchStep.tick { return }
+        checkedAt = now
+        for index in places.indices {
+            switch places[index] {
+            case .stalled(let device, let since)
+            where published[index % channels.count] - since >= backlog:
+                stalledCount -= 1
+                places[index] = .waking(device, until: now.advanced(by: Self.wakingTime))
+                device.wake()
+            case .waking(let device, let end) where now >= end:
+                unclosedCount += 1
+                places[index] = .leaving
+                device.reset()
+            default: break
+            }
+        }
+        var due = nextReconnect ?? now
+        // What was missed while nobody was absent is not made up for.
+        if due.duration(to: now) > .seconds(1) { due = now }
+        while due <= now, let index = absent.popLast() {
+            try connect(index)
+            due = due.advanced(by: reconnectInterval)
+        }
+        nextReconnect = due
+    }
+
+    /// Resets all connections; ``isGone`` tells when that is done.
+    func dismiss() {
+        isWanted = false
+        absent = []
+        for index in places.indices {
+            switch places[index] {
+            case .stalled(let device, _):
+                stalledCount -= 1
+                places[index] = .leaving
+                device.reset()
+            case .waking(let device, _):
+                places[index] = .leaving
+                device.reset()
+            case .absent, .coming, .leaving: break
+            }
+        }
+    }
+
+    private func connect(_ index: Int) throws(BenchError) {
+        places[index] = .coming
+        underWayCount += 1
+        try generator.dialer.connect(index, of: self, on: generator.reactor)
+    }
+
+    private func vacate(_ index: Int) {
+        switch places[index] {
+        case .stalled: stalledCount -= 1
+        case .coming: underWayCount -= 1
+        case .absent, .waking, .leaving: break
+        }
+        places[index] = .absent
+        if isWanted, hasGathered { absent.insert(index, at: 0) }
+    }
+
+    // MARK: Crowd
+
+    func greeted(_ device: Device, as socketID: SocketID) {
+        let channel = channels[device.index % channels.count]
+        device.subscribe(generator.subject.subscription(to: channel, of: socketID))
+    }
+
+    func acknowledged(_ device: Device, at now: MonotonicTime) {
+        underWayCount -= 1
+        guard isWanted else {
+            places[device.index] = .leaving
+            return device.reset()
+        }
+        stalledCount += 1
+        let channel = device.index % channels.count
+        places[device.index] = .stalled(device, since: published[channel])
+        device.stall()
+    }
+
+    func heard(_ text: Span<UInt8>, by device: Device, at now: MonotonicTime) -> Bool {
+        // Its close frame has to be read by the device itself; what came before is of no interest.
+        Self.isEvent(text)
+    }
+
+    /// Whether a message is an event of a channel: anything but what the protocol itself says.
+    private static func isEvent(_ text: Span<UInt8>) -> Bool {
+        let prefix = Array(#"{"event":"pusher"#.utf8)
+        guard text.count >= prefix.count else { return true }
+        for index in prefix.indices where text[index] != prefix[index] { return true }
+        return false
+    }
+
+    func left(_ device: Device, isClean: Bool) { vacate(device.index) }
+
+    func parted(_ device: Device, _ parting: Parting) -> Bool {
+        partings.count(parting)
+        vacate(device.index)
+        return true
+    }
+
+    func failed(_ error: BenchError) {
+        if failure == nil { failure = error }
+    }
+}
