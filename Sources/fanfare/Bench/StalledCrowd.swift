@@ -91,7 +91,6 @@ final class StalledCrowd: Crowd {
         while underWayCount < Admission.underWayMax, let index = absent.popLast() {
             try connect(index)
         }
-        generator.progress.show("Stalling", stalledCount, of: places.count, at: now)
         if absent.isEmpty, underWayCount == 0 {
             hasGathered = true
             // Those who were refused try again like those who were closed.

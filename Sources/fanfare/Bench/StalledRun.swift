@@ -97,6 +97,12 @@ final class StalledRun: BenchRun {
         case .draining(let next):
             if isQuiet { go(to: next, at: now) } else if isStalled(at: now) { return giveUp }
         case .gathering:
+            generator.progress.show(
+                "Stalling",
+                stalled.stalledCount,
+                of: plan.stalledCount,
+                at: now
+            )
             guard try stalled.gather(at: now) else { return .idle }
             generator.progress.end()
             filledFrom = audience.tally.sentCount

@@ -45,6 +45,9 @@ struct Tally {
     /// Deliveries that have not arrived: under way, and at the end lost.
     var missing: Int { expected - deliveries }
 
+    /// Deliveries that a later one has overtaken, and that have not arrived since.
+    var overtaken: Int { skipped.count }
+
     /// Whether nothing is missing, came twice or in another order.
     var isFaultless: Bool { missing == 0 && duplicated == 0 && outOfOrder == 0 }
 
