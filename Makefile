@@ -6,7 +6,7 @@ format := swift format --configuration config/swift-format.json
 lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test format lint conformance bench microbench docs pictures clean
+.PHONY: help run build test format lint conformance bench microbench soak stalled docs pictures clean
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -43,6 +43,14 @@ bench: ## Measure the broker beside nchan, Mosquitto and NATS, and draw it
 microbench: ## Measure the routines on a message's path: time and instructions
 	@$(scripts)/install.sh microbench
 	@Benchmarks/microbench.sh
+
+soak: ## Load the broker in many ways for half an hour (MINUTES=30), and compare what is left
+	@$(scripts)/install.sh build
+	@$(scripts)/soak.sh soak
+
+stalled: ## Measure what 1,000 readers notice of 1,000 beside them that do not read (MINUTES=5)
+	@$(scripts)/install.sh build
+	@$(scripts)/soak.sh stalled
 
 docs: ## Make the documentation of the public modules, in docs/
 	@$(scripts)/install.sh build

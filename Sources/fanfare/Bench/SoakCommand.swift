@@ -38,6 +38,17 @@ struct SoakCommand: ParsableCommand {
     )
     var warmUp = 60.0
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            How long the server's descriptors must not have changed before they are noted: more \
+            than its own connections to webhooks are kept, if it has any (30 s).
+            """,
+            valueName: "seconds"
+        )
+    )
+    var settle = 6.0
+
     @Option(help: ArgumentHelp("How many subscribers stay.", valueName: "count"))
     var residents = 320
 
@@ -73,7 +84,8 @@ struct SoakCommand: ParsableCommand {
     ///
     /// - Throws: `ValidationError` for the first that makes no sense.
     func plan() throws -> SoakPlan {
-        for (value, name) in [(seconds, "--seconds"), (warmUp, "--warm-up")] {
+        let times = [(seconds, "--seconds"), (warmUp, "--warm-up"), (settle, "--settle")]
+        for (value, name) in times {
             guard (0.1...604_800).contains(value) else {
                 throw ValidationError("\(name) must be between 0.1 and 604,800")
             }
@@ -90,6 +102,7 @@ struct SoakCommand: ParsableCommand {
         return SoakPlan(
             duration: .seconds(seconds),
             warmUp: .seconds(warmUp),
+            settling: .seconds(settle),
             residentCount: try checked(residents, "--residents", max: 100_000),
             rate: try checkedRate(rate) ?? rate,
             dataLength: try checkedSize(size),

@@ -8,6 +8,8 @@ struct SoakPlan: BenchPlan {
     var duration: Duration
     /// How long the same load is on before the server's footprint is taken.
     var warmUp: Duration
+    /// How long the server's descriptors must not have changed before its footprint is taken.
+    var settling: Duration
     /// How many subscribers stay for the whole run; half of them through TLS if there is a URL for that.
     var residentCount: Int
     /// Events a second from the HTTP API.
@@ -154,6 +156,7 @@ struct SoakPlan: BenchPlan {
         [
             ("soak_s", .number(duration.inSeconds, places: 3)),
             ("warm_up_s", .number(warmUp.inSeconds, places: 3)),
+            ("settle_s", .number(settling.inSeconds, places: 3)),
             ("residents", .integer(residentCount)),
             ("rate_per_s", .number(rate, places: 3)), ("size_bytes", .integer(dataLength)),
             ("visitors_per_s", .number(visitorRate, places: 3)),

@@ -23,11 +23,8 @@ final class SoakRun: BenchRun {
 
     /// How long those who leave may take.
     private static let retirement = Duration.seconds(20)
-    /// How long the server's descriptors must not have changed: longer than it waits for a peer that does not answer a
-    /// close frame.
-    private static let steadiness = Duration.seconds(6)
-    /// How long they may take to come to rest.
-    private static let settling = Duration.seconds(60)
+    /// How long the server's descriptors may take to come to rest.
+    private static let settlingMax = Duration.seconds(120)
 
     /// A run that has yet to connect.
     ///
@@ -97,14 +94,18 @@ final class SoakRun: BenchRun {
         _ steadySince: MonotonicTime,
         at now: MonotonicTime
     ) -> BenchStep {
-        generator.progress.show("Letting the server settle", 0, of: 1, at: now)
+        let (steady, all) = (steadySince.duration(to: now), plan.settling)
+        generator.progress.show(
+            "Letting the server settle (s)",
+            min(Int(steady.inSeconds), max(Int(all.inSeconds) - 1, 0)),
+            of: max(Int(all.inSeconds), 1),
+            at: now
+        )
         guard let footprint = memory.last else { return .idle }
         if footprint.descriptors != descriptors {
             phase = .settling(since: since, descriptors: footprint.descriptors, steadySince: now)
         }
-        let isSteady =
-            steadySince.duration(to: now) >= min(Self.steadiness, max(plan.warmUp, .seconds(2)))
-        guard isSteady || since.duration(to: now) >= Self.settling else { return .idle }
+        guard steady >= all || since.duration(to: now) >= Self.settlingMax else { return .idle }
         guard let before else {
             before = footprint
             phase = .loading(since: now)

@@ -36,13 +36,10 @@ final class StalledCrowd: Crowd {
         case coming
         /// It stopped reading when so many bytes had been sent to its channel.
         case stalled(Device, since: Int)
-        /// It reads again, and should find soon that it was closed.
+        /// It reads again, and should find that it was closed before one loses patience with it.
         case waking(Device, until: MonotonicTime)
         case leaving
     }
-
-    /// How long one that reads again may take to find the end.
-    private static let wakingTime = Duration.seconds(10)
 
     /// A crowd that nobody belongs to yet.
     ///
@@ -117,7 +114,7 @@ final class StalledCrowd: Crowd {
             case .stalled(let device, let since)
             where published[index % channels.count] - since >= backlog:
                 stalledCount -= 1
-                places[index] = .waking(device, until: now.advanced(by: Self.wakingTime))
+                places[index] = .waking(device, until: now.advanced(by: generator.subject.patience))
                 device.wake()
             case .waking(let device, let end) where now >= end:
                 unclosedCount += 1
