@@ -28,16 +28,21 @@ public final class BrokerServer: Sendable {
         public var apps: AppChanges
         /// The keys of the configuration that count from the next start on.
         public var restartKeys: [String]
+        /// Whether new connections get other certificates from here on.
+        public var hasNewCertificates = false
     }
 
     private let configuration: Configuration
     private let log: Logger
-    private let tls: TLSContext?
-    private let shards: [Shard]
+    /// What the TLS listener presents; `nil` without one.
+    private let certificates: Mutex<ServedCertificates?>
+    let shards: [Shard]
     private let tenants: Mutex<Tenants>
-    private let courier: Courier
+    let courier: Courier
+    /// How to stop, by the configuration that was taken over last.
+    let shutdown: Mutex<Configuration.Shutdown>
     /// Whether ``stop(within:)`` has been called: a stopped loop answers nobody.
-    private let isStopping = Atomic(false)
+    let isStopping = Atomic(false)
 
     /// Makes a broker that listens nowhere yet.
     ///
@@ -74,9 +79,9 @@ public final class BrokerServer: Sendable {
     ) throws(StartError) {
         self.configuration = configuration
         self.log = log
+        shutdown = Mutex(configuration.shutdown)
         do {
-            let certificates = configuration.certificates
-            tls = certificates.isEmpty ? nil : try TLSContext.server(certificates)
+            certificates = Mutex(try ServedCertificates(configuration))
         } catch {
             throw .certificate(error)
         }
@@ -136,7 +141,7 @@ public final class BrokerServer: Sendable {
         if let port = configuration.port {
             addresses.plain = try await listen(host: configuration.host, port: port, tls: nil)
         }
-        if let port = configuration.tlsPort, let tls {
+        if let port = configuration.tlsPort, let tls = certificates.withLock({ $0?.context }) {
             addresses.tls = try await listen(host: configuration.host, port: port, tls: tls)
         }
         if let path = configuration.unixSocket {
@@ -150,11 +155,12 @@ public final class BrokerServer: Sendable {
         return addresses
     }
 
-    /// Takes over the apps of another configuration while the broker runs.
+    /// Takes over the apps and the certificates of another configuration while the broker runs.
     ///
     /// Clients stay connected, but those of an app that is gone (4001) or switched off (4003). Connections of an app
     /// that is configured otherwise go on by its new credentials, features and limits; a lower limit closes nobody.
-    /// What cannot be taken over, as the address of a listener, is logged and counts from the next start on.
+    /// The files of certificates are read again, and new connections get what is in them now. What cannot be taken over,
+    /// as the address of a listener, is logged and counts from the next start on.
     ///
     /// - Parameter configuration: All of the configuration, not only what is to change.
     /// - Returns: What was taken over, and what was not.
@@ -164,6 +170,8 @@ public final class BrokerServer: Sendable {
         _ configuration: Configuration
     ) async throws(ConfigurationError) -> Reload {
         try configuration.validate()
+        let hasNewCertificates = try renewCertificates(configuration)
+        shutdown.withLock { $0 = configuration.shutdown }
         let (tenants, changes) = tenants.withLock { tenants in
             let old = tenants
             tenants = old.succeeded(by: configuration.apps)
@@ -171,8 +179,12 @@ public final class BrokerServer: Sendable {
         }
         let reload = Reload(
             apps: changes,
-            restartKeys: configuration.restartKeys(comparedWith: self.configuration)
+            restartKeys: configuration.restartKeys(comparedWith: self.configuration),
+            hasNewCertificates: hasNewCertificates
         )
+        if hasNewCertificates, let context = certificates.withLock({ $0?.context }) {
+            for shard in runningShards { await shard.present(context) }
+        }
         // Before clients of a new app can come.
         await courier.adopt(tenants)
         for shard in runningShards { await shard.adopt(tenants) }
@@ -188,6 +200,25 @@ public final class BrokerServer: Sendable {
         return reload
     }
 
+    /// Reads the certificates again, if there is a TLS listener; whether they are others than before.
+    private func renewCertificates(
+        _ configuration: Configuration
+    ) throws(ConfigurationError) -> Bool {
+        guard let old = certificates.withLock({ $0 }) else { return false }
+        do throws(TLSError) {
+            guard let new = try ServedCertificates(configuration), new != old else { return false }
+            certificates.withLock { $0 = new }
+            return true
+        } catch {
+            // They were fine when the configuration was judged, a moment ago.
+            let fault = ConfigurationFault(
+                key: "tls.certificates",
+                problem: "cannot be used: \(error)"
+            )
+            throw ConfigurationError([fault])
+        }
+    }
+
     /// The shards, unless the broker is being stopped.
     private var runningShards: [Shard] {
         isStopping.load(ordering: .acquiring) ? [] : shards
@@ -199,6 +230,7 @@ public final class BrokerServer: Sendable {
             metadata: [
                 "added": "\(reload.apps.added.count)", "changed": "\(reload.apps.changed.count)",
                 "removed": "\(reload.apps.removed.count)",
+                "certificates": "\(reload.hasNewCertificates ? "renewed" : "as before")",
             ]
         )
         guard !reload.restartKeys.isEmpty else { return }
@@ -206,30 +238,6 @@ public final class BrokerServer: Sendable {
             "some of the configuration counts from the next start on",
             metadata: ["keys": "\(reload.restartKeys.joined(separator: ", "))"]
         )
-    }
-
-    /// Closes the listeners, asks every client to reconnect, and ends the loops.
-    ///
-    /// Clients are closed in portions: all of them come back at once, to this broker's successor or its neighbours.
-    ///
-    /// - Parameter deadline: What is still queued after this long is dropped; webhooks then stay in their file.
-    public func stop(within deadline: Duration = .seconds(10)) async {
-        guard !isStopping.exchange(true, ordering: .acquiringAndReleasing) else {
-            return await waitUntilStopped()
-        }
-        let end = ContinuousClock.now + deadline
-        for shard in shards { await shard.closeListeners() }
-        await courier.holdDepartures()
-        var areLeft = true
-        while areLeft, ContinuousClock.now < end {
-            areLeft = false
-            for shard in shards where await shard.drain(upTo: 500) { areLeft = true }
-            if areLeft { try? await Task.sleep(for: .milliseconds(20)) }
-        }
-        // While the loops still run, so that whoever waits for their end waits for this as well.
-        await courier.stop(within: max(.zero, end - ContinuousClock.now))
-        for shard in shards { await shard.stop() }
-        await waitUntilStopped()
     }
 
     /// Returns when the loops have ended, after ``stop(within:)``.

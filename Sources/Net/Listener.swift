@@ -20,7 +20,7 @@ public final class Listener {
     private var descriptor: FileDescriptor?
     private let file: UnixSocketFile?
     private let reactor: Reactor
-    private let tls: TLSContext?
+    private var tls: TLSContext?
     private let limits: StreamLimits
     private var admittedCount = 0
     private var accept: ((Stream) -> any StreamOwner)?
@@ -54,6 +54,20 @@ public final class Listener {
 
     /// Whether it has stopped listening.
     public var isClosed: Bool { descriptor == nil }
+
+    /// Whether its streams are encrypted.
+    public var isSecure: Bool { tls != nil }
+
+    /// Presents other certificates to those who connect from now on; who is connected, or shaking hands, stays with the
+    /// context that it began with.
+    ///
+    /// Their sessions cannot be resumed with this context: such a client gets a whole handshake, and notices nothing.
+    ///
+    /// - Parameter context: A server's side, for a listener that has one already.
+    public func present(_ context: TLSContext) {
+        precondition(isSecure && context.isServer, "a plain listener cannot become a secure one")
+        tls = context
+    }
 
     /// Stops listening; streams already accepted live on, those still in the backlog are reset.
     public func close() {

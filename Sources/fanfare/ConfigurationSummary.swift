@@ -47,7 +47,15 @@ enum ConfigurationSummary {
             let place = webhooks.database ?? "memory, where a restart loses them"
             lines.append(("webhooks", "wait in \(place)\(trust)"))
         }
-        lines.append(("a stop", "takes at most \(configuration.shutdownDeadline) s"))
+        let shutdown = configuration.shutdown
+        let notice = shutdown.notice > 0 ? "warns for \(shutdown.notice) s, " : ""
+        lines.append(
+            (
+                "a stop",
+                "\(notice)closes \(shutdown.pace) clients a second, "
+                    + "takes at most \(shutdown.deadline) s"
+            )
+        )
         lines.append(("log", "\(configuration.log.level) and above, \(format(configuration.log))"))
         let width = (lines.map(\.0.count).max() ?? 0) + 2
         return lines.map { subject, text in

@@ -10,9 +10,10 @@ struct Serve: AsyncParsableCommand {
         discussion: """
             Without a configuration this is a development broker: on 127.0.0.1 alone, port 6001, \
             with app ID 1, key app-key and secret app-secret. It prints one line when it is ready. \
-            SIGTERM or Ctrl-C stops it gracefully; the same signal again stops it at once. When its \
-            configuration file is saved, or on SIGHUP, it takes over the apps and the log level in \
-            it, and clients stay connected; the log says what else needs a restart.
+            SIGTERM, Ctrl-C or "fanfare drain" stops it gracefully; the same signal again stops it \
+            at once. When its configuration file or a certificate is saved, or on SIGHUP, it takes \
+            over apps, certificates and log level, and clients stay connected; the log says what \
+            else needs a restart.
 
             Options override FANFARE_… variables, which override the file. A variable is a key's \
             path in capitals: FANFARE_LISTEN_PORT for listen.port.
@@ -65,6 +66,7 @@ struct Serve: AsyncParsableCommand {
         let orders = Orders(file: source.path)
         signal(SIGPIPE, SIG_IGN)
         let configuration = try source.load(options)
+        orders.watch(certificates: configuration.certificates)
         let log = QueuedLog(
             to: STDERR_FILENO,
             format: configuration.log.format,
@@ -92,21 +94,22 @@ struct Serve: AsyncParsableCommand {
                 keys: configuration.apps.filter(\.isEnabled).map(\.key)
             )
         )
-        let signal = await orders.untilStop { await reload(server, log) }
-        let deadline = configuration.shutdownDeadline
+        let signal = await orders.untilStop { await reload(server, orders, log) }
+        let count = await server.connectionCount
         logger.notice(
             "stopping",
-            metadata: ["signal": "\(Signals.name(signal))", "deadline": "\(deadline) s"]
+            metadata: ["signal": "\(Signals.name(signal))", "clients": "\(count)"]
         )
-        await server.stop(within: .seconds(deadline))
+        await server.stop()
         logger.notice("stopped")
     }
 
     /// Reads the configuration again and lets the broker take it over, or says why not.
-    private func reload(_ server: BrokerServer, _ log: QueuedLog) async {
+    private func reload(_ server: BrokerServer, _ orders: Orders, _ log: QueuedLog) async {
         let logger = log.logger(label: "broker")
         do throws(ConfigurationError) {
             let configuration = try source.read(options)
+            orders.watch(certificates: configuration.certificates)
             log.level = configuration.log.level
             try await server.reload(configuration)
         } catch {

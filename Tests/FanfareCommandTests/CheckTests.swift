@@ -18,7 +18,7 @@ import Testing
                   limits       connections as descriptors allow, messages of 64 KiB, \
                 queues of 16 MiB, requests of 1 MiB
                   compression  from 1 KiB on
-                  a stop       takes at most 10 s
+                  a stop       closes 5000 clients a second, takes at most 10 s
                   log          info and above, text on a terminal and JSON otherwise
 
                 """

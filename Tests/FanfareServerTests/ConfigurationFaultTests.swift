@@ -69,10 +69,19 @@ func faults(
     @Test(arguments: [
         ("port: 6001", "f.yaml:1: port is not a key: did you mean listen.port or tls.port?"),
         (
+            "shutdown_deadline: 5",
+            "f.yaml:1: shutdown_deadline is not a key: did you mean shutdown.deadline?"
+        ),
+        (
+            "shutdown: {notice: 20, deadline: 20}",
+            "f.yaml:1: shutdown.notice is 20 s of the 20 s of shutdown.deadline: "
+                + "leave some in which clients are closed"
+        ),
+        (
             "colour: red",
             "f.yaml:1: colour is not a key: the file may have "
                 + "listen, tls, loops, apps, clients, limits, compression, webhooks, "
-                + "shutdown_deadline, log"
+                + "shutdown, log"
         ),
         (
             "log:\n  colour: red",

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Configuration: environment and options") struct ConfigurationSourcesTests {
     @Test func theEnvironmentOverridesTheFileAndOptionsOverrideBoth() throws {
-        let yaml = "listen: {port: 1}\nloops: 1\nshutdown_deadline: 1"
+        let yaml = "listen: {port: 1}\nloops: 1\nshutdown: {deadline: 1}"
         let environment = ["FANFARE_LISTEN_PORT": "2", "FANFARE_LOOPS": "2", "PATH": "/bin"]
         var options = ConfigurationOptions()
         options.set("listen.port", to: "3", by: "--port")
@@ -19,7 +19,7 @@ import Testing
         )
         #expect(configuration.port == 3)
         #expect(configuration.loops == 2)
-        #expect(configuration.shutdownDeadline == 1)
+        #expect(configuration.shutdown.deadline == 1)
     }
 
     @Test func everyKeyHasAVariable() throws {

@@ -51,6 +51,24 @@ import Testing
         try await watch.change()
     }
 
+    @Test func filesThatBelongTogetherChangeTogether() async throws {
+        let (certificate, key) = (try TemporaryFile("one"), try TemporaryFile("one"))
+        var watch = FileWatch([certificate.path, key.path], interval: .milliseconds(10))
+        try Self.write("two", to: key.path)
+        try await watch.change()
+        // Nothing is worth reading while one of the two is not there.
+        #expect(unlink(certificate.path) == 0)
+        try Self.write("three", to: key.path)
+        let path = certificate.path
+        let writing = Task {
+            try await Task.sleep(for: .milliseconds(60))
+            try Self.write("two", to: path)
+        }
+        try await watch.change()
+        #expect(access(path, F_OK) == 0)
+        try await writing.value
+    }
+
     @Test("A file that is left alone has not changed, and one that is gone neither")
     func nothingHappens() async throws {
         let file = try TemporaryFile("one")

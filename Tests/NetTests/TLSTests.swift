@@ -158,6 +158,75 @@ struct SecurePair {
         }
     }
 
+    @Test(
+        "A listener with a new certificate: old streams go on, new ones get it, old tickets do no harm",
+        arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
+    )
+    func presentsAnotherCertificate(version: Int32) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let context = try trusting()
+        context.limitVersions(version...version)
+        let old = try pair.connect(context)
+        old.write([1])
+        reactor.run { pair.client.received == [1] }
+        // One whose handshake has begun stays with what it began with.
+        let shaking = try pair.connect(context)
+        reactor.run { pair.accepted.streams.count == 2 }
+
+        // A second key for the same names, which the client trusts beside the first.
+        let (certificate, key) = try DevelopmentCertificate.make(hosts: ["localhost"], days: 1)
+        let renewed = TLSCertificate(certificatePEM: certificate, keyPEM: key)
+        pair.listener.present(try .server([renewed]))
+        shaking.write([2])
+        reactor.run { pair.client.received == [1, 2] }
+        old.write([3])
+        reactor.run { pair.client.received == [1, 2, 3] }
+        #expect(old.isOpen && shaking.isOpen)
+
+        // The session of the old certificate is offered, and not taken: the whole handshake shows the new one.
+        let stranger = try pair.connect(context)
+        reactor.run { !stranger.isOpen && pair.client.isClosed }
+        guard case .tls(.untrusted) = pair.client.error else {
+            Issue.record("\(String(describing: pair.client.error))")
+            return
+        }
+        let informed = try trusting(renewed)
+        informed.limitVersions(version...version)
+        for isResumed in [false, true] {
+            let stream = try pair.connect(informed)
+            let count = pair.client.received.count
+            stream.write([4])
+            reactor.run { pair.client.received.count == count + 1 }
+            #expect(stream.tls?.isResumed == isResumed)
+        }
+    }
+
+    @Test(
+        "A session from before a new certificate leads to a whole handshake, not to a fault",
+        arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
+    )
+    func resumesNothingAcrossCertificates(version: Int32) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let context = try TLSContext.client(
+            trust: .pem(Certificates.localhost.certificatePEM + Certificates.example.certificatePEM)
+        )
+        context.limitVersions(version...version)
+        var facts: [Bool?] = []
+        for round in 0..<4 {
+            if round == 2 { pair.listener.present(try .server([Certificates.localhost])) }
+            let stream = try pair.connect(context)
+            stream.write([UInt8(round)])
+            reactor.run { pair.client.received.count == round + 1 || pair.client.isClosed }
+            facts.append(stream.tls?.isResumed)
+        }
+        #expect(facts == [false, true, false, true])
+        #expect(pair.client.error == nil && pair.server.error == nil)
+    }
+
     @Test(arguments: [
         ("api.example.com", Certificates.api), ("www.example.com", Certificates.example),
         ("example.com", Certificates.example), ("localhost", Certificates.localhost),

@@ -40,7 +40,7 @@ struct API {
                 Response(refusing: .methodNotAllowed(head.method, allowed: route.methods))
             )
         }
-        if route == .health { return exchange.respond(.text("ok\n")) }
+        if route == .health { return exchange.respond(health) }
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
         let app = try authenticate(head, parameters, body, id: route.app)
         switch route {
@@ -59,6 +59,12 @@ struct API {
             try UsersAPI(app, switchboard).terminate(head.pathText(user), parameters, exchange)
         case .health: break
         }
+    }
+
+    /// Whether new clients should be sent here, in a word.
+    private var health: Response {
+        switchboard.stage == .serving
+            ? .text("ok\n") : .text("stopping\n", status: 503)
     }
 
     private func route(of path: Span<UInt8>) -> Route? {

@@ -44,8 +44,8 @@ public struct Configuration: Sendable, Equatable {
     public var compression = Compression()
     /// Where webhooks wait, and whom they trust.
     public var webhooks = Webhooks()
-    /// How long a stop may take to deliver what is queued, in seconds.
-    public var shutdownDeadline = 10
+    /// How the broker stops.
+    public var shutdown = Shutdown()
     /// What is logged, and how it looks.
     public var log = Log()
 
@@ -78,6 +78,20 @@ extension Configuration {
         public var trust: String?
 
         /// Creates the default: in memory, and the system's certificates.
+        public init() {}
+    }
+
+    /// How clients are sent away when the broker stops.
+    public struct Shutdown: Sendable, Hashable {
+        /// How long the whole stop may take, in seconds; what is still queued then is dropped.
+        public var deadline = 10
+        /// The clients that are closed each second, in even portions; more of them when the deadline would leave some out.
+        public var pace = 5_000
+        /// The time in which load balancers may turn away, in seconds of the deadline: `/health` says 503, and all else
+        /// goes on as before.
+        public var notice = 0
+
+        /// Creates the default: ten seconds, 5,000 clients a second, no notice.
         public init() {}
     }
 

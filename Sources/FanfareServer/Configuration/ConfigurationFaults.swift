@@ -11,7 +11,7 @@ extension Configuration {
         // What contradicts a value that is out of bounds anyway is no news.
         let known = Set(faults.map(\.key))
         return faults + listenerFaults() + certificateFaults() + appFaults() + trustFaults()
-            + limitFaults(besides: known)
+            + limitFaults(besides: known) + shutdownFaults(besides: known)
     }
 
     /// Throws when there are faults; see ``faults()``.
@@ -54,6 +54,16 @@ extension Configuration {
             add("tls.certificates", "are of no use without tls.port: set it, as to 6002")
         }
         return faults
+    }
+
+    private func shutdownFaults(besides known: Set<String>) -> [ConfigurationFault] {
+        let key = "shutdown.notice"
+        guard shutdown.notice > 0, shutdown.notice >= shutdown.deadline, !known.contains(key)
+        else { return [] }
+        let problem =
+            "is \(shutdown.notice) s of the \(shutdown.deadline) s of shutdown.deadline: "
+            + "leave some in which clients are closed"
+        return [ConfigurationFault(key: key, problem: problem)]
     }
 
     private func certificateFaults() -> [ConfigurationFault] {

@@ -58,7 +58,17 @@ extension ConfigurationKey<Configuration> {
             \.webhooks.trust,
             SettingKind<String>.path("the path of a PEM file").orNone()
         ),
-        Self("shutdown_deadline", \.shutdownDeadline, .count("a number of seconds", in: 0...3_600)),
+        Self(
+            "shutdown.deadline",
+            \.shutdown.deadline,
+            .count("a number of seconds", in: 0...3_600)
+        ),
+        Self(
+            "shutdown.pace",
+            \.shutdown.pace,
+            .count("a number of clients a second", in: 1...1_000_000)
+        ),
+        Self("shutdown.notice", \.shutdown.notice, .count("a number of seconds", in: 0...3_600)),
         Self("log.level", \.log.level, .choice),
         Self("log.format", \.log.format, .choice),
     ]
@@ -74,7 +84,10 @@ extension ConfigurationKey<CertificateFiles> {
 
 extension Configuration {
     /// The keys that a running broker takes over: all others count from the next start on.
-    private static let reloadable: Set<String> = ["apps", "log.level"]
+    private static let reloadable: Set<String> = [
+        "apps", "log.level", "shutdown.deadline", "shutdown.notice", "shutdown.pace",
+        "tls.certificates",
+    ]
 
     /// The keys in which `other` differs and that a running broker cannot take over.
     func restartKeys(comparedWith other: Configuration) -> [String] {

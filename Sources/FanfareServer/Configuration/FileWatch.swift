@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Sees when a file has changed, also by another file that took its place, as editors and deployments do.
+/// Sees when one of some files has changed, also by another file that took its place, as editors and deployments do.
 ///
-/// It looks at the file twice a second, which works on every file system, and costs nothing.
+/// It looks at the files twice a second, which works on every file system, and costs nothing.
 public struct FileWatch: Sendable {
-    private let path: String
+    private let paths: [String]
     private let interval: Duration
-    private var seen: Stamp?
+    private var seen: [Stamp?]
 
     /// Watches a file from now on: read it after this, and no change is missed.
     ///
@@ -14,12 +14,21 @@ public struct FileWatch: Sendable {
     ///   - path: The file, which may be a symbolic link, and need not be there yet.
     ///   - interval: The time between two looks.
     public init(_ path: String, interval: Duration = .milliseconds(500)) {
-        self.path = path
-        self.interval = interval
-        seen = Stamp(of: path)
+        self.init([path], interval: interval)
     }
 
-    /// Returns when the file has changed and then kept still between two looks.
+    /// Watches files that belong together, as a certificate and its key: a change of both is one.
+    ///
+    /// - Parameters:
+    ///   - paths: The files; without any there is never a change.
+    ///   - interval: The time between two looks.
+    public init(_ paths: [String], interval: Duration = .milliseconds(500)) {
+        self.paths = paths
+        self.interval = interval
+        seen = paths.map { Stamp(of: $0) }
+    }
+
+    /// Returns when a file has changed and all have then kept still between two looks.
     ///
     /// What is still being written is not worth reading: half a file may look like a whole one.
     ///
@@ -28,9 +37,9 @@ public struct FileWatch: Sendable {
         var last = seen
         while true {
             try await Task.sleep(for: interval)
-            let current = Stamp(of: path)
+            let current = paths.map { Stamp(of: $0) }
             // A file that is not there is on its way: some editors remove the old one first.
-            if let current, current != seen, current == last {
+            if !current.contains(nil), current != seen, current == last {
                 seen = current
                 return
             }

@@ -77,7 +77,7 @@ final class Gateway {
 
     /// The app that the client may connect to; a place in its quota is taken, but not for a time of probation.
     private func admission(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> App {
-        guard !switchboard.isDraining else { throw Exclusion(.reconnectImmediately) }
+        guard switchboard.stage != .draining else { throw Exclusion(.reconnectImmediately) }
         guard let app = try app(head, stream) else { throw Exclusion(.appDoesNotExist) }
         guard stream.isSecure || !app.isTLSOnly else { throw Exclusion(.appOnlyTLS) }
         guard app.isEnabled else { throw Exclusion(.appDisabled) }

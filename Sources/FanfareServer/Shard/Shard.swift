@@ -79,17 +79,26 @@ actor Shard: LoopResident {
     /// The number of clients connected here.
     var connectionCount: Int { switchboard.connectionCount }
 
+    /// Presents other certificates to new connections; those that are open, or in their handshake, stay as they are.
+    func present(_ certificates: TLSContext) {
+        for listener in listeners where listener.isSecure { listener.present(certificates) }
+    }
+
+    /// Lets load balancers know that the broker is about to stop.
+    func giveNotice() { switchboard.stage = .leaving }
+
     /// Accepts nobody from here on; HTTP connections end with their last answer, clients stay.
     func closeListeners() {
+        switchboard.stage = .draining
         for listener in listeners { listener.close() }
         listeners = []
         site.finish()
     }
 
-    /// Closes up to `count` clients; returns whether anything is still open.
-    func drain(upTo count: Int) -> Bool {
-        switchboard.drain(upTo: count)
-        return switchboard.reactor.streamCount > 0
+    /// Closes up to `count` clients; returns how many there were to close, and whether any stream is still open.
+    func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {
+        let closedCount = switchboard.drain(upTo: count)
+        return (closedCount, switchboard.reactor.streamCount > 0)
     }
 
     /// Drops whatever is left and ends the loop.

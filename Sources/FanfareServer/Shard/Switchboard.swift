@@ -30,8 +30,8 @@ final class Switchboard: TimerTarget {
     var probation = Probation()
     private let deflaters: SharedDeflaters
     private var inquiries = Inquiries()
-    /// Set while the broker stops: newcomers are told to try another.
-    private(set) var isDraining = false
+    /// How far the broker is on its way to its end.
+    var stage = Stage.serving
 
     /// Makes the switchboard of the shard that speaks over `lines`.
     init(
@@ -271,11 +271,22 @@ final class Switchboard: TimerTarget {
 
     // MARK: - Stopping
 
-    /// Closes up to `count` connections with the code that asks clients to reconnect at once.
-    func drain(upTo count: Int) {
-        isDraining = true
-        for connection in connections.open(upTo: count) {
+    /// How far a broker is on its way to its end.
+    enum Stage {
+        /// Everybody may come.
+        case serving
+        /// Everybody may come, but load balancers are told to send nobody.
+        case leaving
+        /// Newcomers are told to try another broker, and those who are here are sent away.
+        case draining
+    }
+
+    /// Closes up to `count` connections with the code that asks clients to reconnect at once; returns how many.
+    func drain(upTo count: Int) -> Int {
+        let leaving = connections.open(upTo: count)
+        for connection in leaving {
             connection.close(.reconnectImmediately, message: "The broker is stopping")
         }
+        return leaving.count
     }
 }
