@@ -157,8 +157,8 @@ let package = Package(
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareServer", "FanfareClient", "FanfareAPI", "Webhooks", "Net", "WebSocket",
-                "HTTP1", "PusherProtocol", "Digests",
+                "CLinux", "FanfareServer", "FanfareClient", "FanfareAPI", "Webhooks", "Net",
+                "WebSocket", "HTTP1", "PusherProtocol", "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),

@@ -2,6 +2,7 @@
 #define FANFARE_CLINUX_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -16,6 +17,13 @@ int pthread_setname_np(pthread_t thread, const char *name);
    call: nobody cancels these threads. */
 static inline ssize_t shim_send(int fd, const void *bytes, size_t count, int flags) {
     return syscall(SYS_sendto, fd, bytes, count, flags, (void *)0, (socklen_t)0);
+}
+
+/* A descriptor of a process (pidfd_open(2), Linux 5.3): unlike a number it never comes to mean another. */
+static inline int shim_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+static inline int shim_pidfd_send_signal(int fd, int number) {
+    return (int)syscall(SYS_pidfd_send_signal, fd, number, (void *)0, 0);
 }
 
 #endif

@@ -14,14 +14,15 @@ struct Fanfare: AsyncParsableCommand {
                                                   sends one
               fanfare keys app                    makes credentials for your app
               fanfare check --config fanfare.yaml judges a configuration
+              fanfare drain                       stops a broker, its clients first
               fanfare webhooks                    lists webhooks that were not delivered
               fanfare bench fanout                measures a broker
 
             "fanfare help COMMAND" says more about each.
             """,
         subcommands: [
-            Serve.self, Trigger.self, Listen.self, Keys.self, Check.self, WebhooksCommand.self,
-            BenchCommand.self,
+            Serve.self, Trigger.self, Listen.self, Keys.self, Check.self, Drain.self,
+            WebhooksCommand.self, BenchCommand.self,
         ]
     )
 }

@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The signals by which an operator tells a broker what to do: SIGTERM and SIGINT to stop, SIGHUP to read its
+/// The signals by which an operator tells a broker what to do: SIGTERM, SIGINT and SIGUSR1 to stop, SIGHUP to read its
 /// configuration again.
 ///
+/// SIGUSR1 is for ``Drain``, which must not end a broker that is stopping already: it may come any number of times.
 /// SIGTERM or SIGINT a second time ends the program at once. One of each does not: a terminal's Ctrl-C reaches the
 /// program beside the SIGTERM of a script that hears it too.
 enum Signals {
@@ -16,12 +17,14 @@ enum Signals {
         precondition(pipe(&ends) == 0, "pipe: \(String(cString: strerror(errno)))")
         writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
         seen.store(0, ordering: .sequentiallyConsistent)
-        for number in [SIGTERM, SIGINT, SIGHUP] {
+        for number in [SIGTERM, SIGINT, SIGUSR1, SIGHUP] {
             var action = sigaction()
             action.__sigaction_handler.sa_handler = { number in
                 // Only what signal-safety(7) allows: atomics, write and _exit.
                 let bit: Int32 = 1 << number
-                if number != SIGHUP, seen.bitwiseOr(bit, ordering: .relaxed).oldValue & bit != 0 {
+                if number == SIGTERM || number == SIGINT,
+                    seen.bitwiseOr(bit, ordering: .relaxed).oldValue & bit != 0
+                {
                     _exit(128 + number)
                 }
                 var byte = UInt8(truncatingIfNeeded: number)
@@ -48,6 +51,7 @@ enum Signals {
         switch number {
         case SIGINT: "SIGINT"
         case SIGHUP: "SIGHUP"
+        case SIGUSR1: "SIGUSR1"
         default: "SIGTERM"
         }
     }

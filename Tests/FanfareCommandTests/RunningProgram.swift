@@ -25,6 +25,9 @@ final class RunningProgram: Sendable {
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
+    /// The process ID.
+    var id: Int32 { process.processIdentifier }
+
     /// Sends a signal.
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 

@@ -1,0 +1,95 @@
+import CLinux
+import Glibc
+import Net
+
+/// A running broker, by a descriptor of its process: a number might come to mean another program meanwhile.
+struct BrokerProcess: ~Copyable {
+    /// The process ID.
+    let id: Int32
+    private let descriptor: FileDescriptor
+
+    /// Takes hold of a broker.
+    ///
+    /// - Parameter id: Its process ID.
+    /// - Throws: Why that is none, or none that can be drained.
+    init(id: Int32) throws(Refusal) {
+        // Before it is looked at, so that what is looked at is what will be told.
+        let descriptor = try Self.hold(id)
+        guard Self.isBroker(id) else {
+            let command = Self.command(of: id)?.prefix(2).joined(separator: " ") ?? "unreadable"
+            throw Refusal("Process \(id) is no \"fanfare serve\": its command is \"\(command)\"")
+        }
+        // To a program that does not expect it, SIGUSR1 is the end.
+        guard Self.catches(SIGUSR1, status: ProcFile.text(at: "/proc/\(id)/status") ?? "") else {
+            throw Refusal(
+                "Process \(id) does not take the order: it has hardly started, or is an older "
+                    + "version. Try again, or send SIGTERM"
+            )
+        }
+        self.id = id
+        self.descriptor = descriptor
+    }
+
+    private static func hold(_ id: Int32) throws(Refusal) -> FileDescriptor {
+        do {
+            return try FileDescriptor(shim_pidfd_open(id), from: "pidfd_open")
+        } catch {
+            if error.code == ENOSYS {
+                throw Refusal("fanfare drain needs Linux 5.3 or later: send SIGTERM instead")
+            }
+            throw Refusal("No process has the ID \(id): \(error)")
+        }
+    }
+
+    /// Those processes of this machine that are brokers, in ascending order.
+    static func all() -> [Int32] {
+        (ProcFile.numbers(in: "/proc") ?? []).filter(isBroker).sorted()
+    }
+
+    /// Tells it to drain; once more is the same.
+    ///
+    /// - Throws: Why it cannot be told.
+    func drain() throws(Refusal) {
+        guard shim_pidfd_send_signal(descriptor.raw, SIGUSR1) != 0 else { return }
+        let code = errno
+        switch code {
+        case ESRCH: return
+        case EPERM:
+            throw Refusal("Broker \(id) is another user's: run this as that user, or as root")
+        default: throw Refusal("\(SystemError(call: "pidfd_send_signal", code: code))")
+        }
+    }
+
+    /// Waits for its end.
+    ///
+    /// - Parameter milliseconds: How long to wait at most.
+    /// - Returns: Whether it has ended.
+    func hasEnded(within milliseconds: Int32) -> Bool {
+        var wish = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
+        return poll(&wish, 1, milliseconds) > 0
+    }
+
+    /// The descriptors that it has open, most of them connections; `nil` when that may not be seen.
+    var openCount: Int? { ProcFile.numbers(in: "/proc/\(id)/fd")?.count }
+
+    // MARK: What the files say
+
+    private static func isBroker(_ id: Int32) -> Bool {
+        guard let command = command(of: id), command.count > 1 else { return false }
+        let name = command[0].split(separator: "/").last
+        return name == "fanfare" && command[1] == "serve"
+    }
+
+    private static func command(of id: Int32) -> [String]? {
+        ProcFile.text(at: "/proc/\(id)/cmdline")?.split(separator: "\0").map(String.init)
+    }
+
+    /// Whether a program has a handler for a signal, by the text of `/proc/PID/status`.
+    static func catches(_ signal: Int32, status: String) -> Bool {
+        let line = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }
+        guard let digits = line?.split(separator: "\t").last,
+            let mask = UInt64(digits, radix: 16)
+        else { return false }
+        return mask >> UInt64(signal - 1) & 1 == 1
+    }
+}
