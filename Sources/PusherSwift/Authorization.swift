@@ -27,10 +27,14 @@ final class Authorization: @unchecked Sendable {
             }
             return try await fetch(request, channel, connection)
         case .authRequestBuilder(let builder):
-            // SAFETY: it is called on the main queue alone.
+            // SAFETY: they are used on the main queue alone.
             nonisolated(unsafe) let builder = builder
+            nonisolated(unsafe) let object = connection.channels.find(name: channel)
             let request = await MainActor.run {
                 builder.requestFor(socketID: socketID, channelName: channel)
+                    ?? object.flatMap { object in
+                        builder.requestFor(socketID: socketID, channel: object) as URLRequest?
+                    }
             }
             guard let request else {
                 throw AuthorizationFailure.malformed(

@@ -35,6 +35,28 @@ final class EventHandlers: @unchecked Sendable {
         return id
     }
 
+    /// Keeps these callbacks of a channel and no others.
+    func replace(channel: String, with handlers: [String: [EventHandler]]) {
+        let kept = handlers.filter { !$0.value.isEmpty }
+        let removed = lock.withLock { exchange(&channels[channel], with: kept) }
+        _ = removed
+    }
+
+    /// Keeps these callbacks for every event and no others: known ones in their order, then new ones.
+    func replaceGlobal(with callbacks: [String: (PusherEvent) -> Void]) {
+        let removed = lock.withLock { () -> [EventHandler] in
+            let before = global
+            let known = Set(before.map(\.id))
+            global.removeAll { callbacks[$0.id] == nil }
+            for (id, callback) in callbacks.sorted(by: { $0.key < $1.key })
+            where !known.contains(id) {
+                global.append(EventHandler(id: id, callback: callback))
+            }
+            return before
+        }
+        _ = removed
+    }
+
     func handlers(channel: String) -> [String: [EventHandler]] {
         lock.withLock { channels[channel] ?? [:] }
     }

@@ -21,9 +21,12 @@ extension PusherConnection {
     }
 
     private func note(_ status: ConnectionStatus) {
+        forgetWhatTheAppHasSet()
         switch status {
         case .connecting(let attempt): reconnectAttempts = attempt - 1
-        case .connected: reconnectAttempts = 0
+        case .connected:
+            reconnectAttempts = 0
+            subscribeToWhatTheAppHasAdded()
         case .waiting, .disconnected, .failed: break
         }
     }

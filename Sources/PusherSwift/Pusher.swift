@@ -25,7 +25,11 @@ open class Pusher: NSObject {
     ///   - key: The app's public key.
     ///   - options: Where the broker is.
     public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
-        connection = PusherConnection(key: key, options: options)
+        connection = PusherConnection(
+            key: key,
+            options: options,
+            endpoint: BrokerURL(options).endpoint
+        )
     }
 
     /// Who is told what happens; not kept alive.

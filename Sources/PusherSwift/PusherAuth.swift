@@ -51,9 +51,23 @@ public protocol AuthRequestBuilderProtocol: AnyObject {
     ///   - channelName: The channel's name.
     /// - Returns: The request; `nil` refuses the channel.
     func requestFor(socketID: String, channelName: String) -> URLRequest?
+
+    /// Makes the request for one channel, as version 4 asked; asked when the other one makes none.
+    ///
+    /// - Parameters:
+    ///   - socketID: What the broker calls the connection.
+    ///   - channel: The channel.
+    /// - Returns: The request; `nil` refuses the channel.
+    func requestFor(socketID: String, channel: PusherChannel) -> NSMutableURLRequest?
 }
 
 extension AuthRequestBuilderProtocol {
+    /// Makes no request.
+    public func requestFor(
+        socketID: String,
+        channel: PusherChannel
+    ) -> NSMutableURLRequest? { nil }
+
     /// Makes no request.
     public func requestFor(socketID: String, channelName: String) -> URLRequest? { nil }
 }

@@ -15,8 +15,8 @@ open class PusherChannel: NSObject {
     public var subscriptionCount: Int?
     /// Called with ``subscriptionCount`` when that has changed.
     open var onSubscriptionCountChanged: ((Int) -> Void)?
-    /// What was triggered and waits for the subscription; see ``trigger(eventName:data:)``.
-    open internal(set) var unsentEvents: [QueuedClientEvent] = []
+    private let subscribedByApp = Overwrite<Bool>()
+    private let queue = ClientEventQueue()
 
     /// Makes a channel, which ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)`` does
     /// for most apps.
@@ -40,11 +40,29 @@ open class PusherChannel: NSObject {
     }
 
     /// Whether the broker has confirmed the subscription.
-    open var subscribed: Bool { connection?.client.channel(name).isSubscribed ?? false }
+    ///
+    /// What is set here is read here until the broker confirms again or the connection is lost; it subscribes to nothing.
+    open var subscribed: Bool {
+        get { subscribedByApp.value(or: connection?.client.channel(name).isSubscribed ?? false) }
+        set { subscribedByApp.set(newValue) }
+    }
 
-    /// The callbacks, by event.
+    /// The callbacks, by event; those that are taken out are not called any more.
     open var eventHandlers: [String: [EventHandler]] {
-        connection?.handlers.handlers(channel: name) ?? [:]
+        get { connection?.handlers.handlers(channel: name) ?? [:] }
+        set { connection?.handlers.replace(channel: name, with: newValue) }
+    }
+
+    /// What was triggered and waits for the subscription, or for its turn; see ``trigger(eventName:data:)``.
+    ///
+    /// What is taken out is not sent any more, and what is put in is triggered.
+    open var unsentEvents: [QueuedClientEvent] {
+        get { queue.events(count: waitingCount) }
+        set {
+            connection?.client.dropClientEvents(of: name)
+            queue.removeAll()
+            for event in newValue { connection?.trigger(event, on: self) }
+        }
     }
 
     // MARK: Callbacks
@@ -113,12 +131,19 @@ open class PusherChannel: NSObject {
         connection?.trigger(QueuedClientEvent(name: eventName, data: data), on: self)
     }
 
+    /// An event has been queued in the client.
+    func queued(_ event: QueuedClientEvent) { queue.append(event, count: waitingCount) }
+
+    private var waitingCount: Int { connection?.client.waitingClientEventCount(of: name) ?? 0 }
+
     // MARK: What arrives, on the callbacks' queue
 
     func confirmed() {
         auth = nil
-        unsentEvents = []
+        subscribedByApp.clear()
     }
+
+    func connectionChanged() { subscribedByApp.clear() }
 
     func countChanged(_ count: Int) {
         subscriptionCount = count

@@ -8,7 +8,21 @@ open class PusherChannels: NSObject {
     private var order: [String] = []
 
     /// The channels by name.
-    open var channels: [String: PusherChannel] { lock.withLock { table } }
+    ///
+    /// A channel that is put in here is subscribed to by ``PusherConnection/connect()``, or with the next connection. One
+    /// that is taken out hears nothing any more; ``Pusher/unsubscribe(_:)`` tells the broker too.
+    open var channels: [String: PusherChannel] {
+        get { lock.withLock { table } }
+        set {
+            let removed = lock.withLock { () -> [String: PusherChannel] in
+                order.removeAll { newValue[$0] == nil }
+                order += newValue.keys.filter { table[$0] == nil }.sorted()
+                return exchange(&table, with: newValue)
+            }
+            // Their ends may call back: not under the lock.
+            _ = removed
+        }
+    }
 
     /// The channel of this name, if there is one.
     public func find(name: String) -> PusherChannel? { lock.withLock { table[name] } }
@@ -44,8 +58,17 @@ open class GlobalChannel: PusherChannel {
         super.init(name: "pusher_global_internal_channel", connection: connection)
     }
 
-    /// The callbacks by their ids.
+    /// The callbacks by their ids; those that are taken out are not called any more.
     open var globalCallbacks: [String: (PusherEvent) -> Void] {
-        connection?.handlers.globalCallbacks ?? [:]
+        get { connection?.handlers.globalCallbacks ?? [:] }
+        set { connection?.handlers.replaceGlobal(with: newValue) }
+    }
+
+    /// Ends all bindings to every event.
+    open override func unbindAll() { connection?.handlers.removeGlobal() }
+
+    /// Calls those who are bound to every event.
+    open override func handleEvent(event: PusherEvent) {
+        connection?.handlers.deliverGlobally(event)
     }
 }

@@ -71,4 +71,14 @@ public struct QueuedClientEvent {
     public let name: String
     /// What was passed to `trigger`.
     public let data: Any
+
+    /// Makes an event to put into ``PusherChannel/unsentEvents``.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name, which begins with `client-`.
+    ///   - data: What `JSONSerialization` can write.
+    public init(name: String, data: Any) {
+        self.name = name
+        self.data = data
+    }
 }

@@ -42,8 +42,18 @@ open class PusherPresenceChannel: PusherChannel {
         )
     }
 
+    private let membersByApp = Overwrite<[PusherPresenceChannelMember]>()
+    private let myIdByApp = Overwrite<String?>()
+
     /// Everybody who is there, each once; empty before the broker has told.
+    ///
+    /// What is set here is read here until the broker tells of a change; the others hear nothing of it.
     open var members: [PusherPresenceChannelMember] {
+        get { membersByApp.value(or: knownMembers) }
+        set { membersByApp.set(newValue) }
+    }
+
+    private var knownMembers: [PusherPresenceChannelMember] {
         let members = roster?.members ?? []
         return lock.withLock {
             let ids = Set(members.map(\.id))
@@ -53,10 +63,16 @@ open class PusherPresenceChannel: PusherChannel {
     }
 
     /// The id of the user whom this client is; `nil` before the broker has told.
-    open var myId: String? { roster?.me?.id }
+    ///
+    /// What is set here is read here until the broker tells of a change.
+    open var myId: String? {
+        get { myIdByApp.value(or: roster?.me?.id) }
+        set { myIdByApp.set(newValue) }
+    }
 
     /// The member with an id; `nil` for somebody who is not there.
     open func findMember(userId: String) -> PusherPresenceChannelMember? {
+        if let members = membersByApp.current { return members.first { $0.userId == userId } }
         let member = roster?[userId]
         return member.map { member in lock.withLock { object(member) } }
     }
@@ -77,6 +93,8 @@ open class PusherPresenceChannel: PusherChannel {
     // MARK: What arrives, on the callbacks' queue
 
     func changed(_ change: PresenceChange) {
+        membersByApp.clear()
+        myIdByApp.clear()
         for member in change.left {
             let gone = lock.withLock { object(member) }
             onMemberRemoved?(gone)

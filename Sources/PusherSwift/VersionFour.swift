@@ -15,14 +15,39 @@ extension PusherChannel {
     }
 }
 
+extension PusherEvent {
+    /// The event's name, as it was called where the older spelling had a `PusherEvent`.
+    @available(*, deprecated, renamed: "eventName")
+    public var name: String { eventName }
+}
+
+extension PusherClientOptions {
+    /// Whether the connection goes over TLS.
+    @available(*, deprecated, renamed: "useTLS")
+    public var encrypted: Bool { useTLS }
+}
+
+/// The members of an event as it goes over the wire.
+public typealias PusherEventJSON = [String: AnyObject]
+
 extension PusherConnection {
     /// Whether there is a connection.
+    ///
+    /// What is set here is read here until the state changes.
     @available(*, deprecated, message: "ask for connectionState")
-    public var socketConnected: Bool { client.status.isConnected }
+    public var socketConnected: Bool {
+        get { socketConnectedByApp.value(or: client.status.isConnected) }
+        set { socketConnectedByApp.set(newValue) }
+    }
 
     /// Whether the broker has said its first message.
+    ///
+    /// What is set here is read here until the state changes.
     @available(*, deprecated, message: "ask for connectionState")
-    public var connectionEstablishedMessageReceived: Bool { client.status.isConnected }
+    public var connectionEstablishedMessageReceived: Bool {
+        get { establishedByApp.value(or: client.status.isConnected) }
+        set { establishedByApp.set(newValue) }
+    }
 
     /// Calls those who are bound to an event.
     ///
@@ -30,7 +55,7 @@ extension PusherConnection {
     ///   - eventName: The event's name.
     ///   - jsonObject: The event's members: `channel`, and `data` as text.
     @available(*, deprecated, renamed: "handleEvent(event:)")
-    public func handleEvent(eventName: String, jsonObject: [String: AnyObject]) {
+    public func handleEvent(eventName: String, jsonObject: PusherEventJSON) {
         handleEvent(
             event: PusherEvent(
                 eventName: eventName,
@@ -45,7 +70,7 @@ extension PusherConnection {
     ///
     /// - Parameter string: The message.
     /// - Returns: Its members; `nil` when it is no JSON object.
-    public func getPusherEventJSON(from string: String) -> [String: AnyObject]? {
+    public func getPusherEventJSON(from string: String) -> PusherEventJSON? {
         LegacyPayload(attemptsJSON: true).value(of: string) as? [String: AnyObject]
     }
 

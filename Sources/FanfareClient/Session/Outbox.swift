@@ -38,6 +38,9 @@ struct Outbox {
     /// Whether an event of this channel has to wait behind another.
     func holds(_ channel: String) -> Bool { entries.contains { $0.event.channel == channel } }
 
+    /// How many events of a channel wait.
+    func count(of channel: String) -> Int { entries.count { $0.event.channel == channel } }
+
     /// Keeps an event, or returns `false` when there is no room.
     mutating func add(_ event: ClientEvent) -> Bool {
         let length = event.nameToken.count + (event.dataToken?.count ?? 0)

@@ -1,0 +1,1 @@
+../PusherSwiftMode5Tests/InterfaceTests.swift
