@@ -160,6 +160,16 @@ import Testing
         Refusal(arguments: ["joins", "--users", "20001"], text: "between 1 and 20,000"),
         Refusal(arguments: ["joins", "--users", "5", "--step", "6"], text: "between 1 and 5"),
         Refusal(arguments: ["joins", "--within", "0"], text: "--within must be between"),
+        Refusal(arguments: ["stalled", "--stalled", "0"], text: "--stalled must be between"),
+        Refusal(arguments: ["stalled", "--channels", "3"], text: "a multiple of --channels"),
+        Refusal(arguments: ["stalled", "--seconds", "0"], text: "--seconds must be between 0.1"),
+        Refusal(arguments: ["stalled", "--reconnects", "0"], text: "--reconnects must be between"),
+        Refusal(arguments: ["stalled", "--budget", "0"], text: "--budget must be between 1"),
+        Refusal(arguments: ["stalled", "--channel", "presence-a"], text: "public or private"),
+        Refusal(arguments: ["soak", "--warm-up", "0"], text: "--warm-up must be between 0.1"),
+        Refusal(arguments: ["soak", "--visitors", "0"], text: "--visitors must be between 0.1"),
+        Refusal(arguments: ["soak", "--tls-url", "ws://h"], text: "must be like wss://"),
+        Refusal(arguments: ["soak", "--backlog", "0"], text: "--backlog must be between 1"),
         Refusal(arguments: ["all", "--connections", "-1"], text: "--connections"),
     ])
     func refusesOptions(_ refusal: Refusal) async throws {
@@ -168,7 +178,9 @@ import Testing
         #expect(outcome.errors.contains(refusal.text), "\(outcome.errors)")
     }
 
-    @Test(arguments: ["fanout", "channels", "churn", "idle", "presence", "joins", "all"])
+    @Test(arguments: [
+        "fanout", "channels", "churn", "idle", "presence", "joins", "stalled", "soak", "all",
+    ])
     func helpHasExamples(command: String) async throws {
         let help = try await Program.run(["bench", command, "--help"])
         #expect(help.code == 0)

@@ -71,6 +71,34 @@ import Testing
         _ = peer
     }
 
+    @Test func whatAPeerDoesNotReadWaitsHereAndNotInTheKernel() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        var accepted: [Stream] = []
+        let listener = try reactor.listen(on: #require(loopback)) {
+            accepted.append($0)
+            return Recorder()
+        }
+        let peer = try RawPeer(to: listener.address)
+        reactor.run { accepted.count == 1 }
+        let block = pattern(64 << 10)
+        for _ in 0..<128 { accepted[0].write(block) }
+        reactor.settle()
+        // Of 8 MiB the kernel takes what fills the peer's window, and 128 KiB; with no bound up to 4 MiB.
+        #expect(accepted[0].queuedByteCount > 7 << 20)
+        // Whoever reads after all gets everything, in order.
+        var received: [UInt8] = []
+        reactor.run {
+            received += peer.read() ?? []
+            return received.count == 8 << 20
+        }
+        #expect(
+            stride(from: 0, to: received.count, by: block.count).allSatisfy { start in
+                received[start..<start + block.count].elementsEqual(block)
+            }
+        )
+    }
+
     @Test func acceptsACrowdInBursts() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

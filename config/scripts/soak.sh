@@ -57,7 +57,7 @@ await() {
 }
 
 # What is held back for a slow reader is less than by default, so that its bound is met often.
-if [ "$run" = soak ]; then bound='256 KiB'; else bound='1 MiB'; fi
+if [ "$run" = soak ]; then bound='256 KiB'; else bound='4 MiB'; fi
 cat >"$folder/fanfare.yaml" <<CONFIGURATION
 listen: {port: 0}
 tls:
@@ -102,5 +102,5 @@ if [ "$run" = soak ]; then
     "$program" bench soak "${bench[@]}" --warm-up "$warm_up" --settle 35 --size 2048 --backlog 1 \
         --tls-url "$tls_url" --trust "$folder/certificate.pem"
 else
-    "$program" bench stalled "${bench[@]}" --backlog 2 --budget 1000
+    "$program" bench stalled "${bench[@]}" --backlog 5 --budget 4000
 fi

@@ -6,6 +6,8 @@ struct Footprint: Equatable, Sendable {
     var resident: Int
     /// How many descriptors it has open.
     var descriptors: Int
+    /// Its memory with a page that several share divided among them (`Pss`), in bytes; nil where nobody has asked.
+    var proportional: Int?
 
     /// The server's footprint now; nil if it may not be read: of another user, or gone.
     ///
@@ -24,9 +26,10 @@ struct Footprint: Equatable, Sendable {
     }
 
     /// A footprint that is known.
-    init(resident: Int, descriptors: Int) {
+    init(resident: Int, descriptors: Int, proportional: Int? = nil) {
         self.resident = resident
         self.descriptors = descriptors
+        self.proportional = proportional
     }
 
     /// The bytes of the line `VmRSS:` in the text of `/proc/PID/status`.

@@ -22,7 +22,7 @@ final class SoakResidents: SoakPart {
     /// Residents who have yet to connect.
     ///
     /// - Parameters:
-    ///   - name: For people and, with underscores, for programs.
+    ///   - name: For people and, in small letters with underscores, for programs.
     ///   - channels: Public or private, at least one.
     ///   - subscribersPerChannel: At least 1.
     ///   - rate: Events a second, over all channels.
@@ -97,7 +97,7 @@ final class SoakResidents: SoakPart {
     }
 
     var rows: [BenchReport.Row] {
-        let label = name.replacing(" ", with: "_")
+        let label = name.lowercased().replacing(" ", with: "_")
         return [
             .init(label: name, text: receipts.text, members: receipts.members(label))
         ] + BenchReport.Row.latency(name, "\(label)_latency", LatencyFigures(audience.latencies))

@@ -101,11 +101,13 @@ final class SoakRun: BenchRun {
             of: max(Int(all.inSeconds), 1),
             at: now
         )
-        guard let footprint = memory.last else { return .idle }
+        guard var footprint = memory.last else { return .idle }
         if footprint.descriptors != descriptors {
             phase = .settling(since: since, descriptors: footprint.descriptors, steadySince: now)
+            return .idle
         }
         guard steady >= all || since.duration(to: now) >= Self.settlingMax else { return .idle }
+        footprint.proportional = generator.server?.memory()
         guard let before else {
             before = footprint
             phase = .loading(since: now)

@@ -10,7 +10,7 @@ final class SoakSlowReaders: SoakPart {
     /// Slow readers who have yet to come.
     ///
     /// - Parameters:
-    ///   - name: For people and, with underscores, for programs.
+    ///   - name: For people and, in small letters with underscores, for programs.
     ///   - crowd: They themselves.
     init(name: String, _ crowd: StalledCrowd) {
         self.name = name
@@ -36,7 +36,7 @@ final class SoakSlowReaders: SoakPart {
     var receipts: Receipts { Receipts() }
 
     var rows: [BenchReport.Row] {
-        let label = name.replacing(" ", with: "_")
+        let label = name.lowercased().replacing(" ", with: "_")
         return [
             .init(
                 label: "\(name) that the server closed",

@@ -41,6 +41,14 @@ struct SoakVerdict: Equatable {
                 ]
             ),
             .init(
+                label: "the same as Pss",
+                text: "\(proportional(before)), \(proportional(after))",
+                members: [
+                    ("pss_before_bytes", before.proportional.map { .integer($0) } ?? .null),
+                    ("pss_after_bytes", after.proportional.map { .integer($0) } ?? .null),
+                ]
+            ),
+            .init(
                 label: "server descriptors",
                 text: """
                     \(grouped(before.descriptors)) after warm-up, \(grouped(after.descriptors)) at \
@@ -52,5 +60,9 @@ struct SoakVerdict: Equatable {
                 ]
             ),
         ]
+    }
+
+    private func proportional(_ footprint: Footprint) -> String {
+        footprint.proportional.map(mebibytes) ?? "unknown"
     }
 }

@@ -54,7 +54,7 @@ final class SoakVisitors: SoakPart, Crowd {
     /// Visitors who have yet to come.
     ///
     /// - Parameters:
-    ///   - name: For people and, with underscores, for programs.
+    ///   - name: For people and, in small letters with underscores, for programs.
     ///   - audience: Whose channels they come to.
     ///   - rate: How many come a second.
     ///   - generator: Makes the connections.
@@ -213,7 +213,7 @@ final class SoakVisitors: SoakPart, Crowd {
     // MARK: The report
 
     var rows: [BenchReport.Row] {
-        let label = name.replacing(" ", with: "_")
+        let label = name.lowercased().replacing(" ", with: "_")
         func ended(_ manner: Manner) -> Int { endings[manner, default: 0] }
         return [
             .init(

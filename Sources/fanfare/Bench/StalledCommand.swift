@@ -64,7 +64,7 @@ struct StalledCommand: ParsableCommand {
             valueName: "per second"
         )
     )
-    var reconnects = 20.0
+    var reconnects = 100.0
 
     @Option(
         help: ArgumentHelp(

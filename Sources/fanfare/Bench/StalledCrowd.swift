@@ -47,7 +47,7 @@ final class StalledCrowd: Crowd {
     ///   - count: How many there are.
     ///   - channels: What they subscribe to, one each, in turn.
     ///   - backlog: After how many bytes of data one reads again.
-    ///   - reconnectsPerSecond: How many that were closed come back a second.
+    ///   - reconnectsPerSecond: How many that were closed come back a second, and how many read again.
     ///   - generator: Makes the connections.
     init(
         count: Int,
@@ -109,10 +109,15 @@ final class StalledCrowd: Crowd {
         guard isWanted, hasGathered else { return }
         if let checkedAt, checkedAt.duration(to: now) < BenchStep.tick { return }
         checkedAt = now
+        // All at once they would keep the generator busy, and the readers' latency would be its own.
+        let wakeCountMax = max(1, Int(BenchStep.tick / reconnectInterval))
+        var wakeCount = 0
         for index in places.indices {
             switch places[index] {
             case .stalled(let device, let since)
-            where published[index % channels.count] - since >= backlog:
+            where wakeCount < wakeCountMax
+                && published[index % channels.count] - since >= backlog:
+                wakeCount += 1
                 stalledCount -= 1
                 places[index] = .waking(device, until: now.advanced(by: generator.subject.patience))
                 device.wake()
