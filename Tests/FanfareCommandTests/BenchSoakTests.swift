@@ -1,5 +1,6 @@
 import FanfareServer
 import Foundation
+import Net
 import PusherProtocol
 import Testing
 

@@ -1,6 +1,7 @@
 import FanfareServer
 import Foundation
 import Histogram
+import Net
 import PusherProtocol
 import Testing
 
@@ -133,8 +134,13 @@ struct BenchStalledTests {
     @Test func oneThatTheServerNeverClosesIsFound() async throws {
         // This server has no bound: it keeps everything.
         var plan = try plan(pace: .rate(200))
-        plan.duration = .seconds(5)
-        let report = try await BenchSubject.report(on: plan, .none)
+        plan.duration = .seconds(2.5)
+        let broker = try FaultyBroker.start(.none)
+        var subject = try BenchSubject(url: "ws://127.0.0.1:\(broker.port)")
+        subject.patience = .seconds(1)
+        let result = await subject.result(of: plan)
+        await broker.stop()
+        let report = try result.get()
         #expect(report["lost"] == .integer(0))
         #expect(report["unclosed"] == .integer(4))
         #expect(report.fault?.contains("4 that did not read were not closed") == true)

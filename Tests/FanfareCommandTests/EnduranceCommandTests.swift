@@ -40,7 +40,7 @@ import Testing
 
         let soak = try await Program.run([
             "bench", "soak", "--url", broker.url(), "--tls-url", broker.url("wss"),
-            "--trust", directory.path("c.pem"), "--seconds", "1", "--warm-up", "0.5",
+            "--trust", directory.path("c.pem"), "--seconds", "2.5", "--warm-up", "0.5",
             "--settle", "0.5", "--residents", "16", "--rate", "200", "--slow", "4",
             "--backlog", "1", "--visitors", "20", "--json", file,
         ])
@@ -51,6 +51,6 @@ import Testing
         #expect(try #require(kept["descriptors_after"] as? Int) > 0)
         // Half a second is no warm-up: whether memory grew is left open.
         #expect(soak.code == 0 || soak.errors.contains("memory grew"), "\(soak.errors)")
-        #expect(soak.errors.contains("Soaking (s)"))
+        #expect(soak.errors.contains("0 lost, 0 misplaced, "), "\(soak.errors)")
     }
 }

@@ -80,6 +80,34 @@ struct FootprintLog {
     /// The most memory that was resident, in bytes.
     var residentPeak: Int { samples.map(\.resident).max() ?? 0 }
 
+    /// What it was at most, beside what it was before.
+    ///
+    /// - Parameters:
+    ///   - before: The server's resident memory before the log began, in bytes.
+    ///   - growthMax: By how many bytes it may grow.
+    /// - Returns: The rows.
+    func rows(since before: Int, growthMax: Int) -> [BenchReport.Row] {
+        [
+            .init(
+                label: "server memory",
+                text: """
+                    \(mebibytes(before)) alone, at most \(mebibytes(residentPeak)); \
+                    \(mebibytes(growthMax)) more is allowed
+                    """,
+                members: [
+                    ("resident_before_bytes", .integer(before)),
+                    ("resident_peak_bytes", .integer(residentPeak)),
+                    ("resident_over_time_bytes", .integers(residentOverTime())),
+                ]
+            ),
+            .init(
+                label: "the kernel's for TCP",
+                text: "at most \(mebibytes(kernelPeak)), of all connections of this machine",
+                members: [("kernel_tcp_peak_bytes", .integer(kernelPeak))]
+            ),
+        ]
+    }
+
     /// The resident memory over time, in bytes, at most so many values at equal distances.
     func residentOverTime(atMost count: Int = 120) -> [Int] {
         let stride = max(1, (samples.count + count - 1) / count)

@@ -106,7 +106,7 @@ struct SoakPlan: BenchPlan {
             reconnectsPerSecond: 10,
             generator: generator
         )
-        residents.published = { channel, count in crowd.notePublished(count, to: channel) }
+        residents.feed.published = { channel, count in crowd.notePublished(count, to: channel) }
         return [residents, visitors, SoakSlowReaders(name: "\(name) slow readers", crowd)]
     }
 

@@ -17,6 +17,17 @@ struct StalledFindings {
     var residentBefore: Int?
     /// The most of it that there was later.
     var residentPeak: Int?
+    /// How many stalled ones there were, each time one looked while they were to be there.
+    private(set) var stalled = (sum: 0, lookCount: 0)
+
+    /// Notes how many stalled ones there are.
+    mutating func noteStalled(_ count: Int) {
+        stalled.sum += count
+        stalled.lookCount += 1
+    }
+
+    /// How many stalled ones there were on average; 0 if one never looked.
+    var stalledOnAverage: Double { Double(stalled.sum) / Double(max(stalled.lookCount, 1)) }
 
     /// Adds a slice that has ended.
     mutating func add(_ slice: Slice) { slices.append(slice) }
