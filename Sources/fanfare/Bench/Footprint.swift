@@ -54,7 +54,7 @@ struct Footprint: Equatable, Sendable {
     }
 }
 
-/// The server's footprint over a run, looked at once a second.
+/// The server's footprint over a run.
 struct FootprintLog {
     /// What it was each time.
     private(set) var samples: [Footprint] = []
@@ -66,9 +66,9 @@ struct FootprintLog {
     /// Nothing looked at yet.
     init(of server: ServerProcess) { self.server = server }
 
-    /// Looks, unless a second has not passed since the last time.
-    mutating func look(at now: MonotonicTime) {
-        if let lookedAt, lookedAt.duration(to: now) < .seconds(1) { return }
+    /// Looks, unless less time has passed since the last look.
+    mutating func look(at now: MonotonicTime, every interval: Duration = .seconds(1)) {
+        if let lookedAt, lookedAt.duration(to: now) < interval { return }
         lookedAt = now
         if let footprint = Footprint(of: server) { samples.append(footprint) }
         kernelPeak = max(kernelPeak, Footprint.kernelTCP() ?? 0)

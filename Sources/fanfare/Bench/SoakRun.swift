@@ -101,6 +101,7 @@ final class SoakRun: BenchRun {
             of: max(Int(all.inSeconds), 1),
             at: now
         )
+        memory.look(at: now, every: BenchStep.tick)
         guard var footprint = memory.last else { return .idle }
         if footprint.descriptors != descriptors {
             phase = .settling(since: since, descriptors: footprint.descriptors, steadySince: now)
