@@ -169,6 +169,8 @@ import Testing
         Refusal(arguments: ["soak", "--warm-up", "0"], text: "--warm-up must be between 0.1"),
         Refusal(arguments: ["soak", "--visitors", "0"], text: "--visitors must be between 0.1"),
         Refusal(arguments: ["soak", "--tls-url", "ws://h"], text: "must be like wss://"),
+        Refusal(arguments: ["stalled", "--deflate"], text: "--deflate leaves open"),
+        Refusal(arguments: ["soak", "--deflate"], text: "--deflate leaves open"),
         Refusal(arguments: ["soak", "--backlog", "0"], text: "--backlog must be between 1"),
         Refusal(arguments: ["all", "--connections", "-1"], text: "--connections"),
     ])

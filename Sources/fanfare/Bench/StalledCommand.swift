@@ -84,6 +84,9 @@ struct StalledCommand: ParsableCommand {
 
     func validate() throws {
         _ = try plan()
+        if options.deflate {
+            throw ValidationError("--deflate leaves open how much waits for a slow reader")
+        }
     }
 
     func run() throws { try options.run(plan()) }
