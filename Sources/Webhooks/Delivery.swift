@@ -10,6 +10,9 @@ struct Delivery: Sendable, Equatable {
     let events: [UInt8]
     /// The channels that it tells of, each once: later webhooks for them have to wait.
     let channels: [String]
+    /// When it was made, in milliseconds of ``WebhookClock/uptime``: how long it may be tried does not depend on the
+    /// calendar, which may be set to another time meanwhile.
+    var birth: Int64 = 0
     /// The attempts begun since the broker started.
     var attempts = 0
 

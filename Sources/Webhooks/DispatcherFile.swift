@@ -23,7 +23,11 @@ extension Dispatcher {
             advanceID(beyond: try await queue.lastID())
             self.queue = queue
             noteFile(isFailing: false)
-            for delivery in deliveries { take(delivery) }
+            for var delivery in deliveries {
+                // Of another run, only the calendar knows how long ago that was; one that was set back says nothing.
+                delivery.birth = clock.uptime - max(0, clock.unixTime - delivery.time)
+                take(delivery)
+            }
             if !deliveries.isEmpty {
                 log.info(
                     "webhooks of an earlier run are sent now",

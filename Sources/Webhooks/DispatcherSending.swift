@@ -11,7 +11,8 @@ extension Dispatcher {
             endpoint: key,
             time: clock.unixTime,
             events: events,
-            channels: channels
+            channels: channels,
+            birth: clock.uptime
         )
         ledger.keep(delivery)
         take(delivery)
@@ -34,7 +35,7 @@ extension Dispatcher {
     func sendReady(of key: EndpointKey, at now: Int64) {
         while let delivery = outlets[key]?.backlog.next(at: now) {
             guard let outlet = outlets[key], let app = apps[key.app], let transport else { return }
-            guard !plan.isOver(for: delivery.time, at: clock.unixTime) else {
+            guard !plan.isOver(since: delivery.birth, at: now) else {
                 outlets[key]?.backlog.remove(delivery.id, at: now)
                 die(delivery, .expired, "it could not be sent before it was too old")
                 continue
@@ -66,7 +67,7 @@ extension Dispatcher {
 
     private func fail(_ delivery: Delivery, _ outcome: SendOutcome) {
         let (key, now) = (delivery.endpoint, clock.uptime)
-        let pause = plan.pause(for: delivery, at: clock.unixTime, random: &random)
+        let pause = plan.pause(for: delivery, at: now, random: &random)
         if let pause, outlets[key] != nil, outcome != .answered(status: 410) {
             outlets[key]?.backlog.postpone(delivery.id, until: now + pause)
             return

@@ -1,6 +1,6 @@
 /// When a webhook that failed is tried again.
 struct RetryPlan: Sendable {
-    /// How long after its `time_ms` a webhook may still be sent, in milliseconds.
+    /// How long a webhook may be sent after it was made, in milliseconds: receivers look at its `time_ms`.
     let period: Int64
 
     /// The pause before the next attempt, without jitter.
@@ -14,16 +14,16 @@ struct RetryPlan: Sendable {
     /// Whether a webhook is too old to be sent.
     ///
     /// - Parameters:
-    ///   - time: Its `time_ms`.
-    ///   - now: The time, in milliseconds since 1970.
+    ///   - birth: When it was made, in milliseconds of ``WebhookClock/uptime``.
+    ///   - now: The time by the same clock.
     /// - Returns: Whether receivers would refuse it.
-    func isOver(for time: Int64, at now: Int64) -> Bool { now - time > period }
+    func isOver(since birth: Int64, at now: Int64) -> Bool { now - birth > period }
 
     /// Decides when to try again.
     ///
     /// - Parameters:
     ///   - delivery: What has failed.
-    ///   - now: The time, in milliseconds since 1970.
+    ///   - now: The time, in milliseconds of ``WebhookClock/uptime``.
     ///   - random: Where the jitter comes from, a fifth more or less: endpoints that fail together must not be asked
     ///     together again.
     /// - Returns: The pause in milliseconds, or `nil` when it would be too late afterwards.
@@ -34,6 +34,6 @@ struct RetryPlan: Sendable {
     ) -> Int64? {
         let whole = Self.pause(after: delivery.attempts)
         let pause = Int64.random(in: whole - whole / 5...whole + whole / 5, using: &random)
-        return isOver(for: delivery.time, at: now + pause) ? nil : pause
+        return isOver(since: delivery.birth, at: now + pause) ? nil : pause
     }
 }

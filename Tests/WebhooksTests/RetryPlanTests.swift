@@ -7,13 +7,14 @@ import Testing
 struct RetryPlanTests {
     private let plan = RetryPlan(period: 300_000)
 
-    private func delivery(attempts: Int, time: Int64 = 0) -> Delivery {
+    private func delivery(attempts: Int, birth: Int64 = 0) -> Delivery {
         Delivery(
             id: 1,
             endpoint: EndpointKey(app: appID, url: "", ordinal: 0),
-            time: time,
+            time: 1_700_000_000_000,
             events: [],
             channels: [],
+            birth: birth,
             attempts: attempts
         )
     }
@@ -42,11 +43,11 @@ struct RetryPlanTests {
 
     @Test func nothingIsTriedWhenReceiversWouldRefuseIt() {
         var random = SeededRandom(seed: 1)
-        let last = delivery(attempts: 1, time: 1_000_000)
+        let last = delivery(attempts: 1, birth: 1_000_000)
         #expect(plan.pause(for: last, at: 1_298_800, random: &random) != nil)
         #expect(plan.pause(for: last, at: 1_299_201, random: &random) == nil)
-        #expect(!plan.isOver(for: 1_000_000, at: 1_300_000))
-        #expect(plan.isOver(for: 1_000_000, at: 1_300_001))
+        #expect(!plan.isOver(since: 1_000_000, at: 1_300_000))
+        #expect(plan.isOver(since: 1_000_000, at: 1_300_001))
     }
 
     @Test func allAttemptsLieWithinFiveMinutes() {

@@ -44,6 +44,33 @@ import Testing
         await stage.stop()
     }
 
+    @Test(
+        "A calendar that is set to another time neither ends the attempts nor prolongs them",
+        arguments: [3_600_000, -3_600_000, 31_536_000_000]
+    )
+    func calendar(step: Int64) async throws {
+        let transport = ScriptedTransport { _, number in
+            number < 2 ? .answered(status: 503) : .answered(status: 200)
+        }
+        let stage = try await Stage(apps: [app(endpoints: [endpoint()])], transport: transport)
+        await stage.report(.channelOccupied(a))
+        try await stage.expectRequests(1)
+        stage.clock.setCalendar(by: step)
+        try await run(stage, for: 10_000) { stage.webhooks.counters.delivered == 1 }
+        #expect(transport.requests.count == 3 && stage.webhooks.counters.dead == 0)
+        #expect((2_400...3_900).contains(stage.clock.uptime))
+        await stage.stop()
+
+        let refusing = ScriptedTransport { _, _ in .answered(status: 503) }
+        let other = try await Stage(apps: [app(endpoints: [endpoint()])], transport: refusing)
+        await other.report(.channelOccupied(a))
+        try await other.expectRequests(1)
+        other.clock.setCalendar(by: step)
+        try await run(other) { other.webhooks.counters.dead == 1 }
+        #expect((200_000...300_100).contains(other.clock.uptime))
+        await other.stop()
+    }
+
     @Test func afterFiveMinutesItIsADeadLetter() async throws {
         let transport = ScriptedTransport { _, _ in .answered(status: 503) }
         let folder = try TemporaryFolder()

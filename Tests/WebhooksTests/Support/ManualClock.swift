@@ -15,6 +15,8 @@ final class ManualClock: WebhookClock {
 
     private struct State {
         var uptime: Int64 = 0
+        /// How far the calendar was set to another time.
+        var step: Int64 = 0
         var lastID = 0
         var sleepers: [Sleeper] = []
     }
@@ -22,7 +24,10 @@ final class ManualClock: WebhookClock {
     private let state = Mutex(State())
 
     var uptime: Int64 { state.withLock { $0.uptime } }
-    var unixTime: Int64 { Self.start + uptime }
+    var unixTime: Int64 { state.withLock { Self.start + $0.uptime + $0.step } }
+
+    /// Sets the calendar to another time, as an operator or NTP may; nothing has passed.
+    func setCalendar(by milliseconds: Int64) { state.withLock { $0.step += milliseconds } }
 
     func sleep(until due: Int64) async throws {
         let id = state.withLock { state in
