@@ -65,6 +65,8 @@ struct Serve: AsyncParsableCommand {
         // Before the file is read, so that no change of it is missed.
         let orders = Orders(file: source.path)
         signal(SIGPIPE, SIG_IGN)
+        // A file that may not grow any more is an error of whoever writes to it, not the end of the broker.
+        signal(SIGXFSZ, SIG_IGN)
         let configuration = try source.load(options)
         orders.watch(certificates: configuration.certificates)
         let log = QueuedLog(

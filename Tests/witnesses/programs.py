@@ -98,6 +98,19 @@ class Program:
         """Its exit status, when it has ended by itself."""
         return self._process.wait(seconds)
 
+    @property
+    def id(self):
+        """Its process."""
+        return self._process.pid
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def kill(self):
+        """Ends it as a loss of power does, in the midst of everything."""
+        self._process.kill()
+        self._process.wait(STOP_TIME_MAX)
+
     def stop(self):
         """Ends it as Ctrl-C does; returns its exit status."""
         if self._process.poll() is None:
@@ -122,13 +135,13 @@ class Broker(Program):
 
     app_id, key, secret = "1", "app-key", "app-secret"
 
-    def __init__(self, port=0, certificate=None, configuration=None):
+    def __init__(self, port=0, certificate=None, configuration=None, through=()):
         configured = ["--config", configuration] if configuration else []
         tls = []
         if certificate:
             tls = ["--tls-port", 0]
             tls += ["--tls-certificate", certificate.certificate, "--tls-key", certificate.key]
-        super().__init__("fanfare", "serve", "--port", port, *tls, *configured)
+        super().__init__("fanfare", "serve", "--port", port, *tls, *configured, through=through)
         ready = self.await_ready(r"^fanfare: ready .*")[0]
         self.port = int(re.search(r"\bws://[^ ]*:(\d+)", ready)[1])
         secure = re.search(r"\bwss://[^ ]*:(\d+)", ready)

@@ -1,50 +1,13 @@
 """Webhooks of the built broker, judged by the official `pusher` library."""
 
 import json
-import queue
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pusher
 import pytest
 
-from programs import START_TIME_MAX, Broker
+from programs import Broker
 from pysher_client import Subscriber
-
-
-class Receiver:
-    """A backend on a free port that keeps each webhook: its fields and its body as it came."""
-
-    def __init__(self):
-        self._webhooks = queue.Queue()
-        webhooks = self._webhooks
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                webhooks.put((dict(self.headers.items()), body))
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/webhooks"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def next(self):
-        return self._webhooks.get(timeout=START_TIME_MAX)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
+from webhook_receiver import Receiver
 
 
 @pytest.fixture
