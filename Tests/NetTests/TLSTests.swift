@@ -324,6 +324,38 @@ struct SecurePair {
         #expect(peer.read() == nil)
     }
 
+    @Test("Peers that say nothing are dropped in their time, and disturb nobody")
+    func dropsManySilentPeers() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let timeout = Duration.milliseconds(300)
+        let pair = try SecurePair(
+            .server([Certificates.localhost]),
+            reactor: reactor,
+            limits: StreamLimits(handshakeTimeout: timeout)
+        )
+        let start = MonotonicTime.current
+        var peers: [RawPeer] = []
+        for number in 0..<100 {
+            let peer = try RawPeer(to: pair.listener.address)
+            // Nothing at all, or the beginning of a ClientHello.
+            if number % 2 == 0 { peer.write([0x16, 3, 1, 2, 0, 1]) }
+            peers.append(peer)
+        }
+        let stream = try pair.connect(trusting())
+        stream.write([1])
+        reactor.run { pair.client.received == [1] }
+        #expect(pair.server.openedCount == 1)
+        reactor.run { pair.server.closedCount == 100 }
+        #expect(start.duration(to: .current) >= timeout)
+        #expect(pair.server.error == .handshakeTimedOut)
+        for peer in peers { #expect(peer.read() == nil) }
+        // It is the others' time that was over.
+        stream.write([2])
+        reactor.run { pair.client.received == [1, 2] }
+        #expect(reactor.streamCount == 2)
+    }
+
     @Test func noticesAPeerThatLeavesInTheHandshake() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
