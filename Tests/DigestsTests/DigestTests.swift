@@ -183,6 +183,31 @@ private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
         #expect(!hexMatches("00f", [0, 255]) && !hexMatches("00FF", [0, 255]))
     }
 
+    @Test("A comparison takes as long wherever the texts differ: time tells nothing of a signature")
+    func hexMatchesInConstantTime() {
+        // As long as no signature is, so that a comparison that ends early would be a thousand times as fast.
+        let digest = [UInt8](repeating: 0xA5, count: 1 << 14)
+        let right = Array(Hex.encode(digest).utf8)
+        var (early, late) = (right, right)
+        early[0] ^= 1
+        late[right.count - 1] ^= 1
+        var (least, leastLate) = (Duration.seconds(1), Duration.seconds(1))
+        // The quickest of many, in turns: whatever else the machine does only adds to the others.
+        let clock = ContinuousClock()
+        var isAnyEqual = false
+        for _ in 0..<50 {
+            let time = clock.measure {
+                isAnyEqual = Hex.matches(early.span, digest.span) || isAnyEqual
+            }
+            let timeLate = clock.measure {
+                isAnyEqual = Hex.matches(late.span, digest.span) || isAnyEqual
+            }
+            (least, leastLate) = (min(least, time), min(leastLate, timeLate))
+        }
+        #expect(!isAnyEqual)
+        #expect(least > leastLate / 3 && leastLate > least / 3)
+    }
+
     @Test(arguments: ["0", "0G", "AB", " 0", "0x"])
     func hexRefuses(text: String) {
         #expect(hexDecoded(text) == nil)
