@@ -7,6 +7,12 @@
 #
 #     docker run --publish 6001:6001 fanfare serve --host 0.0.0.0 --app ID:KEY:SECRET
 #
+# The broker runs as the user 10001, and needs no privilege and nothing to write to. Take away the rest as well:
+#
+#     docker run --read-only --cap-drop ALL --security-opt no-new-privileges --publish 6001:6001 …
+#
+# in Kubernetes by readOnlyRootFilesystem, capabilities.drop: [ALL], allowPrivilegeEscalation: false and runAsNonRoot.
+#
 # Webhooks that shall outlive the container wait in a volume: --volume fanfare:/var/lib/fanfare, and
 # webhooks.database: /var/lib/fanfare/webhooks.sqlite in the configuration.
 
@@ -29,16 +35,18 @@ RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
         ca-certificates libsqlite3-0 libssl3 libstdc++6 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --no-create-home --shell /usr/sbin/nologin fanfare \
+    && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin fanfare \
     && install --directory --owner fanfare --group fanfare --mode 700 /var/lib/fanfare
 COPY --from=build /usr/local/bin/fanfare /usr/local/bin/fanfare
-USER fanfare
+# By number, so that Kubernetes sees that it is not root.
+USER 10001:10001
 EXPOSE 6001
 # By bash, which the image has, rather than curl, which would be larger than the broker.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["bash", "-c", "\
     exec 3<>/dev/tcp/127.0.0.1/${HEALTH_PORT:-6001} \
     && printf 'GET /health HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 \
     && IFS= read -r status <&3 && [[ $status == *' 200 '* ]]"]
-# SIGTERM, the default, makes the broker ask its clients to reconnect before it goes.
+# SIGTERM, the default, makes the broker ask its clients to reconnect before it goes; so does "docker exec NAME fanfare
+# drain". Give "docker stop" a --time above shutdown.deadline.
 ENTRYPOINT ["fanfare"]
 CMD ["serve", "--config", "/etc/fanfare/fanfare.yaml"]

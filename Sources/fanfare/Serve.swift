@@ -79,6 +79,13 @@ struct Serve: AsyncParsableCommand {
         let descriptors = DescriptorLimit.raise()
         logger.debug("descriptor limit", metadata: ["descriptors": "\(descriptors)"])
 
+        // It needs none of root's powers; who asks for them, as for port 443, can have that one alone.
+        if geteuid() == 0, configuration.isExposed {
+            logger.warning(
+                "this broker runs as root: give it a user of its own, as config/fanfare.service does"
+            )
+        }
+
         let server: BrokerServer
         let addresses: BrokerServer.Addresses
         do {

@@ -23,7 +23,7 @@ extension Configuration {
     }
 
     /// Whether others than this machine can reach the TCP listeners.
-    var isExposed: Bool {
+    package var isExposed: Bool {
         guard port != nil || tlsPort != nil, let address = IPAddress(host) else { return false }
         return !address.isLoopback
     }
