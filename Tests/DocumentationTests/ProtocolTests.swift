@@ -1,13 +1,16 @@
 import Foundation
 import Testing
 
-/// `PROTOCOL.md` names a test for each rule; here it is held to that.
-@Suite("The rules in PROTOCOL.md") struct ProtocolTests {
-    @Test("Each rule names tests, and each of them is there")
-    func nameTheirTests() throws {
+/// `PROTOCOL.md` names a test for each rule, and `SECURITY.md` for each defence; here they are held to that.
+@Suite("The rules in PROTOCOL.md and SECURITY.md") struct ProtocolTests {
+    @Test(
+        "Each rule names tests, and each of them is there",
+        arguments: [("PROTOCOL.md", 100), ("SECURITY.md", 40)]
+    )
+    func nameTheirTests(page: String, leastCount: Int) throws {
         let tests = try Self.tests()
-        let rules = Self.rules(in: try Self.text(of: "PROTOCOL.md"))
-        #expect(rules.count > 100)
+        let rules = Self.rules(in: try Self.text(of: page))
+        #expect(rules.count > leastCount)
         for rule in rules {
             if rule.tests.isEmpty { Issue.record("no test is named for: \(rule.text)") }
             for test in rule.tests where !tests.contains(test) {

@@ -177,95 +177,102 @@ def health(broker, context):
     return status
 
 
-class TestRenewal:
-    """Certificates that change while the broker runs."""
+# Certificates that change while the broker runs.
 
-    @pytest.fixture
-    def files(self, tmp_path):
-        return make_certificate(tmp_path, "first")
 
-    @pytest.fixture
-    def renewed(self, tmp_path):
-        return make_certificate(tmp_path, "second")
+@pytest.fixture
+def files(tmp_path):
+    return make_certificate(tmp_path, "first")
 
-    def presented(self, broker):
-        with connect(broker, lenient()) as client:
-            return client.getpeercert(binary_form=True)
 
-    def certificate(self, files):
-        return ssl.PEM_cert_to_DER_cert(files.certificate.read_text())
+@pytest.fixture
+def renewed(tmp_path):
+    return make_certificate(tmp_path, "second")
 
-    def test_files_that_are_replaced_are_presented(self, files, renewed, tmp_path):
-        first, second = self.certificate(files), self.certificate(renewed)
-        configuration = tmp_path / "fanfare.json"
-        configuration.write_text(json.dumps({"log": {"level": "notice"}}))
-        with Broker(certificate=files, configuration=configuration) as broker:
-            assert self.presented(broker) == first
-            old = http.client.HTTPSConnection("127.0.0.1", broker.tls_port, context=lenient())
-            old.request("GET", "/health")
-            assert old.getresponse().read() == b"ok\n"
-            # As a program does that renews them: one file after the other.
-            shutil.copy(renewed.certificate, files.certificate)
+
+def presented(broker):
+    with connect(broker, lenient()) as client:
+        return client.getpeercert(binary_form=True)
+
+
+def encoded(files):
+    return ssl.PEM_cert_to_DER_cert(files.certificate.read_text())
+
+
+def test_files_that_are_replaced_are_presented(files, renewed, tmp_path):
+    first, second = encoded(files), encoded(renewed)
+    configuration = tmp_path / "fanfare.json"
+    configuration.write_text(json.dumps({"log": {"level": "notice"}}))
+    with Broker(certificate=files, configuration=configuration) as broker:
+        assert presented(broker) == first
+        old = http.client.HTTPSConnection("127.0.0.1", broker.tls_port, context=lenient())
+        old.request("GET", "/health")
+        assert old.getresponse().read() == b"ok\n"
+        # As a program does that renews them: one file after the other.
+        shutil.copy(renewed.certificate, files.certificate)
+        shutil.copy(renewed.key, files.key)
+        broker.await_line('"certificates":"renewed"')
+        assert presented(broker) == second
+        # Who is connected already goes on with what they have seen.
+        old.request("GET", "/health")
+        assert old.getresponse().read() == b"ok\n"
+        assert old.sock.getpeercert(binary_form=True) == first
+
+
+def test_without_a_configuration_file_a_signal_reads_them_again(files, renewed):
+    with Broker(certificate=files) as broker:
+        shutil.copy(renewed.certificate, files.certificate)
+        shutil.copy(renewed.key, files.key)
+        broker.signal(signal.SIGHUP)
+        broker.await_line('"certificates":"renewed"')
+        assert presented(broker) == encoded(renewed)
+        broker.signal(signal.SIGHUP)
+        broker.await_line('"certificates":"as before"')
+
+
+@pytest.mark.parametrize("fault", ["no PEM", "another key", "gone"])
+def test_a_fault_changes_nothing_and_is_told(files, renewed, fault):
+    first = encoded(files)
+    with Broker(certificate=files) as broker:
+        if fault == "no PEM":
+            files.certificate.write_text("nothing of the kind")
+        elif fault == "another key":
             shutil.copy(renewed.key, files.key)
-            broker.await_line('"certificates":"renewed"')
-            assert self.presented(broker) == second
-            # Who is connected already goes on with what they have seen.
-            old.request("GET", "/health")
-            assert old.getresponse().read() == b"ok\n"
-            assert old.sock.getpeercert(binary_form=True) == first
+        else:
+            files.key.unlink()
+        broker.signal(signal.SIGHUP)
+        told = {
+            "no PEM": "certificate must be a certificate in PEM",
+            "another key": "key is not the key of",
+            "gone": "cannot be read.*No such file",
+        }
+        broker.await_line(told[fault])
+        broker.await_line("nothing has changed")
+        assert presented(broker) == first
 
-    def test_without_a_configuration_file_a_signal_reads_them_again(self, files, renewed):
-        with Broker(certificate=files) as broker:
-            shutil.copy(renewed.certificate, files.certificate)
-            shutil.copy(renewed.key, files.key)
-            broker.signal(signal.SIGHUP)
-            broker.await_line('"certificates":"renewed"')
-            assert self.presented(broker) == self.certificate(renewed)
-            broker.signal(signal.SIGHUP)
-            broker.await_line('"certificates":"as before"')
 
-    @pytest.mark.parametrize("fault", ["no PEM", "another key", "gone"])
-    def test_a_fault_changes_nothing_and_is_told(self, files, renewed, fault):
-        first = self.certificate(files)
-        with Broker(certificate=files) as broker:
-            if fault == "no PEM":
-                files.certificate.write_text("nothing of the kind")
-            elif fault == "another key":
-                shutil.copy(renewed.key, files.key)
-            else:
-                files.key.unlink()
-            broker.signal(signal.SIGHUP)
-            told = {
-                "no PEM": "certificate must be a certificate in PEM",
-                "another key": "key is not the key of",
-                "gone": "cannot be read.*No such file",
-            }
-            broker.await_line(told[fault])
-            broker.await_line("nothing has changed")
-            assert self.presented(broker) == first
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_session_of_the_old_certificate_does_no_harm(files, renewed, version):
+    context = lenient(version)
 
-    @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-    def test_a_session_of_the_old_certificate_does_no_harm(self, files, renewed, version):
-        context = lenient(version)
+    def session_of(client):
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+        return client.session
 
-        def session_of(client):
-            client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert client.recv(4096).startswith(b"HTTP/1.1 200")
-            return client.session
-
-        with Broker(certificate=files) as broker:
-            with connect(broker, context) as client:
-                session = session_of(client)
-            with connect(broker, context, session) as client:
-                assert client.session_reused
-                session = session_of(client)
-            shutil.copy(renewed.certificate, files.certificate)
-            shutil.copy(renewed.key, files.key)
-            broker.signal(signal.SIGHUP)
-            broker.await_line('"certificates":"renewed"')
-            with connect(broker, context, session) as client:
-                assert not client.session_reused
-                session = session_of(client)
-            with connect(broker, context, session) as client:
-                assert client.session_reused
-                session_of(client)
+    with Broker(certificate=files) as broker:
+        with connect(broker, context) as client:
+            session = session_of(client)
+        with connect(broker, context, session) as client:
+            assert client.session_reused
+            session = session_of(client)
+        shutil.copy(renewed.certificate, files.certificate)
+        shutil.copy(renewed.key, files.key)
+        broker.signal(signal.SIGHUP)
+        broker.await_line('"certificates":"renewed"')
+        with connect(broker, context, session) as client:
+            assert not client.session_reused
+            session = session_of(client)
+        with connect(broker, context, session) as client:
+            assert client.session_reused
+            session_of(client)
