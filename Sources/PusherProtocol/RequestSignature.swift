@@ -144,9 +144,10 @@ public enum RequestSignature {
                     + "not \(APIError.quote(text.string(), lengthMax: 32))"
             )
         }
-        guard timestamp.subtractingReportingOverflow(now).overflow == false,
-            abs(timestamp &- now) < timestampWindow
-        else {
+        // The magnitude and not `abs`, which traps where the difference is the least of all numbers: it is the client
+        // who chooses it.
+        let (difference, isOverflow) = timestamp.subtractingReportingOverflow(now)
+        guard !isOverflow, difference.magnitude < timestampWindow else {
             throw .unauthorized(
                 "Timestamp expired: Given timestamp (\(ISO8601.text(unixTime: timestamp))) "
                     + "not within \(timestampWindow)s of server time "

@@ -335,6 +335,12 @@ import TestRandom
             "Timestamp expired: Given timestamp (-9223372036854775808) "
                 + "not within 600s of server time (2023-11-14T22:13:20Z)"
         ),
+        // So far from the server's clock that the distance has no positive number.
+        (
+            "auth_timestamp", "-9223372035154775808",
+            "Timestamp expired: Given timestamp (-9223372035154775808) "
+                + "not within 600s of server time (2023-11-14T22:13:20Z)"
+        ),
         ("auth_signature", nil, "Missing parameter: auth_signature"),
     ]
 
