@@ -34,7 +34,7 @@ public struct APIError: Error, Equatable, Sendable {
     }
 
     /// Returns `text` as one line in quotes, cut to a length that a log can bear.
-    static func quote(_ text: String, lengthMax: Int = 200) -> String {
+    package static func quote(_ text: String, lengthMax: Int = 200) -> String {
         let characters = text.unicodeScalars.prefix(lengthMax)
         let isCut = characters.endIndex < text.unicodeScalars.endIndex
         let shown = String(String.UnicodeScalarView(characters)) + (isCut ? "…" : "")

@@ -74,7 +74,8 @@ struct ChannelsAPI {
         do throws(ChannelNameError) {
             return try ChannelName(text, limits: app.limits.texts)
         } catch {
-            throw APIError(status: 400, message: "Invalid channel name: \"\(text)\" (\(error))")
+            let shown = APIError.quote(text)
+            throw APIError(status: 400, message: "Invalid channel name: \(shown) (\(error))")
         }
     }
 }

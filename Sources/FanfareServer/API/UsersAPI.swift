@@ -27,8 +27,8 @@ struct UsersAPI {
         guard ChannelName.isValidUserID(id.utf8.span, limits: limits) else {
             throw APIError(
                 status: 400,
-                message: "Invalid user id: \"\(id)\" (it may have \(limits.userIDLengthMax) "
-                    + "characters out of A-Z a-z 0-9 _ - = @ , . ;)"
+                message: "Invalid user id: \(APIError.quote(id)) "
+                    + "(it may have \(limits.userIDLengthMax) characters out of A-Z a-z 0-9 _ - = @ , . ;)"
             )
         }
         try switchboard.checkRoom()
