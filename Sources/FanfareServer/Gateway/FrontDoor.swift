@@ -12,7 +12,9 @@ final class FrontDoor: HTTPResponder {
     }
 
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
-        if head.isUpgrade {
+        // RFC 9110 §7.8: an offer of another protocol may be ignored. Some HTTP clients make one of HTTP/2 (h2c) with every
+        // first request.
+        if head.isUpgrade, head.field("upgrade", contains: "websocket") {
             gateway.open(head, exchange)
         } else {
             api.respond(to: head, body: body, on: exchange)
