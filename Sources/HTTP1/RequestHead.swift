@@ -79,6 +79,19 @@ public final class RequestHead: Sendable {
         try section.lend(targetRange, body)
     }
 
+    /// Lends path and query as they were sent, of whatever form the target is.
+    ///
+    /// A server has to take the absolute form as it takes the origin form (RFC 9112 §3.2.2).
+    public func withPathAndQuery<R, E: Error>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        // The path of an absolute form without one is a slash of its own, behind everything else.
+        guard targetRange.contains(pathRange.lowerBound) else {
+            return try section.lend(pathRange, body)
+        }
+        return try section.lend(pathRange.lowerBound..<targetRange.upperBound, body)
+    }
+
     /// Lends the path as it was sent, without the query.
     public func withPath<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
         try section.lend(pathRange, body)

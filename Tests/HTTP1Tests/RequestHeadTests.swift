@@ -35,6 +35,20 @@ import Testing
         #expect(authority.authority == "h:443")
     }
 
+    @Test(
+        "Path and query are lent together, of either form of target",
+        arguments: [
+            ("/p/x?q=1?2", "/p/x?q=1?2"), ("/", "/"), ("/?", "/?"), ("http://h:1/p?q", "/p?q"),
+            ("http://h/", "/"), ("http://h", "/"), ("http://h?q", "/"),
+        ]
+    )
+    func lendsPathAndQuery(target: String, lent: String) throws {
+        let text = try head("GET \(target) HTTP/1.1", "Host: h").withPathAndQuery {
+            $0.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(text == lent)
+    }
+
     @Test func lendsAllFieldsInOrder() throws {
         let request = try head("GET / HTTP/1.1", "Host: h", "A:  b c ", "a:", "X-Y: z")
         var lines: [String] = []

@@ -97,7 +97,7 @@ final class Gateway {
         let tenants = switchboard.tenants
         var app: App?
         do throws(PusherCode) {
-            try head.withTarget { (target) throws(PusherCode) in
+            try head.withPathAndQuery { (target) throws(PusherCode) in
                 app = try ConnectionURL.withKey(
                     inTarget: target,
                     pathPrefix: settings.pathPrefix
