@@ -5,11 +5,11 @@ import Glibc
 extension Stream {
     /// Sends bytes at the end of the turn, together with all else that is queued.
     ///
-    /// The buffer is referred to, not copied. Before the stream is open the bytes wait; once it is
-    /// closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the owner is told.
+    /// The buffer is referred to, not copied, unless it is a short one behind others. Before the stream is open the bytes
+    /// wait; once it is closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the owner is told.
     public func write(_ bytes: [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
-        enqueue(bytes, from: 0)
+        enqueue(bytes, from: 0, isShared: false)
     }
 
     /// Drops what is queued and not begun, so that last words reach a peer that does not read.
@@ -22,12 +22,14 @@ extension Stream {
         if queue.isEmpty { releaseQueue() }
     }
 
-    /// Adds to the queue, from the byte `start` on.
-    func enqueue(_ bytes: [UInt8], from start: Int) {
+    /// Adds to the queue, from the byte `start` on; `isShared` says whether other streams refer to the buffer too.
+    func enqueue(_ bytes: [UInt8], from start: Int, isShared: Bool = true) {
         if start == 0, unsent.isEmpty {
             unsent = .buffer(bytes)
-        } else {
+        } else if isShared {
             makeQueue().append(bytes, from: start)
+        } else {
+            makeQueue().gather(bytes)
         }
         obstacles.insert(.queued)
         if queuedByteCount > queuedBytesMax {
