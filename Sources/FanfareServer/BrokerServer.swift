@@ -255,6 +255,15 @@ public final class BrokerServer: Sendable {
         }
     }
 
+    /// The number of streams, whatever they carry; none once it is being stopped.
+    var streamCount: Int {
+        get async {
+            var count = 0
+            for shard in runningShards { count += await shard.streamCount }
+            return count
+        }
+    }
+
     // MARK: - Listening
 
     private func listen(

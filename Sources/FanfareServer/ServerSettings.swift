@@ -1,5 +1,6 @@
 import Broker
 import HTTP1
+import HTTPServer
 import Net
 import WebSocket
 
@@ -11,6 +12,7 @@ final class ServerSettings: Sendable {
     let requiresProtocolVersion: Bool
     let liveness: Liveness.Settings
     let httpLimits: HTTPLimits
+    let httpTimeouts: HTTPTimeouts
     let webSocketLimits: WebSocketLimits
     let streamLimits: StreamLimits
     let deflate: DeflateOptions?
@@ -19,8 +21,14 @@ final class ServerSettings: Sendable {
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
     let farewellTimeout: Duration = .seconds(5)
 
-    init(_ configuration: Configuration, lineLengthMax: Int = 100_000) {
+    init(
+        _ configuration: Configuration,
+        lineLengthMax: Int = 100_000,
+        httpTimeouts: HTTPTimeouts = HTTPTimeouts(),
+        handshakeTimeout: Duration = .seconds(10)
+    ) {
         self.lineLengthMax = lineLengthMax
+        self.httpTimeouts = httpTimeouts
         quota = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion
@@ -29,8 +37,14 @@ final class ServerSettings: Sendable {
             pongTimeout: configuration.pongTimeout
         )
         httpLimits = HTTPLimits(bodyLengthMax: configuration.requestBodyLengthMax)
-        webSocketLimits = WebSocketLimits(messageLengthMax: configuration.messageLengthMax)
-        streamLimits = StreamLimits(queuedBytesMax: configuration.queuedBytesMax)
+        webSocketLimits = WebSocketLimits(
+            messageLengthMax: configuration.messageLengthMax,
+            fragmentCountMax: 4_096
+        )
+        streamLimits = StreamLimits(
+            queuedBytesMax: configuration.queuedBytesMax,
+            handshakeTimeout: handshakeTimeout
+        )
         // Tens of thousands of connections would each keep a window of their own.
         deflate =
             configuration.compression.isEnabled

@@ -30,6 +30,7 @@ actor Shard: LoopResident {
         site = HTTPSite(
             reactor: reactor,
             limits: settings.httpLimits,
+            timeouts: settings.httpTimeouts,
             responder: FrontDoor(switchboard: switchboard)
         )
     }
@@ -86,6 +87,9 @@ actor Shard: LoopResident {
 
     /// Lets load balancers know that the broker is about to stop.
     func giveNotice() { switchboard.stage = .leaving }
+
+    /// The number of streams here: clients, HTTP connections, and those that are neither yet or no longer.
+    var streamCount: Int { switchboard.reactor.streamCount }
 
     /// Accepts nobody from here on; HTTP connections end with their last answer, clients stay.
     func closeListeners() {

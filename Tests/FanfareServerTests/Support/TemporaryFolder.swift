@@ -13,4 +13,10 @@ final class TemporaryFolder: Sendable {
 
     /// The path of a file in it.
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    /// Writes a file in it, and returns its path.
+    func write(_ bytes: [UInt8], to name: String) throws -> String {
+        try Data(bytes).write(to: url.appendingPathComponent(name))
+        return path(name)
+    }
 }

@@ -1,3 +1,4 @@
+import HTTPServer
 import Logging
 import Net
 import Webhooks
@@ -8,12 +9,16 @@ import Webhooks
 struct TestBroker {
     let server: BrokerServer
     let port: UInt16
+    /// Where it listens for TLS; 0 if it does not.
+    let tlsPort: UInt16
 
     /// Runs a broker.
     ///
     /// - Parameters:
     ///   - loops: Its shards.
-    ///   - lineLengthMax: The messages that may wait on a line between two shards; `nil` for as many as usual.
+    ///   - lineLengthMax: The messages that may wait on a line between two shards.
+    ///   - httpTimeouts: How long HTTP waits for its clients.
+    ///   - handshakeTimeout: How long TLS waits for them.
     ///   - witness: Who is told what happens on channels; `nil` for its webhooks.
     ///   - absenceDelay: How long webhooks wait for who has left to be back; `nil` for as long as usual.
     ///   - change: What its configuration has instead of the development broker's.
@@ -22,7 +27,9 @@ struct TestBroker {
     /// - Throws: What the test throws, or what keeps the broker from starting.
     static func run<R>(
         loops: Int = 1,
-        lineLengthMax: Int? = nil,
+        lineLengthMax: Int = 100_000,
+        httpTimeouts: HTTPTimeouts = HTTPTimeouts(),
+        handshakeTimeout: Duration = .seconds(10),
         witness: (any ChannelWitness)? = nil,
         absenceDelay: Duration? = nil,
         _ change: (inout Configuration) -> Void = { _ in },
@@ -34,9 +41,12 @@ struct TestBroker {
         change(&configuration)
         var log = Logger(label: "test")
         log.logLevel = .error
-        let settings =
-            lineLengthMax.map { ServerSettings(configuration, lineLengthMax: $0) }
-            ?? ServerSettings(configuration)
+        let settings = ServerSettings(
+            configuration,
+            lineLengthMax: lineLengthMax,
+            httpTimeouts: httpTimeouts,
+            handshakeTimeout: handshakeTimeout
+        )
         var webhookSettings = WebhookSettings(configuration.webhooks)
         if let absenceDelay { webhookSettings.absenceDelay = absenceDelay }
         let server = try BrokerServer(
@@ -47,7 +57,11 @@ struct TestBroker {
             webhookSettings: webhookSettings
         )
         let addresses = try await server.start()
-        let broker = TestBroker(server: server, port: addresses.plain?.port ?? 0)
+        let broker = TestBroker(
+            server: server,
+            port: addresses.plain?.port ?? 0,
+            tlsPort: addresses.tls?.port ?? 0
+        )
         do {
             let result = try await body(broker)
             await server.stop(within: .seconds(1))

@@ -24,7 +24,15 @@ struct WebSocketWire {
         target: String = "/app/app-key?protocol=7&client=test&version=1.0",
         fields: String = ""
     ) async throws {
-        wire = try Wire(port: port)
+        try await self.init(over: Wire(port: port), target: target, fields: fields)
+    }
+
+    init(
+        over wire: Wire,
+        target: String = "/app/app-key?protocol=7&client=test&version=1.0",
+        fields: String = ""
+    ) async throws {
+        self.wire = wire
         try wire.send(
             "GET \(target) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
                 + "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"

@@ -22,9 +22,20 @@ final class Wire {
     private var taken = 0
     private var unread: ArraySlice<UInt8> { buffer[taken...] }
 
-    init(port: UInt16) throws {
+    /// Connects.
+    ///
+    /// - Parameters:
+    ///   - port: Where, on 127.0.0.1.
+    ///   - keepsLittle: Whether the kernels of both sides keep little of what a test does not read: a queue is full soon.
+    /// - Throws: The call that failed.
+    init(port: UInt16, keepsLittle: Bool = false) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.system("socket", errno) }
+        if keepsLittle {
+            // Before the connection begins, for its window and the peer's buffer follow from them.
+            set(SOL_SOCKET, SO_RCVBUF, 4_096)
+            set(Int32(IPPROTO_TCP), TCP_MAXSEG, 536)
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -39,6 +50,11 @@ final class Wire {
 
     deinit { _ = close(descriptor) }
 
+    private func set(_ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
     func send(_ text: String) throws { try send(Array(text.utf8)) }
 
     func send(_ bytes: [UInt8]) throws {
@@ -50,6 +66,46 @@ final class Wire {
             guard count > 0 else { throw Failure.system("send", errno) }
             rest = rest.dropFirst(count)
         }
+    }
+
+    /// Sends as long as the peer takes it, without holding up the thread.
+    ///
+    /// - Parameters:
+    ///   - bytes: What to send.
+    ///   - patience: How long to wait for a peer that takes nothing.
+    /// - Returns: How many bytes the kernel took: all, or those before the peer ended the connection or stopped reading.
+    /// - Throws: When the test is cancelled.
+    @discardableResult
+    func pour(_ bytes: [UInt8], patience: Duration = .seconds(20)) async throws -> Int {
+        var sent = 0
+        var deadline = ContinuousClock.now + patience
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+                return Glibc.send(descriptor, $0.baseAddress, min($0.count, 65_536), flags)
+            }
+            if count > 0 {
+                sent += count
+                deadline = ContinuousClock.now + patience
+                await Task.yield()
+                continue
+            }
+            guard errno == EAGAIN || errno == EINTR else { return sent }
+            guard ContinuousClock.now < deadline else { return sent }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        return sent
+    }
+
+    /// Ends this side: the peer reads an end, and can still write.
+    func endSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Ends the connection by a reset, with whatever is under way.
+    func reset() {
+        // Without an address a connection is dissolved, and the peer told so.
+        var nowhere = sockaddr()
+        nowhere.sa_family = sa_family_t(AF_UNSPEC)
+        connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
     /// Waits until `count` bytes have come, and takes them.
@@ -69,11 +125,17 @@ final class Wire {
         }
     }
 
-    /// Waits for the peer's end and returns what came before it.
-    func readToEnd() async throws -> [UInt8] {
+    /// Waits for the peer's end.
+    ///
+    /// - Parameter orReset: Whether the end may be a reset, as it is for who has sent what nobody wanted to read.
+    /// - Returns: What came before it.
+    /// - Throws: The call that failed, or that the end does not come.
+    func readToEnd(orReset: Bool = false) async throws -> [UInt8] {
         do {
             while true { try await receive() }
         } catch Failure.ended {
+            return Array(unread)
+        } catch Failure.system(_, ECONNRESET) where orReset {
             return Array(unread)
         }
     }
