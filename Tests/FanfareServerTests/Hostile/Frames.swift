@@ -1,0 +1,141 @@
+import Testing
+
+@testable import FanfareServer
+@testable import WebSocket
+
+/// Frames of a client as bytes, well-formed or not; their mask is zero, so that payloads stand as they are.
+enum Frames {
+    /// One frame.
+    ///
+    /// - Parameters:
+    ///   - opcode: 1 for text, 0 for a continuation, 8 for close, 9 for ping, 10 for pong.
+    ///   - payload: What it carries.
+    ///   - isFinal: Whether the message ends with it.
+    ///   - isCompressed: Whether it begins a compressed message.
+    ///   - announced: The length that its header tells instead of the true one.
+    /// - Returns: The frame.
+    static func frame(
+        _ opcode: UInt8,
+        _ payload: [UInt8] = [],
+        isFinal: Bool = true,
+        isCompressed: Bool = false,
+        announced: UInt64? = nil
+    ) -> [UInt8] {
+        let length = announced ?? UInt64(payload.count)
+        var bytes = [(isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode]
+        switch length {
+        case ...125: bytes.append(0x80 | UInt8(length))
+        case ...0xFFFF: bytes += [0x80 | 126, UInt8(length >> 8), UInt8(length & 0xFF)]
+        default:
+            bytes.append(0x80 | 127)
+            bytes += (0..<8).reversed().map { UInt8(truncatingIfNeeded: length >> (8 * $0)) }
+        }
+        return bytes + [0, 0, 0, 0] + payload
+    }
+
+    /// A whole message.
+    static func text(_ text: String) -> [UInt8] { frame(1, Array(text.utf8)) }
+
+    /// A `pusher:subscribe` for a channel that needs no signature.
+    static func subscribe(_ channel: String) -> [UInt8] {
+        text(#"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#)
+    }
+
+    /// A `pusher:unsubscribe`.
+    static func unsubscribe(_ channel: String) -> [UInt8] {
+        text(#"{"event":"pusher:unsubscribe","data":{"channel":"\#(channel)"}}"#)
+    }
+
+    /// A `pusher:ping`.
+    static let ping = text(#"{"event":"pusher:ping"}"#)
+
+    /// Bytes as permessage-deflate compresses a message.
+    static func deflated(_ bytes: [UInt8]) -> [UInt8] {
+        Deflater(windowBits: 15, level: 9, memoryLevel: 8).deflate(bytes.span)
+    }
+
+    /// The same bytes over and over.
+    static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
+        var all: [UInt8] = []
+        all.reserveCapacity(bytes.count * count)
+        for _ in 0..<count { all += bytes }
+        return all
+    }
+}
+
+/// What a client sends that does not mean well, and what it must be told.
+struct HostileFrames: CustomTestStringConvertible, Sendable {
+    /// What comes back.
+    enum Expected: Sendable {
+        /// A `pusher:error` without a code, with this in its text.
+        case error(String)
+        /// A message with this in it.
+        case message(String)
+        /// A pong with this payload.
+        case pong([UInt8])
+        /// A close frame with a code, or none, and this in its reason; nothing follows it.
+        case close(Int?, String)
+    }
+
+    let testDescription: String
+    let bytes: [UInt8]
+    let answers: [Expected]
+
+    /// Frames, and everything that comes back; the connection stays open unless that ends with a close frame.
+    init(_ name: String, _ bytes: [UInt8], _ answers: Expected...) {
+        testDescription = name
+        self.bytes = bytes
+        self.answers = answers
+    }
+
+    /// Messages, as above.
+    init(_ text: String, _ answers: Expected...) {
+        let isLong = text.utf8.count > 100
+        testDescription = isLong ? "\(text.prefix(80))… \(text.utf8.count) bytes" : text
+        bytes = Frames.text(text)
+        self.answers = answers
+    }
+
+    /// Sends the frames over a connection that has been greeted, and expects the answers and nothing else.
+    func run(over client: WebSocketWire) async throws {
+        try await client.wire.pour(bytes)
+        for answer in answers {
+            let frame = try await client.next()
+            switch answer {
+            case .error(let text):
+                #expect(
+                    frame.text.hasPrefix(
+                        #"{"event":"pusher:error","data":{"code":null,"message":""#
+                    ) && frame.text.contains(text),
+                    "\(frame.text.prefix(500))"
+                )
+            case .message(let text):
+                #expect(
+                    frame.opcode == 1 && frame.text.contains(text),
+                    "\(frame.text.prefix(500))"
+                )
+            case .pong(let payload):
+                #expect(frame == WebSocketWire.Frame(opcode: 10, payload: payload))
+            case .close(let code, let reason):
+                #expect(frame.opcode == 8 && frame.closeCode == code, "\(frame.text.prefix(500))")
+                let told = String(decoding: frame.payload.dropFirst(2), as: UTF8.self)
+                #expect(told.contains(reason), "\(told)")
+                return try await client.wire.expectNoMore(orReset: true)
+            }
+        }
+        try await client.expectNothing()
+    }
+
+    /// The same, over a new connection beside the bystander.
+    func run(
+        offering extensions: String? = nil,
+        _ change: (inout Configuration) -> Void = { _ in }
+    ) async throws {
+        try await TestBroker.attacked(change) { broker in
+            let offer = extensions.map { "Sec-WebSocket-Extensions: \($0)\r\n" } ?? ""
+            let client = try await WebSocketWire(port: broker.port, fields: offer)
+            _ = try await client.socketID()
+            try await run(over: client)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import HTTPServer
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Slow senders and slow readers", .serialized) struct SlowTests {
+    /// Short enough for a test; the bystander's backend is not idle for as long, however busy the machine is.
+    private static let timeouts = HTTPTimeouts(
+        head: .seconds(1),
+        body: .seconds(1),
+        idle: .seconds(8)
+    )
+    private static let post = "POST /apps/1/events HTTP/1.1\r\nHost: h\r\n"
+
+    /// What comes at once, and what follows a byte at a time.
+    private static let drips: [(String, String, String)] = [
+        ("a head", "GET /health HTTP/1.1\r\n", "Host: \(String(repeating: "h", count: 5_000))"),
+        ("a request line", "", "GET /\(String(repeating: "h", count: 5_000))"),
+        (
+            "a head behind a whole request", "GET /health HTTP/1.1\r\nHost: h\r\n\r\n",
+            "GET /\(String(repeating: "h", count: 5_000))"
+        ),
+        ("fields", "GET / HTTP/1.1\r\n", String(repeating: "a:\r\n", count: 1_000)),
+        ("content", post + "Content-Length: 9999\r\n\r\n", String(repeating: " ", count: 5_000)),
+        (
+            "content that was waited for",
+            post + "Expect: 100-continue\r\nContent-Length: 9999\r\n\r\n",
+            String(repeating: " ", count: 5_000)
+        ),
+        (
+            "chunks", post + "Transfer-Encoding: chunked\r\n\r\n",
+            String(repeating: "1\r\n \r\n", count: 1_000)
+        ),
+        (
+            "trailers", post + "Transfer-Encoding: chunked\r\n\r\n0\r\n",
+            String(repeating: "a:\r\n", count: 1_000)
+        ),
+    ]
+
+    @Test("A request that drips is refused with 408 when its time is over")
+    func senders() async throws {
+        try await TestBroker.attacked(loops: 2, httpTimeouts: Self.timeouts) { broker in
+            var senders: [(name: String, wire: Wire, rest: ArraySlice<UInt8>)] = []
+            for (name, beginning, rest) in Self.drips {
+                for _ in 0..<10 {
+                    let wire = try Wire(port: broker.port)
+                    try await wire.pour(Array(beginning.utf8))
+                    senders.append((name, wire, Array(rest.utf8)[...]))
+                }
+            }
+            // Each byte comes long before the time is over, and none prolongs it.
+            let start = ContinuousClock.now
+            while ContinuousClock.now - start < .milliseconds(1_500) {
+                for index in senders.indices {
+                    try await senders[index].wire.pour([senders[index].rest.removeFirst()])
+                }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            for sender in senders {
+                let answers = String(
+                    decoding: try await sender.wire.readToEnd(orReset: true),
+                    as: UTF8.self
+                )
+                let last = answers.split(separator: "HTTP/1.1 ").last ?? ""
+                #expect(
+                    last.hasPrefix("408 ") && last.contains("did not arrive within 1 seconds"),
+                    "\(sender.name): \(answers)"
+                )
+            }
+        }
+    }
+
+    @Test("Who asks and does not read the answers is not read any more, and then cut off")
+    func readersOfAnswers() async throws {
+        try await TestBroker.attacked(loops: 2, httpTimeouts: Self.timeouts) { broker in
+            var wires: [Wire] = []
+            let requests = Frames.repeated(
+                Array("GET /health HTTP/1.1\r\nHost: h\r\n\r\n".utf8),
+                500_000
+            )
+            for _ in 0..<3 {
+                let wire = try Wire(port: broker.port, keepsLittle: true)
+                let count = try await wire.pour(requests, patience: .milliseconds(300))
+                #expect(count < requests.count)
+                wires.append(wire)
+            }
+            // Who begins to read in time is served on.
+            try await eventually { await broker.server.streamCount == 2 }
+            for wire in wires {
+                let answers = try await wire.readToEnd(orReset: true)
+                #expect(answers.count < 2 << 20)
+                #expect(answers.starts(with: Array("HTTP/1.1 200 ".utf8)))
+            }
+        }
+    }
+
+    @Test("Subscribers that do not read get the beginning, in order and whole, and then 4100")
+    func readersOfEvents() async throws {
+        try await TestBroker.attacked(loops: 2) {
+            $0.queuedBytesMax = 64 << 10
+        } by: { broker in
+            var readers: [WebSocketWire] = []
+            for _ in 0..<20 {
+                let reader = try await WebSocketWire(
+                    over: Wire(port: broker.port, keepsLittle: true)
+                )
+                _ = try await reader.socketID()
+                try await reader.subscribe(to: "flood")
+                readers.append(reader)
+            }
+            let filler = String(repeating: "x", count: 10_000)
+            var number = 0
+            while try await broker.isOccupied("flood") {
+                let answer = try await broker.trigger("e", "\(number) \(filler)", on: "flood")
+                #expect(answer.status == 200)
+                number += 1
+            }
+            for reader in readers {
+                var count = 0
+                var frame = try await reader.next()
+                while frame.text.hasPrefix(#"{"event":"e","#) {
+                    #expect(frame.text.contains("\"\(count) \(filler)\""))
+                    count += 1
+                    frame = try await reader.next()
+                }
+                #expect(0 < count && count < number)
+                #expect(
+                    frame.text.contains(#""code":4100,"message":"The connection reads too slowly"#)
+                )
+                #expect(try await reader.next().closeCode == 4100)
+            }
+        }
+    }
+
+    @Test("A message that drips into a client's connection keeps nobody waiting")
+    func clients() async throws {
+        try await TestBroker.attacked { broker in
+            var clients: [WebSocketWire] = []
+            for _ in 0..<20 { clients.append(try await broker.connected().0) }
+            for byte in Frames.subscribe("drip") {
+                for client in clients { try await client.wire.pour([byte]) }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            for client in clients {
+                #expect(try await client.nextText().contains("subscription_succeeded"))
+            }
+        }
+    }
+}
