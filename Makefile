@@ -6,7 +6,7 @@ format := swift format --configuration config/swift-format.json
 lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test format lint conformance bench microbench soak stalled docs pictures clean
+.PHONY: help run build test fuzz simulate format lint conformance bench microbench soak stalled docs pictures clean
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -25,6 +25,10 @@ build: ## Build everything for release, with the Swift runtime inside
 test: ## Run every test: Swift, official client libraries, and a browser
 	@$(scripts)/install.sh test
 	@$(scripts)/test.sh
+
+fuzz: ## Look for inputs that break something, a minute a target
+	@$(scripts)/install.sh build
+	@$(scripts)/fuzz.sh
 
 format: ## Put all Swift sources into the project's format
 	$(format) --in-place --recursive $(sources)

@@ -304,6 +304,15 @@ let package = Package(
             path: "Tests/ListSimulation",
             swiftSettings: strict
         ),
+        // … what the fuzzer runs over its inputs, as the tests do over the seeds, …
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "WebSocket", "HTTP1", "PusherProtocol", "Broker", "FanfareServer", "TestRandom",
+            ],
+            path: "Tests/Fuzz/Targets",
+            swiftSettings: strict
+        ),
         // … the programs in README.md and in the documentation of the SDKs, …
         .testTarget(
             name: "DocumentationTests",
@@ -479,6 +488,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "FuzzTests",
+            dependencies: ["FuzzTargets"],
+            path: "Tests/Fuzz/Tests",
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "DemoTerminalTests",
             dependencies: [
                 "demo-terminal", "FanfareClient", "LiveCollections",
@@ -497,3 +512,15 @@ let package = Package(
         ),
     ]
 )
+
+// The program of `make fuzz` links the fuzzer's own `main`: only a build with `-sanitize=fuzzer` has one.
+if Context.environment["FANFARE_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "fanfare-fuzz",
+            dependencies: ["FuzzTargets"],
+            path: "Tests/Fuzz/Program",
+            swiftSettings: strict
+        )
+    )
+}

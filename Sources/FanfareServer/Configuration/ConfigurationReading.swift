@@ -32,7 +32,7 @@ extension Configuration {
     }
 
     /// Reads a configuration from a text; see ``load(file:environment:options:)``.
-    static func load(
+    package static func load(
         yaml: String,
         file: String,
         environment: [String: String] = [:],

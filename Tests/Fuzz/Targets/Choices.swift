@@ -1,0 +1,30 @@
+/// An input read as choices, one after the other; when it is used up, every choice is zero.
+struct Choices {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ input: [UInt8]) { rest = input[...] }
+
+    var isEmpty: Bool { rest.isEmpty }
+
+    /// The next byte.
+    mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+    /// A number below `count`.
+    mutating func index(below count: Int) -> Int { Int(byte()) % count }
+
+    /// One of two.
+    mutating func bool() -> Bool { byte() & 1 == 1 }
+
+    /// A length in one byte, and so many bytes, or all that are left.
+    mutating func bytes() -> [UInt8] {
+        let length = Int(byte())
+        defer { rest = rest.dropFirst(length) }
+        return Array(rest.prefix(length))
+    }
+
+    /// Everything that is left.
+    mutating func remainder() -> [UInt8] {
+        defer { rest = [] }
+        return Array(rest)
+    }
+}

@@ -1,0 +1,201 @@
+import Broker
+import PusherProtocol
+
+/// What clients and backends do to the small broker, each in few bytes.
+extension SmallBroker {
+    /// Subscribes with a signature, or without; to a presence channel as one of four users.
+    mutating func subscribe(_ place: Int, _ channel: UInt8, as choice: UInt8) throws(Finding) {
+        guard let client = clients[place] else { return }
+        let name = BrokerFuzzing.channel(channel)
+        let data = choice & 4 == 0 ? #"{"user_id":"u\#(choice & 3)","user_info":\#(choice)}"# : nil
+        var auth: String? = ChannelSignature.auth(
+            socketID: client.socketID,
+            channel: name,
+            channelData: data,
+            key: "key",
+            secret: app.secret
+        )
+        if choice & 0x18 == 0x18 { auth = nil }
+        if choice & 0x38 == 0x28 { auth = auth.map { String($0.dropLast()) + "!" } }
+        try receive(.subscribe(channel: name, auth: auth, channelData: data), place)
+        let isIn = clients[place]?.asked.contains { $0.text == name } ?? false
+        let lacksSignature = auth?.last ?? "!" == "!"
+        let wasIn = client.asked.contains { $0.text == name }
+        let needsSignature = ChannelKind(ofName: name).requiresSignature
+        try expect(
+            !isIn || wasIn || !lacksSignature || !needsSignature,
+            "\(name) is open to everybody"
+        )
+    }
+
+    /// Signs in as one of four users, with a watchlist of up to three.
+    mutating func signIn(_ place: Int, as choice: UInt8, watching: UInt8) throws(Finding) {
+        guard let client = clients[place] else { return }
+        let watchlist = (0..<4).filter { watching >> $0 & 1 == 1 }.map { "\"u\($0)\"" }
+        let list = watchlist.joined(separator: ",")
+        let data = #"{"id":"u\#(choice & 3)","watchlist":[\#(list)]}"#
+        let signature = UserSignature.auth(
+            socketID: client.socketID,
+            userData: data,
+            key: "key",
+            secret: choice & 0x40 == 0 ? app.secret : AppSecret("another")
+        )
+        let before = client.session.user
+        try receive(.signin(auth: signature, userData: data), place)
+        guard let after = clients[place]?.session.user else { return }
+        if let before { try expectEqual(after, before, "the user of a connection") }
+        try expect(before != nil || choice & 0x40 == 0, "anybody can sign in")
+    }
+
+    /// Sends a client event on one of the channels.
+    mutating func sendClientEvent(_ place: Int, _ channel: UInt8) throws(Finding) {
+        let event = ClientEvent(
+            nameToken: Array(#""client-e""#.utf8),
+            channel: BrokerFuzzing.channel(channel),
+            dataToken: Array(#""1""#.utf8)
+        )
+        try receive(.clientEvent(event), place)
+    }
+
+    /// Triggers an event as a backend does, perhaps without one of the connections.
+    mutating func trigger(_ choice: UInt8, except place: Int, value: UInt8) throws(Finding) {
+        let except = choice & 0x80 == 0 ? nil : clients[place]?.socketID
+        let socket = except.map { #","socket_id":"\#($0)""# } ?? ""
+        let name = BrokerFuzzing.channel(choice & 0x7F)
+        let body = Array(#"{"name":"e","data":"\#(value)","channel":"\#(name)"\#(socket)}"#.utf8)
+        let event = Result { () throws(APIError) in
+            try TriggerRequest.parse(body.span, limits: app.limits.texts)
+        }
+        guard case .success(let publication) = event else { return }
+        for channel in publication.channels {
+            lines.say(.publish(publication, on: channel), from: 0, to: home(channel))
+        }
+    }
+
+    /// Lets time pass, and users leave who have been away for too long.
+    mutating func advance(by milliseconds: Int64) throws(Finding) {
+        now += milliseconds
+        for shard in homes.indices {
+            for (user, watchers) in homes[shard].users.leave(at: now) {
+                let until = absentUntil.removeValue(forKey: user.id)
+                try expect(until.map { $0 <= now } ?? false, "\(user.id) is gone too early")
+                tell(watchers, of: user.id, isOnline: false, from: shard)
+            }
+        }
+    }
+
+    /// Lets the caches forget.
+    mutating func expire() {
+        for shard in homes.indices { homes[shard].expire(at: now) }
+    }
+
+    /// Reads one message of a line.
+    mutating func deliver(from choice: UInt8) throws(Finding) {
+        guard let (message, sender, receiver) = lines.next(beginningWith: Int(choice) % 9) else {
+            return
+        }
+        switch message {
+        case .join(let channel, let socket, let member, let request):
+            let (grant, event) = homes[receiver].join(socket, of: sender, channel, as: member)
+            if let event { relay(event, on: channel, from: receiver) }
+            lines.say(
+                grant.map { .granted(channel, socket, $0, request: request) }
+                    ?? .refused(channel, socket, request: request),
+                from: receiver,
+                to: sender
+            )
+        case .leave(let channel, let socket):
+            let event = homes[receiver].leave(socket, of: sender, channel)
+            if let event { relay(event, on: channel, from: receiver) }
+        case .clientEvent(let channel, let socket):
+            let event = homes[receiver].next(.message, on: channel, except: socket)
+            relay(event, on: channel, from: receiver)
+        case .publish(let publication, let channel):
+            if channel.kind.isCache { homes[receiver].keep(publication, on: channel, at: now) }
+            let event = homes[receiver].next(.message, on: channel, except: publication.except)
+            relay(event, on: channel, from: receiver)
+        case .signIn, .signOut, .watch, .unwatch: note(message, from: sender, at: receiver)
+        case .granted, .refused, .deliver, .presence: try take(message, at: receiver)
+        }
+    }
+
+    /// Sends an event where the channel has subscribers, and behind it nothing that came before.
+    private mutating func relay(
+        _ event: SmallHome.Event,
+        on channel: ChannelName,
+        from shard: Int
+    ) {
+        let elsewhere = homes[shard].attendances[channel]?.shardsElsewhere ?? []
+        for receiver in [shard] + elsewhere.sorted() {
+            lines.say(.deliver(channel, event), from: shard, to: receiver)
+        }
+    }
+
+    /// What a user's home does.
+    private mutating func note(_ message: SmallLines.Message, from sender: Int, at shard: Int) {
+        func watcher(_ socket: SocketID) -> UserHome.Watcher {
+            UserHome.Watcher(shard: sender, socketID: socket)
+        }
+        switch message {
+        case .signIn(let user):
+            signedIn[user, default: 0] += 1
+            absentUntil[user] = nil
+            let watchers = homes[shard].users.signIn(address(user))
+            tell(watchers, of: user, isOnline: true, from: shard)
+        case .signOut(let user):
+            homes[shard].users.signOut(address(user), at: now)
+            signedIn[user, default: 0] -= 1
+            if signedIn[user] == 0 { absentUntil[user] = now + UserHome.absenceMax }
+        case .watch(let user, let socket):
+            let isOnline = homes[shard].users.watch(address(user), by: watcher(socket))
+            tell([watcher(socket)], of: user, isOnline: isOnline, from: shard)
+        case .unwatch(let user, let socket):
+            homes[shard].users.unwatch(address(user), by: watcher(socket))
+        default: break
+        }
+    }
+
+    private mutating func tell(
+        _ watchers: Set<UserHome.Watcher>,
+        of user: UserID,
+        isOnline: Bool,
+        from shard: Int
+    ) {
+        for watcher in watchers.sorted(by: { $0.socketID.first < $1.socketID.first }) {
+            lines.say(
+                .presence(user, isOnline: isOnline, to: watcher.socketID),
+                from: shard,
+                to: watcher.shard
+            )
+        }
+    }
+
+    /// What the shard of a connection does.
+    private mutating func take(_ message: SmallLines.Message, at shard: Int) throws(Finding) {
+        switch message {
+        case .granted(let channel, let socket, let grant, let request):
+            guard let place = place(of: socket) else { return }
+            try clients[place]?.take(grant, on: channel, request: request)
+        case .refused(let channel, let socket, let request):
+            guard let place = place(of: socket), var client = clients[place] else { return }
+            let refusal = SubscriptionRefusal.full(channel, membersMax: app.limits.membersMax)
+            let effects = client.session.refused(
+                channel,
+                request: request,
+                refusal,
+                now: nanoseconds
+            )
+            if !effects.isEmpty { client.asked.remove(channel) }
+            clients[place] = client
+            try perform(effects, place)
+        case .deliver(let channel, let event):
+            for place in clients.keys.sorted() where clients[place]?.shard == shard {
+                try clients[place]?.hear(event, on: channel)
+            }
+        case .presence(let user, let isOnline, let socket):
+            guard let place = place(of: socket) else { return }
+            try clients[place]?.learn(user, isOnline: isOnline)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Broker
+import PusherProtocol
+
+/// The moments at which the small broker has nothing left to say: then everybody knows what is true.
+extension SmallBroker {
+    /// Reads all lines until they are empty.
+    mutating func deliverAll() throws(Finding) {
+        while lines.hasMessages { try deliver(from: 0) }
+    }
+
+    /// Delivers everything, then compares what homes, sessions and clients believe.
+    mutating func settle() throws(Finding) {
+        try deliverAll()
+        try checkSubscribers()
+        try checkUsers()
+    }
+
+    /// Closes all connections; afterwards nothing may be left of them.
+    mutating func endAll() throws(Finding) {
+        try settle()
+        for place in clients.keys.sorted() { try close(place) }
+        try settle()
+        try advance(by: UserHome.absenceMax + EventCache.missInterval)
+        try deliverAll()
+        for shard in homes.indices { try homes[shard].checkEmpty(at: now) }
+        try expect(app.quota.isUnused, "the app's places are not given back")
+        try expect(absentUntil.isEmpty, "\(absentUntil.keys) never went offline")
+    }
+
+    private func checkSubscribers() throws(Finding) {
+        var counts: [ChannelName: Int] = [:]
+        var users: [ChannelName: Set<UserID>] = [:]
+        for client in clients.values {
+            try expectEqual(Set(client.seats.keys), client.asked, "what is granted")
+            for (channel, seat) in client.seats {
+                let home = homes[home(channel)]
+                counts[channel, default: 0] += 1
+                let user = home.attendances[channel]?.user(of: client.socketID)
+                try expectEqual(user != nil, channel.kind.isPresence, "a user on \(channel)")
+                if let user { users[channel, default: []].insert(user) }
+                try expectEqual(seat.last, home.sequences[channel] ?? 0, "the last of \(channel)")
+                let members = home.attendances[channel]?.members.map(\.id) ?? []
+                try expectEqual(seat.members, Set(members), "the members of \(channel)")
+            }
+        }
+        for home in homes {
+            for (channel, attendance) in home.attendances {
+                try expectEqual(attendance.count, counts[channel] ?? 0, "who is on \(channel)")
+                let members = Set(attendance.members.map(\.id))
+                try expectEqual(members, users[channel] ?? [], "who the members are")
+            }
+        }
+        let known = homes.flatMap(\.attendances.keys)
+        try expectEqual(Set(known), Set(counts.keys), "the channels that have subscribers")
+    }
+
+    private func checkUsers() throws(Finding) {
+        var connections: [UserID: Int] = [:]
+        for client in clients.values {
+            if let user = client.session.user { connections[user, default: 0] += 1 }
+        }
+        try expectEqual(signedIn.filter { $0.value > 0 }, connections, "who is signed in")
+        let online = Set(connections.keys).union(absentUntil.keys)
+        for user in (0..<4).map({ UserID("u\($0)") }) {
+            let isOnline = homes[home(user)].users.isOnline(address(user))
+            try expectEqual(isOnline, online.contains(user), "\(user) is online")
+            for client in clients.values where client.watched.contains(user) {
+                try expectEqual(client.told[user], isOnline, "what is told of \(user)")
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import FuzzTargets
+import Testing
+
+/// What the fuzzer begins with: `make fuzz` looks for more, and what it finds comes to lie beside these.
+@Suite("Seeds of the fuzz targets") struct SeedTests {
+    private static let folder = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Seeds")
+
+    private static func seeds(of target: FuzzTarget) throws -> [URL] {
+        try FileManager.default.contentsOfDirectory(
+            at: folder.appending(path: target.rawValue),
+            includingPropertiesForKeys: nil,
+            options: .skipsHiddenFiles
+        )
+    }
+
+    @Test("Each seed of a target holds what the target asserts", arguments: FuzzTarget.allCases)
+    func everySeedHolds(target: FuzzTarget) throws {
+        let seeds = try Self.seeds(of: target)
+        #expect(!seeds.isEmpty)
+        for seed in seeds {
+            let input = [UInt8](try Data(contentsOf: seed))
+            #expect(throws: Never.self, "\(seed.lastPathComponent)") { try target.run(input) }
+        }
+    }
+
+    @Test("Every folder of seeds belongs to a target") func noSeedIsForgotten() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+        let names = FuzzTarget.allCases.map(\.rawValue)
+        #expect(folders.filter { !$0.hasPrefix(".") }.sorted() == names.sorted())
+    }
+
+    @Test("No input at all is an input too", arguments: FuzzTarget.allCases)
+    func nothingHolds(target: FuzzTarget) {
+        for length in 0..<4 {
+            for byte: UInt8 in [0, 1, 0x30, 0xFF] {
+                let input = [UInt8](repeating: byte, count: length)
+                #expect(throws: Never.self, "\(input)") { try target.run(input) }
+            }
+        }
+    }
+}

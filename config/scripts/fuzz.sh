@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Lets libFuzzer look for inputs that break what Fanfare promises, with the address sanitizer.
+#
+#     make fuzz                         each target for a minute
+#     make fuzz TIME=600                each for ten minutes
+#     make fuzz FUZZ='frames json'      only these targets
+#     fuzz.sh TARGET FILE…              runs these inputs once and shows what they come to
+#
+# Each target begins with its seeds (Tests/Fuzz/Seeds) and with what earlier runs have found worth keeping
+# (var/fuzz/TARGET/corpus). An input that breaks something lies in var/fuzz/TARGET/findings; one that is mended belongs
+# into the seeds, where `make test` runs it for ever.
+
+set -euo pipefail
+shopt -s inherit_errexit
+cd "$(dirname "$0")/../.."
+
+readonly seconds=${TIME:-60}
+readonly work=$PWD/var/fuzz
+# Swift's own account of a crash takes a minute, and libFuzzer has told everything by then.
+export SWIFT_BACKTRACE=enable=no
+
+echo "Building the fuzz targets, optimised and with checks (some minutes the first time) …"
+mkdir -p "$work"
+if ! FANFARE_FUZZ=1 swift build -c release --scratch-path .build/fuzz --sanitize fuzzer --sanitize address \
+    --product fanfare-fuzz >"$work/build.log" 2>&1; then
+    tail -n 40 "$work/build.log" >&2
+    exit 1
+fi
+readonly program=$PWD/.build/fuzz/release/fanfare-fuzz
+
+# Short inputs are tried often, and every rule can be broken by one; long ones are what tests are for.
+longest_input() {
+    case "$1" in
+        configuration) echo 600 ;;
+        broker) echo 400 ;;
+        *) echo 1000 ;;
+    esac
+}
+
+if [ $# -gt 0 ]; then
+    target=$1 && shift
+    exec "$program" --target="$target" -timeout=20 "$@"
+fi
+
+targets=()
+for folder in Tests/Fuzz/Seeds/*/; do targets+=("$(basename "$folder")"); done
+if [ -n "${FUZZ:-}" ]; then read -ra targets <<<"$FUZZ"; fi
+
+# The last value of a line of libFuzzer's, as of "stat::number_of_executed_units: 12".
+statistic() { sed -n "s/^stat::$1: *//p" "$2" | tail -n 1; }
+last() { grep -oE "$1: [0-9]+" "$2" | tail -n 1 | grep -oE '[0-9]+$' || echo 0; }
+
+failures=0
+table=$(printf '%-15s%12s%10s%10s%10s  %s\n' target executions edges corpus 'MiB at most' findings)
+for target in "${targets[@]}"; do
+    folder=$work/$target
+    if [ ! -d "Tests/Fuzz/Seeds/$target" ]; then
+        echo "There is no fuzz target $target: Tests/Fuzz/Seeds has a folder for each" >&2
+        exit 64
+    fi
+    mkdir -p "$folder/corpus" "$folder/findings"
+    words=()
+    if [ -f "Tests/Fuzz/Words/$target.dict" ]; then words=(-dict="Tests/Fuzz/Words/$target.dict"); fi
+    echo
+    echo "$target, $seconds s …"
+    status=0
+    "$program" --target="$target" -max_total_time="$seconds" -max_len="$(longest_input "$target")" -timeout=20 \
+        -rss_limit_mb=2048 -print_final_stats=1 -use_value_profile=1 -artifact_prefix="$folder/findings/" \
+        "${words[@]}" "$folder/corpus" "Tests/Fuzz/Seeds/$target" >"$folder/log" 2>&1 &
+    process=$!
+    trap 'kill $process 2>/dev/null || true' EXIT
+    # A line now and then shows that it lives.
+    while kill -0 $process 2>/dev/null; do
+        for _ in $(seq 15); do
+            sleep 1
+            kill -0 $process 2>/dev/null || break
+        done
+        grep -E '^#[0-9]+' "$folder/log" | tail -n 1 | sed 's/^/    /' || true
+    done
+    wait $process || status=$?
+    trap - EXIT
+    executions=$(statistic number_of_executed_units "$folder/log")
+    finding=none
+    if [ $status != 0 ]; then
+        failures=$((failures + 1))
+        grep -E 'Fatal error|ERROR:|SUMMARY:|Test unit written' "$folder/log" | sed 's/^/    /' >&2 || true
+        finding=$(grep -oE "findings/[^ ]+$" "$folder/log" | tail -n 1 || true)
+        finding="var/fuzz/$target/${finding:-log} (status $status)"
+    fi
+    table+=$'\n'$(printf '%-15s%12s%10s%10s%10s  %s' "$target" "${executions:-?}" "$(last cov "$folder/log")" \
+        "$(last corp "$folder/log")" "$(statistic peak_rss_mb "$folder/log")" "$finding")
+done
+
+echo
+echo "$table"
+echo
+if [ $failures = 0 ]; then echo "Nothing found."; else echo "FAILED: $failures of ${#targets[@]} targets found something."; fi
+[ $failures = 0 ]
