@@ -313,6 +313,24 @@ let package = Package(
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict
         ),
+        // … the broker between its clients and backends, played from a seed, …
+        .target(
+            name: "Simulation",
+            dependencies: [
+                "FanfareServer", "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests",
+                "TestRandom",
+            ],
+            path: "Tests/Simulation",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "fanfare-simulate",
+            dependencies: [
+                "Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/SimulationProgram",
+            swiftSettings: strict
+        ),
         // … the programs in README.md and in the documentation of the SDKs, …
         .testTarget(
             name: "DocumentationTests",

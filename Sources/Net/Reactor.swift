@@ -27,6 +27,8 @@ public final class Reactor {
     public var unixTime: Int64 { calendarTime }
     /// How many streams there are, closing ones included.
     public var streamCount: Int { liveStreamCount }
+    /// How many timers run.
+    public var timerCount: Int { timers.count }
 
     // Stored apart from what others see of them: a public stored property is checked for exclusive access each time.
     private var monotonicTime: MonotonicTime
@@ -38,6 +40,7 @@ public final class Reactor {
     private let received: UnsafeMutableBufferPointer<UInt8>
     /// Where small buffers are gathered into one TLS record; never lent to an owner.
     let record: UnsafeMutableRawBufferPointer
+    private let clock: LoopClock
     private let start: MonotonicTime
     private var isPolling = false
     private var isFlushing = false
@@ -96,9 +99,11 @@ public final class Reactor {
 
     /// Makes a reactor without streams.
     ///
-    /// - Parameter loop: The loop that will call it, and that wakes it.
+    /// - Parameters:
+    ///   - loop: The loop that will call it, and that wakes it.
+    ///   - clock: Where it reads the time.
     /// - Throws: The call that failed: descriptors or memory have run out.
-    public init(loop: EventLoop) throws(SystemError) {
+    public init(loop: EventLoop, clock: LoopClock = .system) throws(SystemError) {
         let epoll = try FileDescriptor(epoll_create1(Int32(EPOLL_CLOEXEC)), from: "epoll_create1")
         var interest = epoll_event()
         interest.events = EPOLLIN.rawValue | EPOLLET.rawValue
@@ -108,9 +113,10 @@ public final class Reactor {
             "epoll_ctl"
         )
         self.loop = loop
-        start = .current
+        self.clock = clock
+        start = clock.now()
         monotonicTime = start
-        calendarTime = currentUnixTime()
+        calendarTime = clock.unixTime()
         events = .allocate(capacity: Self.eventCountMax)
         received = .allocate(capacity: Self.receivedLength)
         received.initialize(repeating: 0)
@@ -146,8 +152,8 @@ public final class Reactor {
         )
         // After the wait and before the resident drains its mailboxes.
         _ = loop.isWakePending.exchange(false, ordering: .acquiringAndReleasing)
-        monotonicTime = .current
-        calendarTime = currentUnixTime()
+        monotonicTime = clock.now()
+        calendarTime = clock.unixTime()
         // First all events are noted, then they are served: no owner runs while descriptors that
         // an event may still name could be closed and used again.
         for index in 0..<max(Int(count), 0) { note(events[index]) }
@@ -251,7 +257,7 @@ public final class Reactor {
         guard !hasWork else { return 0 }
         var wait = limit.map { $0.wholeNanoseconds } ?? .max
         if let tick = timers.nextTick {
-            let elapsed = MonotonicTime.current.nanoseconds - start.nanoseconds
+            let elapsed = clock.now().nanoseconds - start.nanoseconds
             wait = min(wait, Int64(tick) * 1_000_000 - elapsed)
         }
         guard wait < .max else { return -1 }

@@ -9,6 +9,9 @@ import PusherProtocol
 struct Probation {
     private var timers: [SocketID: TimerID] = [:]
 
+    /// The number of connections on probation.
+    var count: Int { timers.count }
+
     fileprivate mutating func begin(_ connection: SocketID, _ timer: TimerID) {
         timers[connection] = timer
     }

@@ -12,6 +12,9 @@ struct ChannelTable {
     /// Makes the table of shard number `shard`, without channels.
     init(shard: Int) { self.shard = shard }
 
+    /// The number of channels.
+    var count: Int { apps.values.reduce(0) { $0 + $1.channels.count } }
+
     /// The channel at this address; nil if it is vacant.
     subscript(address: ChannelAddress) -> Channel? { group(of: address.app)?[address.name] }
 

@@ -11,9 +11,11 @@ struct ConnectionTable {
     /// When each was heard, side by side: a look at all of them touches no connection.
     private var liveness: [Liveness] = []
     private var vacantSlots: [Int] = []
-    private var random = RandomPool()
+    private var random: RandomPool
 
-    init(shard: Int, shardCount: Int) {
+    /// Makes the table of shard number `shard`, whose socket IDs end with numbers of `random`.
+    init(shard: Int, shardCount: Int, random: RandomPool) {
+        self.random = random
         self.shard = shard
         self.shardCount = shardCount
     }

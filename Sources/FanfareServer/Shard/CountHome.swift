@@ -16,6 +16,9 @@ final class CountPace: TimerTarget {
     /// Makes the pace of a switchboard that has told nothing yet.
     init(of switchboard: Switchboard) { self.switchboard = switchboard }
 
+    /// Whether no channel waits for its turn.
+    var isAtRest: Bool { notices.isEmpty && !isWaiting }
+
     /// Takes in that a channel's count has changed; returns whether to tell it now.
     func changed(_ address: ChannelAddress, to count: Int) -> Bool {
         defer { waitForMore() }

@@ -30,6 +30,9 @@ struct Inquiries {
     private var open: [InquiryID: Inquiry] = [:]
     private var last: InquiryID = 0
 
+    /// The number of inquiries that are not answered.
+    var count: Int { open.count }
+
     /// Begins an inquiry of which `count` homes are asked, at least one.
     mutating func begin(
         awaiting count: Int,

@@ -7,14 +7,27 @@ import Net
 struct Lines {
     /// The shard that speaks, and hears what the others say to it.
     let shard: Int
+    /// Where the shards hear what this one says to them.
     private let mailboxes: [Mailbox<LineMessage>]
+    /// Where this one hears what the others say.
+    private let inbox: Mailbox<LineMessage>
     private var unsent: [[LineMessage]]
     private var isUnsent = false
 
     /// The lines of shard number `shard`, its index among the mailboxes of all shards.
     init(of shard: Int, mailboxes: [Mailbox<LineMessage>]) {
+        self.init(of: shard, speakingInto: mailboxes, hearing: mailboxes[shard])
+    }
+
+    /// The lines of shard number `shard` where what it says is held up on its way: in a simulation.
+    init(
+        of shard: Int,
+        speakingInto mailboxes: [Mailbox<LineMessage>],
+        hearing inbox: Mailbox<LineMessage>
+    ) {
         self.shard = shard
         self.mailboxes = mailboxes
+        self.inbox = inbox
         unsent = Array(repeating: [], count: mailboxes.count)
     }
 
@@ -41,5 +54,5 @@ struct Lines {
     }
 
     /// Takes what the others have said.
-    func read() -> [LineMessage] { mailboxes[shard].drain() }
+    func read() -> [LineMessage] { inbox.drain() }
 }

@@ -9,6 +9,11 @@ struct RandomPool: RandomNumberGenerator {
     private var numbers = [UInt64](repeating: 0, count: size)
     /// How many of the numbers, from the first, are left.
     private var count = 0
+    /// Where the numbers come from instead: whatever calls this can be repeated.
+    private let source: (() -> UInt64)?
+
+    /// Makes a pool of the system's numbers, or in a simulation of those from `source`.
+    init(source: (() -> UInt64)? = nil) { self.source = source }
 
     mutating func next() -> UInt64 {
         if count == 0 { fill() }
@@ -19,8 +24,12 @@ struct RandomPool: RandomNumberGenerator {
     }
 
     private mutating func fill() {
+        count = Self.size
+        if let source {
+            for index in numbers.indices { numbers[index] = source() }
+            return
+        }
         let status = numbers.withUnsafeMutableBytes { getentropy($0.baseAddress, $0.count) }
         precondition(status == 0, "the kernel has no random numbers")
-        count = Self.size
     }
 }

@@ -35,15 +35,10 @@ actor Shard: LoopResident {
         )
     }
 
-    /// One turn: what has arrived, what the other shards sent, and at its end every write at once.
+    /// One turn of the switchboard, unless the loop is to end.
     func turn() -> Bool {
         guard !isStopping else { return false }
-        switchboard.reactor.poll()
-        switchboard.readLines()
-        // Before this shard's own fan-out, so that the others begin theirs at the same time.
-        switchboard.dispatchLines()
-        switchboard.reactor.flush()
-        switchboard.dispatchLines()
+        switchboard.turn()
         return true
     }
 

@@ -39,7 +39,8 @@ final class Switchboard: TimerTarget {
         settings: ServerSettings,
         tenants: Tenants,
         lines: Lines,
-        witness: (any ChannelWitness)? = nil
+        witness: (any ChannelWitness)? = nil,
+        random: RandomPool = RandomPool()
     ) {
         self.reactor = reactor
         self.settings = settings
@@ -49,7 +50,25 @@ final class Switchboard: TimerTarget {
         deflaters = SharedDeflaters(options: settings.deflate ?? DeflateOptions())
         cachedEvents = CachedEvents(reactor: reactor)
         channels = ChannelTable(shard: lines.shard)
-        connections = ConnectionTable(shard: lines.shard, shardCount: lines.count)
+        connections = ConnectionTable(
+            shard: lines.shard,
+            shardCount: lines.count,
+            random: random
+        )
+    }
+
+    // MARK: - The turn
+
+    /// One turn: what has arrived, what the other shards sent, and at its end every write at once.
+    ///
+    /// - Parameter limit: The longest wait for something to arrive; `nil` for no limit.
+    func turn(waitingAtMost limit: Duration? = nil) {
+        reactor.poll(atMost: limit)
+        readLines()
+        // Before this shard's own fan-out, so that the others begin theirs at the same time.
+        dispatchLines()
+        reactor.flush()
+        dispatchLines()
     }
 
     // MARK: - Connections
@@ -175,6 +194,9 @@ final class Switchboard: TimerTarget {
     /// The number of shards, among which the homes of channels are spread.
     var shardCount: Int { lines.count }
 
+    /// The number of inquiries that are not answered.
+    var inquiryCount: Int { inquiries.count }
+
     // MARK: - Lines
 
     /// Takes in what the other shards have sent since the last turn.
@@ -268,6 +290,9 @@ final class Switchboard: TimerTarget {
         strangers.removeLast(min(count, strangers.count))
         return !strangers.isEmpty
     }
+
+    /// The number of connections that have to go since the apps were replaced.
+    var strangerCount: Int { strangers.count }
 
     // MARK: - Stopping
 

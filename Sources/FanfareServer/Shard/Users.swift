@@ -25,6 +25,12 @@ struct Users {
     fileprivate var awaitsDeparture = false
     private var connections: [UserAddress: Set<SocketID>] = [:]
 
+    /// The number of users as whom connections of this shard are signed in.
+    var count: Int { connections.count }
+
+    /// The number of users whose home this shard is, and who are online or watched.
+    var homeCount: Int { home.count }
+
     /// The connections of this shard that are signed in as a user.
     func connections(of user: UserAddress) -> Set<SocketID> { connections[user] ?? [] }
 

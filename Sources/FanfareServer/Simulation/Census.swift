@@ -1,0 +1,51 @@
+import Net
+
+/// How much a broker holds, table by table, all shards together: what must be nothing when everybody has gone.
+package struct Census: Equatable, CustomStringConvertible {
+    private var rows: [(table: String, count: Int)] = []
+
+    /// Notes how much is in a table, beside what other shards have in theirs.
+    mutating func note(_ table: String, _ count: Int) {
+        if let index = rows.firstIndex(where: { $0.table == table }) {
+            rows[index].count += count
+        } else {
+            rows.append((table, count))
+        }
+    }
+
+    package static func == (left: Census, right: Census) -> Bool {
+        left.rows.elementsEqual(right.rows) { $0 == $1 }
+    }
+
+    /// The tables in which something is that was not there before.
+    ///
+    /// - Parameter before: What was there.
+    /// - Returns: The names of the tables, and by how much each has grown.
+    package func growth(since before: Census) -> [(table: String, count: Int)] {
+        zip(rows, before.rows).compactMap { now, before in
+            now.count > before.count ? (now.table, now.count - before.count) : nil
+        }
+    }
+
+    /// Every table that is not empty.
+    package var description: String {
+        rows.filter { $0.count != 0 }.map { "\($0.table): \($0.count)" }.joined(separator: ", ")
+    }
+}
+
+extension Switchboard {
+    /// Notes the sizes of this shard's tables.
+    func count(in census: inout Census) {
+        census.note("connections", connectionCount)
+        census.note("channels", channels.count)
+        census.note("users signed in here", users.count)
+        census.note("users at home", users.homeCount)
+        census.note("connections on probation", probation.count)
+        census.note("open inquiries", inquiryCount)
+        census.note("strangers", strangerCount)
+        census.note("cached events", cachedEvents.isAtRest ? 0 : 1)
+        census.note("counts to be told", countPace.isAtRest ? 0 : 1)
+        census.note("streams", reactor.streamCount)
+        census.note("timers", reactor.timerCount)
+    }
+}

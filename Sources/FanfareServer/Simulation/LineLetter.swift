@@ -1,0 +1,56 @@
+import Broker
+import PusherProtocol
+
+/// What one shard says to another, as a simulation sees it on its way.
+package struct LineLetter {
+    /// What it is about.
+    package enum Subject: String {
+        case subscribe, granted, refused, unsubscribe, publish, clientEvent, delivery, question,
+            answer
+        case user, report, termination
+    }
+
+    let message: LineMessage
+
+    /// What it is about.
+    package var subject: Subject {
+        switch message {
+        case .subscribe, .subscribeAsMember: .subscribe
+        case .granted: .granted
+        case .refused: .refused
+        case .unsubscribe: .unsubscribe
+        case .publish: .publish
+        case .clientEvent: .clientEvent
+        case .deliver: .delivery
+        case .question: .question
+        case .answer: .answer
+        case .users(.terminate): .termination
+        case .users(.report): .report
+        case .users: .user
+        }
+    }
+
+    /// The channel that it is about, if it is about one.
+    package var channel: String? {
+        switch message {
+        case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
+            .granted(let address, _, _), .refused(let address, _, _),
+            .unsubscribe(let address, _, _), .publish(let address, _),
+            .clientEvent(let address, _, _), .deliver(let address, _, _):
+            address.name.text
+        case .question, .answer, .users: nil
+        }
+    }
+
+    /// The text that a delivery brings to subscribers; `nil` of any other letter.
+    package var delivered: String? {
+        guard case .deliver(_, let frame, _) = message else { return nil }
+        return String(decoding: frame.bytes, as: UTF8.self)
+    }
+
+    /// The same delivery for the connection as well that it was not for; the same letter if it is none.
+    package func forEverybody() -> LineLetter {
+        guard case .deliver(let address, let frame, _) = message else { return self }
+        return LineLetter(message: .deliver(address, frame, except: nil))
+    }
+}

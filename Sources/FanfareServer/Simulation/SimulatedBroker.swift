@@ -1,0 +1,156 @@
+import Broker
+import HTTPServer
+package import Net
+
+/// A broker without threads: its shards turn when they are told to, and what they say to each other arrives when somebody
+/// carries it.
+///
+/// All else is what an operator's broker runs: the reactor and its sockets, HTTP, WebSocket, the sessions, the homes of
+/// channels and users. On one thread, with a clock and random numbers that are given, a run can be repeated exactly.
+package final class SimulatedBroker {
+    /// One shard: what an actor on a loop's thread holds otherwise.
+    private struct Stage {
+        let switchboard: Switchboard
+        let site: HTTPSite
+    }
+
+    /// Refers to a stream without keeping it.
+    private struct Acquaintance {
+        weak var stream: Stream?
+    }
+
+    /// The number of shards.
+    package var shardCount: Int { stages.count }
+
+    private let settings: ServerSettings
+    private var tenants: Tenants
+    private var stages: [Stage] = []
+    /// What shards say, by speaker and hearer, and has not been carried.
+    private let lines: [[Mailbox<LineMessage>]]
+    private let inboxes: [Mailbox<LineMessage>]
+    private var acquaintances: [Acquaintance] = []
+
+    /// Makes a broker to which nobody is connected.
+    ///
+    /// - Parameters:
+    ///   - configuration: What it serves; its listeners and webhooks are of no account.
+    ///   - clocks: The clock of each shard, so there are as many shards.
+    ///   - lineLengthMax: Messages that wait on a line before triggers are refused with 503.
+    ///   - random: The numbers of which socket IDs are made.
+    /// - Throws: The call that failed: descriptors or memory have run out.
+    package init(
+        _ configuration: Configuration,
+        clocks: [LoopClock],
+        lineLengthMax: Int,
+        random: @escaping () -> UInt64
+    ) throws(SystemError) {
+        settings = ServerSettings(configuration, lineLengthMax: lineLengthMax)
+        tenants = Tenants(configuration.apps)
+        var loops: [EventLoop] = []
+        for number in clocks.indices { loops.append(try EventLoop(name: "loop \(number)")) }
+        lines = clocks.indices.map { _ in loops.map { Mailbox(wakes: $0) } }
+        inboxes = loops.map { Mailbox(wakes: $0) }
+        for (number, clock) in clocks.enumerated() {
+            let reactor = try Reactor(loop: loops[number], clock: clock)
+            let switchboard = Switchboard(
+                reactor: reactor,
+                settings: settings,
+                tenants: tenants,
+                lines: Lines(
+                    of: number,
+                    speakingInto: lines[number],
+                    hearing: inboxes[number]
+                ),
+                random: RandomPool(source: random)
+            )
+            switchboard.watchLiveness()
+            let site = HTTPSite(
+                reactor: reactor,
+                limits: settings.httpLimits,
+                responder: FrontDoor(switchboard: switchboard)
+            )
+            stages.append(Stage(switchboard: switchboard, site: site))
+        }
+    }
+
+    deinit { for stage in stages { stage.switchboard.reactor.shutDown() } }
+
+    /// Lets a client or a backend in, as a listener would.
+    ///
+    /// - Parameters:
+    ///   - descriptor: One end of a socketpair(2).
+    ///   - shard: Who accepts it.
+    /// - Throws: The call that failed.
+    package func accept(
+        _ descriptor: consuming FileDescriptor,
+        on shard: Int
+    ) throws(SystemError) {
+        let stage = stages[shard]
+        let stream = try stage.switchboard.reactor.adopt(
+            descriptor,
+            limits: settings.streamLimits,
+            owner: HTTPConnection(site: stage.site)
+        )
+        acquaintances.append(Acquaintance(stream: stream))
+    }
+
+    /// Lets one shard have a turn, without waiting for anything.
+    package func turn(_ shard: Int) { stages[shard].switchboard.turn(waitingAtMost: .zero) }
+
+    // MARK: - Between the shards
+
+    /// How many messages wait on the line from one shard to another.
+    package func waitingCount(from speaker: Int, to hearer: Int) -> Int {
+        lines[speaker][hearer].count
+    }
+
+    /// Carries messages from one shard to another, in their order.
+    ///
+    /// - Parameters:
+    ///   - limit: How many at most.
+    ///   - speaker: Who has said them.
+    ///   - hearer: Who hears them in its next turn.
+    ///   - tamper: What becomes of them on their way; nothing, but for a deliberate fault.
+    package func carry(
+        _ limit: Int,
+        from speaker: Int,
+        to hearer: Int,
+        tamper: ([LineLetter]) -> [LineLetter] = { $0 }
+    ) {
+        let waiting = lines[speaker][hearer].drain()
+        lines[speaker][hearer].post(Array(waiting.dropFirst(limit)))
+        let letters = tamper(waiting.prefix(limit).map(LineLetter.init))
+        inboxes[hearer].post(letters.map(\.message))
+    }
+
+    // MARK: - The operator
+
+    /// Makes other apps the ones to be served; each shard takes them over by ``adopt(on:)``.
+    package func reload(_ apps: [AppConfiguration]) { tenants = tenants.succeeded(by: apps) }
+
+    /// Has a shard take over the apps of the last reload, and close those who may not stay.
+    package func adopt(on shard: Int) {
+        stages[shard].switchboard.adopt(tenants)
+        while stages[shard].switchboard.closeStrangers(upTo: 500) {}
+    }
+
+    /// Asks up to `count` of a shard's clients to go elsewhere; newcomers are told so at once.
+    package func drain(_ shard: Int, upTo count: Int) {
+        stages[shard].site.finish()
+        stages[shard].switchboard.drain(upTo: count)
+    }
+
+    // MARK: - What it holds
+
+    /// The sizes of all that grows with what peers do.
+    package func census() -> Census {
+        var census = Census()
+        for stage in stages { stage.switchboard.count(in: &census) }
+        census.note("HTTP connections", stages.map(\.site.connectionCount).reduce(0, +))
+        census.note("letters on lines", lines.joined().map(\.count).reduce(0, +))
+        census.note("streams in memory", acquaintances.count { $0.stream != nil })
+        census.note("places in quotas", settings.quota.isUnused ? 0 : 1)
+        census.note("places in apps' quotas", tenants.quotas.values.count { !$0.isUnused })
+        return census
+    }
+}

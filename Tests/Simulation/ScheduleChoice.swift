@@ -1,0 +1,198 @@
+import TestRandom
+
+extension Schedule {
+    /// Draws a run.
+    package init(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        self.seed = seed
+        shardCount = [1, 2, 3, 3, 4][random.number(5)]
+        drains = random.number(2) == 0
+        lineLengthMax = random.number(4) == 0 ? 6 : 1_000
+        // Some runs are about few clients and channels that meet all the time, others about many.
+        var choice = StepChoice(
+            random: random,
+            shardCount: shardCount,
+            clientCount: 3 + random.number(Cast.clientCount - 2),
+            channels: Self.channels(&random)
+        )
+        steps = []
+        for _ in 0..<choice.clientCount / 2 + 1 { steps.append(choice.connect()) }
+        for _ in 0..<60 + random.number(240) { steps.append(choice.next()) }
+    }
+}
+
+extension Schedule {
+    /// Draws the channels that a run is about: of one sort often, so that it is tried thoroughly.
+    private static func channels(_ random: inout SeededRandom) -> [Int] {
+        let all = Cast.channels.indices
+        switch random.number(4) {
+        case 0:
+            return all.filter { Cast.channels[$0].isPresence }.dropFirst(random.number(3)) + [
+                random.number(all.count)
+            ]
+        case 1: return [random.number(all.count)]
+        case 2: return (0..<3).map { _ in random.number(all.count) }
+        default: return Array(all)
+        }
+    }
+}
+
+extension SeededRandom {
+    /// A number from zero to less than `bound`.
+    mutating func number(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+
+    /// Whether something happens that happens `percent` times of a hundred.
+    mutating func happens(_ percent: Int) -> Bool { number(100) < percent }
+
+    /// One of several things, each as often as its weight says.
+    mutating func pick<Thing>(_ things: [(weight: Int, thing: Thing)]) -> Thing {
+        var rest = number(things.reduce(0) { $0 + $1.weight })
+        for (weight, thing) in things {
+            if rest < weight { return thing }
+            rest -= weight
+        }
+        preconditionFailure("a weight is negative")
+    }
+}
+
+/// Draws the steps of one run.
+struct StepChoice {
+    var random: SeededRandom
+    let shardCount: Int
+    let clientCount: Int
+    let channels: [Int]
+
+    private enum Sort {
+        case connect, say, push, read, stall, mute, leave, ask, pursue, turn, carry, bustle, wait,
+            pass
+        case reload, settle
+    }
+
+    private static let weights: [(weight: Int, thing: Sort)] = [
+        (6, .connect), (30, .say), (6, .push), (10, .read), (1, .stall), (1, .mute), (2, .leave),
+        (16, .ask), (5, .pursue), (9, .turn), (8, .carry), (9, .bustle), (4, .wait), (1, .pass),
+        (1, .reload), (3, .settle),
+    ]
+
+    mutating func next() -> Step {
+        switch random.pick(Self.weights) {
+        case .connect: connect()
+        case .say: .say(client(), utterance(), pushing: portion())
+        case .push: .push(client(), portion())
+        case .read: .read(client(), portion())
+        case .stall: .stall(client())
+        case .mute: .mute(client())
+        case .leave: .leave(client(), isReset: random.happens(50))
+        case .ask: .ask(request(), shard: shard(), pushing: portion())
+        case .pursue: .pursue(portion())
+        case .turn: .turn(shard())
+        case .carry: .carry(1 + random.number(4), from: shard(), to: shard())
+        case .bustle: .bustle
+        case .wait: .wait(random.pick([(3, random.number(20)), (1, random.number(500))]))
+        case .pass: .pass(random.pick([(3, 1 + random.number(5)), (1, 10 + random.number(60))]))
+        case .reload: .reload(reload())
+        case .settle: .settle
+        }
+    }
+
+    mutating func connect() -> Step {
+        .connect(
+            client(),
+            shard: shard(),
+            app: random.happens(85) ? 0 : 1,
+            compresses: random.happens(30),
+            room: random.pick([(2, 200_000), (1, 4_608)])
+        )
+    }
+
+    private mutating func client() -> Int { random.number(clientCount) }
+    private mutating func shard() -> Int { random.number(shardCount) }
+    private mutating func user() -> Int { random.number(Cast.users.count) }
+
+    private mutating func channel() -> Int { channels[random.number(channels.count)] }
+
+    /// How many bytes move: mostly all, sometimes so few that everything is torn apart.
+    private mutating func portion() -> Int {
+        random.pick([(6, 100_000), (1, 1 + random.number(40)), (1, 1 + random.number(400))])
+    }
+
+    private mutating func length() -> Int {
+        random.pick([
+            (6, random.number(20)), (2, random.number(400)), (2, 1_000 + random.number(2_000)),
+        ])
+    }
+
+    private mutating func signature() -> Utterance.Signature {
+        random.pick([
+            (14, .right), (1, .none), (1, .wrong), (1, .ofAnotherSocket), (1, .foreign),
+            (1, .second),
+        ])
+    }
+
+    private enum Saying {
+        case subscribe, invalidName, unsubscribe, signIn, event, ping, frame, garbage, close
+    }
+
+    private mutating func utterance() -> Utterance {
+        let sayings: [(weight: Int, thing: Saying)] = [
+            (40, .subscribe), (1, .invalidName), (14, .unsubscribe), (12, .signIn), (22, .event),
+            (3, .ping), (2, .frame), (2, .garbage), (1, .close),
+        ]
+        switch random.pick(sayings) {
+        case .subscribe:
+            return .subscribe(channel(), signature(), user: random.happens(85) ? user() : nil)
+        case .invalidName: return .subscribeToInvalidName
+        case .unsubscribe: return .unsubscribe(channel())
+        case .signIn:
+            let watching = (0..<random.number(4)).map { _ in user() }
+            return .signIn(user(), watching: watching, signature())
+        case .event: return .event(channel(), length: length())
+        case .ping: return .ping
+        case .frame: return .pingFrame
+        case .garbage:
+            return .garbage(
+                random.pick([
+                    (6, .noJSON), (6, .unknownEvent), (6, .noEvent), (1, .binary),
+                    (1, .invalidText),
+                    (1, .unmasked), (1, .reserved), (1, .tooLong),
+                ])
+            )
+        case .close: return .close
+        }
+    }
+
+    private enum Asking { case trigger, batch, terminate, list, describe, members }
+
+    private mutating func request() -> Request {
+        let app = random.happens(90) ? 0 : 1
+        let askings: [(weight: Int, thing: Asking)] = [
+            (24, .trigger), (6, .batch), (3, .terminate), (2, .list), (2, .describe), (2, .members),
+        ]
+        switch random.pick(askings) {
+        case .trigger:
+            var channels = [channel()]
+            if random.happens(25) { channels += (0..<random.number(3)).map { _ in channel() } }
+            return .trigger(
+                app: app,
+                channels: channels,
+                length: length(),
+                leavingOut: random.happens(20) ? client() : nil,
+                isSigned: random.happens(95)
+            )
+        case .batch:
+            let channels = (0..<1 + random.number(5)).map { _ in channel() }
+            return .batch(app: app, channels: channels, length: length())
+        case .terminate: return .terminate(app: app, user: user())
+        case .list: return .list(app: app)
+        case .describe: return .describe(app: app, channel: channel())
+        case .members: return .members(app: app, channel: channel())
+        }
+    }
+
+    private mutating func reload() -> Reload {
+        random.pick([
+            (2, .subscriptionsMax(1 + random.number(6))), (1, .clientEvents(random.happens(50))),
+            (1, .secondSecret(random.happens(50))), (1, .second(random.happens(50))),
+        ])
+    }
+}

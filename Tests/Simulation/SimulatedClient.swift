@@ -1,0 +1,113 @@
+import Net
+import PusherProtocol
+import WebSocket
+
+/// A client's WebSocket, over a pipe that tears apart whatever goes through it.
+final class SimulatedClient {
+    /// What a client sees.
+    enum Sighting {
+        case message(ServerMessage)
+        case ping([UInt8])
+        case pong
+        case close(Int?)
+    }
+
+    let pipe: Pipe
+    private let handshake: ClientHandshake
+    private var endpoint: WebSocketEndpoint?
+    private var unread: [UInt8] = []
+
+    /// Begins to connect, with the request still to be pushed.
+    init(_ pipe: Pipe, key: String, compresses: Bool, number: Int) throws {
+        self.pipe = pipe
+        handshake = try ClientHandshake(
+            host: "localhost",
+            target: "/app/\(key)?protocol=7&client=simulation&version=1.0",
+            nonce: (0..<16).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) },
+            deflate: compresses ? DeflateOptions() : nil
+        )
+        pipe.say(handshake.request)
+    }
+
+    // MARK: - What the client says
+
+    /// Says a text message.
+    func say(_ text: String, mask: UInt32) {
+        guard let frame = endpoint?.encode(.text, Array(text.utf8).span, mask: mask) else { return }
+        pipe.say(frame)
+    }
+
+    /// Answers a ping.
+    func answer(_ payload: [UInt8], mask: UInt32) {
+        guard let frame = endpoint?.pong(payload.span, mask: mask) else { return }
+        pipe.say(frame)
+    }
+
+    /// Sends a ping frame.
+    func ping(mask: UInt32) {
+        let payload = Array("ping".utf8)
+        guard let frame = endpoint?.ping(payload.span, mask: mask) else { return }
+        pipe.say(frame)
+    }
+
+    /// Says that it goes.
+    func sayClose(mask: UInt32) {
+        guard let frame = endpoint?.close(.normal, mask: mask) else { return }
+        pipe.say(frame)
+    }
+
+    // MARK: - What the client sees
+
+    /// Reads up to `limit` bytes.
+    ///
+    /// - Returns: How many there were, and what they completed.
+    func read(_ limit: Int) throws(Violation) -> (count: Int, sightings: [Sighting]) {
+        let bytes = pipe.read(limit)
+        guard !bytes.isEmpty else { return (0, []) }
+        unread += bytes
+        if endpoint == nil { try upgrade() }
+        return (bytes.count, endpoint == nil ? [] : try sightings())
+    }
+
+    private func upgrade() throws(Violation) {
+        guard let end = unread.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
+        let head = String(decoding: unread[..<end.lowerBound], as: UTF8.self)
+        unread.removeSubrange(..<end.upperBound)
+        var fields: [String: [String]] = [:]
+        for line in head.split(separator: "\r\n").dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            fields[parts[0].lowercased(), default: []].append(String(parts[1].drop { $0 == " " }))
+        }
+        do {
+            let agreement = try handshake.verify(status: Int(head.dropFirst(9).prefix(3)) ?? 0) {
+                fields[$0] ?? []
+            }
+            endpoint = WebSocketEndpoint(role: .client, compression: agreement.deflate)
+        } catch {
+            throw Violation(.answers, "an upgrade was answered with \(head): \(error)")
+        }
+    }
+
+    private func sightings() throws(Violation) -> [Sighting] {
+        var sightings: [Sighting] = []
+        var position = 0
+        var bytes = unread
+        do {
+            var span = bytes.mutableSpan
+            while let incoming = try endpoint?.next(in: &span, at: &position) {
+                let payload = incoming.payload(in: span.span)
+                switch incoming.kind {
+                case .text: sightings.append(.message(try ServerMessage.parse(payload.span)))
+                case .ping: sightings.append(.ping(payload))
+                case .pong: sightings.append(.pong)
+                case .close(let code): sightings.append(.close(code.map { Int($0.rawValue) }))
+                case .binary: throw Violation(.answers, "the broker has sent a binary message")
+                }
+            }
+        } catch {
+            throw Violation(.answers, "the broker has sent what no client understands: \(error)")
+        }
+        unread = Array(bytes[position...])
+        return sightings
+    }
+}

@@ -1,0 +1,310 @@
+import FanfareServer
+import Net
+import TestRandom
+
+/// A user of an app.
+struct UserPlace: Hashable {
+    var app: Int
+    var user: Int
+}
+
+/// The broker, its clients and its backends, and the time in which they live.
+final class World {
+    /// The clocks' time and the numbers of socket IDs, for a broker that knows nothing else of the world.
+    private final class Nature {
+        var milliseconds = 1_000_000
+        var random: SeededRandom
+        init(seed: UInt64) { random = SeededRandom(seed: seed) }
+    }
+
+    let schedule: Schedule
+    let variant: Variant?
+    let broker: SimulatedBroker
+    private let nature: Nature
+    /// What a deliberate fault hits.
+    private var mishaps: SeededRandom
+    var trace: Trace
+    private let emptyCensus: Census
+
+    /// The number of the step.
+    private(set) var step = 0
+    var rules = Cast.rules
+    /// Whether an app has been switched off since the last settlement.
+    var hasClosedApps = false
+    private(set) var isDraining = false
+
+    /// The clients, by place.
+    var clients: [Conversation?]
+    /// All that have been there since the last settlement.
+    var everyone: [Conversation] = []
+    var exchanges: [Exchange] = []
+    var rooms: [Int: Room] = [:]
+    var publications: [Int: Publication] = [:]
+    /// Users whom a backend has ordered to be closed since the last settlement.
+    var openTerminations: Set<UserPlace> = []
+    /// The last event that was accepted on a shard for a room.
+    var lastAccepted: [Int: Publication] = [:]
+    private var lastConversation = 0
+    private var lastMark = 0
+
+    init(_ schedule: Schedule, _ variant: Variant?, trace: Trace) throws(SystemError) {
+        self.schedule = schedule
+        self.variant = variant
+        self.trace = trace
+        let nature = Nature(seed: schedule.seed)
+        self.nature = nature
+        mishaps = SeededRandom(seed: ~schedule.seed)
+        clients = Array(repeating: nil, count: Cast.clientCount)
+        let start = nature.milliseconds
+        let clocks = (0..<schedule.shardCount).map { shard in
+            let stands = variant == .stoppedClock && shard == 0
+            return LoopClock(
+                now: {
+                    MonotonicTime(
+                        nanoseconds: Int64(stands ? start : nature.milliseconds) * 1_000_000
+                    )
+                },
+                unixTime: { Self.epoch + Int64(nature.milliseconds / 1_000) }
+            )
+        }
+        broker = try SimulatedBroker(
+            Cast.configuration(Cast.rules, variant),
+            clocks: clocks,
+            lineLengthMax: schedule.lineLengthMax,
+            random: { nature.random.next() }
+        )
+        emptyCensus = broker.census()
+    }
+
+    deinit { for client in everyone { client.forget() } }
+
+    private static var epoch: Int64 { 1_700_000_000 }
+
+    /// The time in milliseconds.
+    var now: Int { nature.milliseconds }
+
+    /// Seconds since 1970.
+    var unixTime: Int64 { Self.epoch + Int64(now / 1_000) }
+
+    func room(_ app: Int, _ channel: Int) -> Room {
+        let key = app * Cast.channels.count + channel
+        if let room = rooms[key] { return room }
+        let room = Room(app: app, channel: Cast.channels[channel])
+        rooms[key] = room
+        return room
+    }
+
+    /// A number for what is told of a member.
+    func makeMark() -> Int {
+        lastMark += 1
+        return lastMark
+    }
+
+    /// Notes that an event is being published.
+    func publish(app: Int, channels: [Int], name: String, length: Int) -> Publication {
+        let publication = Publication(
+            id: publications.count + 1,
+            app: app,
+            channels: channels,
+            name: name,
+            length: length,
+            step: step,
+            time: now
+        )
+        publications[publication.id] = publication
+        for channel in channels {
+            let room = room(app, channel)
+            room.open.append(publication)
+            for tenure in room.tenures where !tenure.isOver {
+                tenure.conversation.owedBytes += length + 200
+            }
+        }
+        return publication
+    }
+
+    // MARK: - The run
+
+    /// Plays all steps, and the end that every run has.
+    func play() throws {
+        for step in schedule.steps {
+            self.step += 1
+            trace.note { "\(self.step) \(step)" }
+            try perform(step)
+        }
+        step += 1
+        try end()
+    }
+
+    private func perform(_ step: Step) throws {
+        switch step {
+        case .connect(let place, let shard, let app, let compresses, let room):
+            try connect(place, shard, app, compresses, room)
+        case .say(let place, let utterance, let count):
+            guard let client = clients[place] else { return }
+            client.say(utterance)
+            push(client, count)
+        case .push(let place, let count): if let client = clients[place] { push(client, count) }
+        case .read(let place, let count): if let client = clients[place] { try read(client, count) }
+        case .stall(let place):
+            clients[place]?.isStalled = true
+            clients[place]?.wasStalled = true
+        case .mute(let place): clients[place]?.isMute = true
+        case .leave(let place, let isReset): clients[place]?.leave(isReset: isReset)
+        case .ask(let request, let shard, let count):
+            try ask(request, shard: shard).pursue(count)
+        case .pursue(let count): for exchange in exchanges { _ = try pursue(exchange, count) }
+        case .turn(let shard): turn(shard)
+        case .carry(let count, let speaker, let hearer): carry(count, speaker, hearer)
+        case .bustle: try bustle()
+        case .wait(let milliseconds): nature.milliseconds += milliseconds
+        case .pass(let seconds): try pass(seconds)
+        case .reload(let reload):
+            try settle()
+            self.reload(reload)
+        case .settle: try settle()
+        }
+    }
+
+    private func connect(
+        _ place: Int,
+        _ shard: Int,
+        _ app: Int,
+        _ compresses: Bool,
+        _ room: Int
+    ) throws {
+        guard clients[place]?.isGone != false else { return }
+        let (pipe, end) = try Pipe.make(room: room)
+        try broker.accept(FileDescriptor(end, from: "socketpair"), on: shard)
+        lastConversation += 1
+        let client = Conversation(
+            number: lastConversation,
+            place: place,
+            app: app,
+            shard: shard,
+            client: try SimulatedClient(
+                pipe,
+                key: Cast.keys[app],
+                compresses: compresses,
+                number: lastConversation
+            ),
+            world: self
+        )
+        clients[place] = client
+        everyone.append(client)
+        push(client, .max)
+    }
+
+    // MARK: - What moves
+
+    @discardableResult
+    func push(_ client: Conversation, _ count: Int) -> Int {
+        let pushed = client.client.pipe.push(count)
+        if pushed > 0 { client.lastSpokeAt = now }
+        return pushed
+    }
+
+    @discardableResult
+    func read(_ client: Conversation, _ limit: Int) throws -> Int {
+        guard !client.isStalled, !client.isGone else { return 0 }
+        let (count, sightings) = try client.client.read(limit)
+        for sighting in sightings {
+            trace.note { "    \(client.name) sees \(sighting)" }
+            try client.see(sighting)
+        }
+        if client.client.pipe.hasEnded { try client.seeEnd() }
+        return count
+    }
+
+    func pursue(_ exchange: Exchange, _ limit: Int) throws -> Int {
+        let count = try exchange.pursue(limit)
+        if exchange.isAnswered {
+            trace.note {
+                "    \(exchange.text.prefix(60)) … is answered \(exchange.status ?? 0) \(exchange.body)"
+            }
+            noteAccepted(exchange)
+            exchanges.removeAll { $0 === exchange }
+        }
+        return count
+    }
+
+    func turn(_ shard: Int) { broker.turn(shard % schedule.shardCount) }
+
+    @discardableResult
+    func carry(_ limit: Int, _ speaker: Int, _ hearer: Int) -> Int {
+        guard speaker != hearer else { return 0 }
+        let count = min(limit, broker.waitingCount(from: speaker, to: hearer))
+        guard count > 0 else { return 0 }
+        broker.carry(limit, from: speaker, to: hearer) { letters in
+            self.trace.note { "    \(speaker) → \(hearer): \(letters.map(\.subject))" }
+            return self.variant?.tamper(letters, &self.mishaps) ?? letters
+        }
+        return count
+    }
+
+    /// Everybody moves all they can, once.
+    ///
+    /// - Returns: Whether anything has moved.
+    @discardableResult
+    func bustle() throws -> Bool {
+        var moved = 0
+        for client in clients { if let client { moved += push(client, .max) } }
+        for exchange in exchanges { moved += try pursue(exchange, .max) }
+        for shard in 0..<schedule.shardCount { turn(shard) }
+        for speaker in 0..<schedule.shardCount {
+            for hearer in 0..<schedule.shardCount { moved += carry(.max, speaker, hearer) }
+        }
+        for client in clients {
+            guard let client else { continue }
+            let wasGone = client.isGone
+            moved += try read(client, .max) + (client.isGone == wasGone ? 0 : 1)
+        }
+        return moved > 0
+    }
+
+    /// Lets seconds pass in which everybody goes on.
+    func pass(_ seconds: Int) throws {
+        for _ in 0..<seconds {
+            nature.milliseconds += 1_000
+            try bustle()
+        }
+    }
+
+    /// Lets a moment pass.
+    func wait(_ milliseconds: Int) { nature.milliseconds += milliseconds }
+
+    // MARK: - The end
+
+    /// Sends everybody away, and looks for what is left of them.
+    private func end() throws {
+        try settle()
+        try pass(5)
+        try settle(knowsUsers: true)
+        isDraining = schedule.drains
+        for shard in 0..<schedule.shardCount where isDraining { broker.drain(shard, upTo: 1_000) }
+        for client in clients where !isDraining {
+            guard let client else { continue }
+            client.leave(isReset: client.number % 2 == 0)
+        }
+        try settle()
+        if let left = clients.compactMap(\.self).first(where: { !$0.isGone }) {
+            throw left.broken(.closing, "is still there after everybody was sent away")
+        }
+        try pass(100)
+        if let (table, count) = broker.census().growth(since: emptyCensus).first {
+            throw Violation(.memory, "\(count) of \(table) are left; there are \(broker.census())")
+        }
+    }
+
+    private func reload(_ reload: Reload) {
+        switch reload {
+        case .subscriptionsMax(let limit): rules[0].subscriptionsMax = limit
+        case .clientEvents(let areOn): rules[0].clientEvents = areOn
+        case .secondSecret(let counts): rules[0].furtherSecrets = counts ? [Cast.secondSecret] : []
+        case .second(let isServed):
+            if rules[1].isEnabled, !isServed { hasClosedApps = true }
+            rules[1].isEnabled = isServed
+        }
+        broker.reload(Cast.apps(rules, variant))
+        for shard in 0..<schedule.shardCount { broker.adopt(on: shard) }
+    }
+}

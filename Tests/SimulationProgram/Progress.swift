@@ -1,0 +1,44 @@
+import Glibc
+
+/// How far the runs are, on one line of a terminal that is written over, or now and then on a line of its own.
+struct Progress {
+    private let count: Int
+    private let isShown: Bool
+    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private var done = 0
+    private let clock = ContinuousClock()
+    private let start: ContinuousClock.Instant
+    private var shownAt: ContinuousClock.Instant
+
+    init(count: Int, isShown: Bool) {
+        self.count = count
+        self.isShown = isShown
+        start = clock.now
+        shownAt = start
+    }
+
+    mutating func advance() {
+        done += 1
+        guard isShown, clock.now - shownAt > (isTerminal ? .milliseconds(200) : .seconds(10)) else {
+            return
+        }
+        shownAt = clock.now
+        show()
+    }
+
+    /// Says how many runs there were.
+    func end() {
+        if isShown { show(isLast: true) }
+    }
+
+    private func show(isLast: Bool = false) {
+        let seconds = Double((clock.now - start) / .milliseconds(1)) / 1_000
+        let rate = Int(Double(done) / max(seconds, 0.001))
+        let text = "\(done) of \(count) runs, \(rate) a second"
+        print(
+            isTerminal ? "\r\u{1B}[K\(text)" : text,
+            terminator: isTerminal && !isLast ? "" : "\n"
+        )
+        fflush(nil)
+    }
+}
