@@ -56,6 +56,13 @@ stalled: ## Measure what 1,000 readers notice of 1,000 beside them that do not r
 	@$(scripts)/install.sh build
 	@$(scripts)/soak.sh stalled
 
+SEEDS ?= 10000
+
+simulate: ## Play the broker from SEEDS=10000 seeds, and check what its clients see
+	@$(scripts)/install.sh build
+	swift build -c release --product fanfare-simulate
+	.build/release/fanfare-simulate --seeds $(SEEDS)
+
 docs: ## Make the documentation of the public modules, in docs/
 	@$(scripts)/install.sh build
 	@$(scripts)/docs.sh

@@ -392,6 +392,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Simulation", "fanfare-simulate"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "FanfareClientTests",
             dependencies: [
                 "FanfareClient", "FanfareServer", "FanfareAPI", "Net", "HTTP1", "HTTPServer",

@@ -25,6 +25,8 @@ struct Rules {
             subscriptionsMax + (variant == .oneSubscriptionMore ? 1 : 0)
         configuration.membersMax = membersMax + (variant == .oneMemberMore ? 1 : 0)
         configuration.connectionsMax = connectionsMax + (variant == .oneConnectionMore ? 1 : 0)
+        configuration.clientEventsPerSecondMax =
+            Cast.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
         configuration.cacheLifetime = Cast.cacheLifetime
         configuration.features.clientEvents = clientEvents
         configuration.features.subscriptionCount = countsAreTold
@@ -79,6 +81,10 @@ enum Cast {
     static let pongTimeout = 9
     /// Seconds of silence after which a client must be gone, however late the broker looks.
     static let silenceMax = activityTimeout + activityTimeout / 4 + pongTimeout + 2 * 3 + 12
+    /// Events that a client may send in a second.
+    static let eventsPerSecondMax = 10
+    /// Messages that are none, in a minute.
+    static let faultsPerMinuteMax = 120
     /// Bytes that may wait for one client.
     static let queuedBytesMax = 12_000
     static let messageLengthMax = 4_096

@@ -19,6 +19,8 @@ final class Conversation {
         case signedIn(String, watching: [Int])
         /// The subscription that was given up may have been refused before.
         case perhapsNotSubscribed
+        /// A fault is answered as long as the broker bears it.
+        case perhapsFault
         /// A client event is refused by an error, or accepted by none.
         case fate(Publication)
 
@@ -54,9 +56,12 @@ final class Conversation {
     var establishedAt: Int?
     var hasProved = false
     /// Whether the proof has been accepted, as far as the client knows.
-    var lastSpokeAt: Int
+    private(set) var lastSpokeAt: Int
+    private var longestSilence = 0
     /// The events of this client by channel, the last accepted one.
     var lastEvent: [Int: Int] = [:]
+    /// Those that were accepted since the last settlement.
+    var events: [Publication] = []
 
     // How it ends.
     var isStalled = false
@@ -101,6 +106,18 @@ final class Conversation {
             && dueCodes == nil
     }
 
+    /// Notes that the broker can hear something.
+    func speak() {
+        longestSilence = max(longestSilence, silence)
+        lastSpokeAt = world.now
+    }
+
+    /// For how many seconds the broker has heard nothing, when it heard nothing for longest: a close may be read late.
+    var silenceMax: Int { max(longestSilence, silence) }
+
+    /// For how many seconds the broker has heard nothing.
+    var silence: Int { (world.now - lastSpokeAt) / 1_000 }
+
     var rules: Rules { world.rules[app] }
     var name: String { "client \(place) (connection \(number))" }
 
@@ -129,6 +146,10 @@ final class Conversation {
         case .unsubscribe(let channel): unsubscribe(channel)
         case .signIn(let user, let watching, let signature): signIn(user, watching, signature)
         case .event(let channel, let length): publish(channel, length)
+        case .burst(let channel):
+            guard currentTenure(channel) != nil else { return }
+            for _ in 0..<Cast.eventsPerSecondMax + 4 { publish(channel, 8) }
+        case .flood: flood()
         case .ping:
             say("pusher:ping", "")
             owe(.pong)
@@ -174,6 +195,15 @@ final class Conversation {
         case .reserved: frame([0x83, 0x80, 1, 2, 3, 4], closingWith: 1002)
         case .tooLong: frame([0x81, 0xFE, 0x10, 0x01, 1, 2, 3, 4], closingWith: 1009)
         }
+    }
+
+    /// Sends so much nonsense that it is too much for one minute, even when another begins in the middle.
+    private func flood() {
+        for _ in 0...2 * Cast.faultsPerMinuteMax {
+            client.say("{}", mask: mask)
+            debts.append(.perhapsFault)
+        }
+        dueCodes = [4100]
     }
 
     // MARK: - Subscribing

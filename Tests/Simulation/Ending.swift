@@ -18,6 +18,7 @@ extension Conversation {
             throw broken(.closing, "was closed with \(code ?? 0) after error \(farewell)")
         }
         closeCode = code ?? 0
+        world.meet(.close(code ?? 0))
         if let reason = objection(to: code ?? 0) { throw broken(.closing, reason) }
         // A client that is told to go answers, and then waits for the broker to close.
         client.sayClose(mask: 0x5A5A_5A5A)
@@ -28,9 +29,11 @@ extension Conversation {
         guard !isGone else { return }
         isGone = true
         client.pipe.close()
-        if closeCode == nil, !hasLeft, !wasStalled {
-            throw broken(.closing, "was cut off without a word")
-        }
+        guard closeCode == nil, !hasLeft else { return }
+        world.meet(.cut)
+        // A broker that stops drops whoever has asked for nothing yet.
+        let isEarly = socketID == nil && world.isDraining
+        guard wasStalled || isEarly else { throw broken(.closing, "was cut off without a word") }
     }
 
     /// Lets go of what refers to the conversation.
@@ -41,7 +44,6 @@ extension Conversation {
 
     /// What speaks against the close; `nil` when there is a reason for it.
     private func objection(to code: Int) -> String? {
-        let silence = (world.now - lastSpokeAt) / 1_000
         switch code {
         case 1000 where hasLeft: return nil
         case _ where dueCodes?.contains(code) == true: return nil
@@ -58,8 +60,8 @@ extension Conversation {
             return owedBytes > Cast.queuedBytesMax / 2 ? nil : "was closed for \(owedBytes) bytes"
         case 4200 where world.isDraining: return nil
         case 4201:
-            return silence >= Cast.activityTimeout + Cast.pongTimeout
-                ? nil : "was given up after \(silence) seconds of silence"
+            return silenceMax >= Cast.activityTimeout + Cast.pongTimeout
+                ? nil : "was given up after \(silenceMax) seconds of silence"
         default: break
         }
         return "was closed with \(code) for no reason"
@@ -78,7 +80,6 @@ extension Conversation {
         if isTerminated { return "was to be closed for its user" }
         if !rules.isEnabled { return "was to be closed with its app" }
         if closeCode != nil { return "was closed with \(closeCode ?? 0), and the socket was not" }
-        let silence = (world.now - lastSpokeAt) / 1_000
         if silence > Cast.silenceMax { return "has been silent for \(silence) seconds" }
         if let probation = rules.probation, !hasProved, let establishedAt,
             world.now - establishedAt > (probation + 5) * 1_000

@@ -35,13 +35,22 @@ final class Exchange {
 
     /// Pushes and reads up to `limit` bytes.
     ///
+    /// - Parameters:
+    ///   - limit: How many bytes each way.
+    ///   - isDraining: Whether the broker is being stopped.
     /// - Returns: How many bytes have moved.
-    func pursue(_ limit: Int) throws(Violation) -> Int {
+    func pursue(_ limit: Int, whileDraining isDraining: Bool) throws(Violation) -> Int {
         let pushed = pipe.push(limit)
         let bytes = pipe.read(limit)
         received += bytes
         if !isAnswered, !bytes.isEmpty { try readAnswer() }
         if !isAnswered, pipe.hasEnded {
+            // A broker that stops closes connections on which nothing was asked, as far as it has read.
+            guard !isDraining else {
+                status = 0
+                for publication in publications { publication.fate = .refused }
+                return pushed + bytes.count
+            }
             throw Violation(.answers, "the connection of \(firstLine) ended without an answer")
         }
         return pushed + bytes.count

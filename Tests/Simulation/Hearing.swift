@@ -48,6 +48,7 @@ extension Conversation {
                 watching = users
                 return true
             }
+            world.meet(.signIn)
             watched = Set(watching)
             presences = presences.filter { watched.contains($0.key) }
         case .watchlist(let online, let offline): try hear(online: online, offline: offline)
@@ -73,7 +74,7 @@ extension Conversation {
                 return
             }
             switch debt {
-            case .perhapsNotSubscribed: break
+            case .perhapsNotSubscribed, .perhapsFault: break
             case .fate(let publication): accept(publication)
             default: throw broken(debt.invariant, "heard \(what), but waits for \(debt)")
             }
@@ -100,8 +101,9 @@ extension Conversation {
         for channel in tenures.keys { tenures[channel]?.removeAll { $0 === tenure } }
     }
 
-    private func accept(_ publication: Publication) {
+    func accept(_ publication: Publication) {
         publication.fate = .accepted
+        events.append(publication)
         let channel = publication.channels[0]
         if let earlier = lastEvent[channel] {
             world.room(app, channel).pairs.append((earlier, publication.id))
@@ -118,6 +120,7 @@ extension Conversation {
         try settle("error \(code.map(String.init) ?? "without a code"), \"\(text)\"") { debt in
             switch debt {
             case .error(code): return true
+            case .perhapsFault: return code == nil
             case .perhapsNotSubscribed: return text.hasPrefix("No current subscription")
             case .fate(let publication):
                 guard
@@ -125,6 +128,7 @@ extension Conversation {
                         || text.hasPrefix("Cannot broadcast client event")
                 else { return false }
                 publication.fate = .refused
+                if code == 4301 { world.meet(.tooSoon) }
                 return true
             default: return false
             }
@@ -148,6 +152,7 @@ extension Conversation {
                 throw broken(.limits, "was refused \(channel) for \(users.count) users in all")
             }
             tenure.wasRefused = true
+            world.meet(.fullChannel)
             end(tenure)
             owesRefusal = true
             return
@@ -155,6 +160,7 @@ extension Conversation {
         try settle("\(type) of \(channel), \"\(text)\"") { debt in
             if case .subscriptionError(channel, type) = debt { true } else { false }
         }
+        world.meet(.refusal(type))
     }
 
     // MARK: - Subscriptions
@@ -184,6 +190,7 @@ extension Conversation {
             throw broken(.answers, "was granted \(channel) twice")
         }
         tenure.grantedAt = world.step
+        world.meet(tenure.isLeaving ? .lateGrant : .grant)
         tenure.awaitsOpening = tenure.room.channel.isCache
         guard tenure.room.channel.isPresence else { return }
         let members = try MemberList(data, self)
@@ -208,6 +215,7 @@ extension Conversation {
             )
         }
         tenure.lastCount = count
+        world.meet(.count)
     }
 
     private func hear(arrival user: String, _ info: String?, _ tenure: Tenure) throws(Violation) {
@@ -218,6 +226,7 @@ extension Conversation {
         guard tenure.members.updateValue(mark, forKey: index) == nil else {
             throw broken(.presence, "was told twice that \(user) is on \(tenure.room.name)")
         }
+        world.meet(.arrival)
         if mark > 0 { try note(.arrival(mark), of: tenure) }
     }
 
@@ -230,6 +239,7 @@ extension Conversation {
                 "was told that \(user) has left \(tenure.room.name), and was not there"
             )
         }
+        world.meet(.departure)
         if mark > 0 { try note(.departure(mark), of: tenure) }
     }
 
@@ -261,6 +271,7 @@ extension Conversation {
             )
         }
         tenure.awaitsOpening = false
+        world.meet(.miss)
         let lifetime = Cast.cacheLifetime * 1_000
         for event in tenure.room.lastEvents {
             guard event.settledAt != nil, world.now < event.time + lifetime else { continue }
@@ -301,6 +312,7 @@ extension Conversation {
             throw broken(.once, "heard event \(id) when everybody had it already")
         }
         try note(.event(id), of: tenure)
+        world.meet(publication.sender == nil ? .event : .clientEvent)
     }
 
     private func open(_ tenure: Tenure, with publication: Publication) throws(Violation) {
@@ -316,11 +328,23 @@ extension Conversation {
             throw broken(.cache, "found event \(publication.id), which is out of date")
         }
         tenure.opening = publication
+        world.meet(.opening)
+    }
+
+    /// The client has sent no more events than its bucket held, and than came back into it.
+    func checkRate() throws(Violation) {
+        guard let first = events.first else { return }
+        let rate = Cast.eventsPerSecondMax
+        let most = rate + (rate * (world.now - first.time) + 999) / 1_000
+        guard events.count <= most else {
+            throw broken(.limits, "has sent \(events.count) events, and had \(most)")
+        }
     }
 
     // MARK: - Users
 
     private func hear(online: [String], offline: [String]) throws(Violation) {
+        world.meet(.watchlist)
         for (users, isOnline) in [(online, true), (offline, false)] {
             for user in users {
                 guard let index = Cast.users.firstIndex(of: user), watched.contains(index) else {

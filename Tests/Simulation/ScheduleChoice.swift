@@ -6,7 +6,7 @@ extension Schedule {
         var random = SeededRandom(seed: seed)
         self.seed = seed
         shardCount = [1, 2, 3, 3, 4][random.number(5)]
-        drains = random.number(2) == 0
+        ending = random.pick([(2, .leave), (1, .drain), (1, .drainWhileBusy)])
         lineLengthMax = random.number(4) == 0 ? 6 : 1_000
         // Some runs are about few clients and channels that meet all the time, others about many.
         var choice = StepChoice(
@@ -130,13 +130,15 @@ struct StepChoice {
     }
 
     private enum Saying {
-        case subscribe, invalidName, unsubscribe, signIn, event, ping, frame, garbage, close
+        case subscribe, invalidName, unsubscribe, signIn, event, burst, flood, ping, frame
+        case garbage, close
     }
 
     private mutating func utterance() -> Utterance {
         let sayings: [(weight: Int, thing: Saying)] = [
             (40, .subscribe), (1, .invalidName), (14, .unsubscribe), (12, .signIn), (22, .event),
             (3, .ping), (2, .frame), (2, .garbage), (1, .close),
+            (2, .burst), (1, .flood),
         ]
         switch random.pick(sayings) {
         case .subscribe:
@@ -147,6 +149,8 @@ struct StepChoice {
             let watching = (0..<random.number(4)).map { _ in user() }
             return .signIn(user(), watching: watching, signature())
         case .event: return .event(channel(), length: length())
+        case .burst: return .burst(channel())
+        case .flood: return .flood
         case .ping: return .ping
         case .frame: return .pingFrame
         case .garbage:

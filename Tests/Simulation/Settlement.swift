@@ -15,6 +15,7 @@ extension World {
                 throw client.broken(.closing, "is still there, but \(reason)")
             }
         }
+        meet(.settlement)
         try checkAnswers()
         for room in rooms.values.sorted(by: { $0.name < $1.name }) {
             try room.checkOrder()
@@ -54,8 +55,8 @@ extension World {
         for client in everyone where client.isAlive {
             for debt in client.debts {
                 switch debt {
-                case .perhapsNotSubscribed: break
-                case .fate(let publication): publication.fate = .accepted
+                case .perhapsNotSubscribed, .perhapsFault: break
+                case .fate(let publication): client.accept(publication)
                 default: throw client.broken(.answers, "is still waiting for \(debt)")
                 }
             }
@@ -78,6 +79,7 @@ extension World {
     }
 
     private func checkLimits() throws {
+        for client in everyone { try client.checkRate() }
         for app in rules.indices {
             let count = everyone.count { $0.app == app && $0.isAlive && $0.mayHavePlace }
             guard count <= rules[app].connectionsMax else {
@@ -223,6 +225,7 @@ extension World {
         for client in everyone {
             client.owedBytes = 0
             client.wasStalled = false
+            client.events = []
         }
         openTerminations = []
         hasClosedApps = false

@@ -8,6 +8,8 @@ package enum Simulation {
         package var violation: Violation?
         /// The same for the same run only, if the trace was hashed.
         package var hash: UInt64
+        /// What has happened, and how often.
+        package var meetings: [Meeting: Int]
     }
 
     /// Plays a run to its end, or to the first violation.
@@ -26,10 +28,10 @@ package enum Simulation {
         let world = try World(schedule, variant, trace: trace)
         do {
             try world.play()
-            return Outcome(violation: nil, hash: world.trace.hash)
+            return Outcome(violation: nil, hash: world.trace.hash, meetings: world.meetings)
         } catch let violation as Violation {
             world.trace.note { "violated: \(violation)" }
-            return Outcome(violation: violation, hash: world.trace.hash)
+            return Outcome(violation: violation, hash: world.trace.hash, meetings: world.meetings)
         }
     }
 

@@ -41,6 +41,10 @@ enum Utterance {
     case unsubscribe(Int)
     case signIn(Int, watching: [Int], Signature)
     case event(Int, length: Int)
+    /// More events than a second allows.
+    case burst(Int)
+    /// More messages that are none than a minute allows.
+    case flood
     case ping
     case pingFrame
     case garbage(Garbage)
@@ -70,11 +74,14 @@ enum Reload {
 package struct Schedule {
     package let seed: UInt64
     package let shardCount: Int
-    /// Whether everybody is asked to leave in the end, or leaves by themself.
-    let drains: Bool
+    /// How everybody goes in the end.
+    let ending: Ending
     /// How many messages wait on a line before triggers are refused.
     let lineLengthMax: Int
     var steps: [Step]
+
+    /// How everybody goes in the end.
+    enum Ending { case leave, drain, drainWhileBusy }
 
     /// How many steps there are, beside the end that every run has.
     package var stepCount: Int { steps.count }

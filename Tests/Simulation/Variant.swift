@@ -28,7 +28,7 @@ package enum Variant: String, CaseIterable, Sendable {
     /// A signature counts that the app did not make.
     case foreignCredential
     /// One more than the limit is let in.
-    case oneSubscriptionMore, oneMemberMore, oneConnectionMore
+    case oneSubscriptionMore, oneMemberMore, oneConnectionMore, oneEventMore
     /// The timers of one shard never fire.
     case stoppedClock
 
@@ -45,7 +45,7 @@ package enum Variant: String, CaseIterable, Sendable {
         case .lostTermination: [.closing]
         case .lostReport: [.users]
         case .foreignCredential: [.authorisation]
-        case .oneSubscriptionMore, .oneMemberMore, .oneConnectionMore: [.limits]
+        case .oneSubscriptionMore, .oneMemberMore, .oneConnectionMore, .oneEventMore: [.limits]
         case .stoppedClock: [.closing, .memory]
         }
     }

@@ -44,6 +44,8 @@ final class World {
     var openTerminations: Set<UserPlace> = []
     /// The last event that was accepted on a shard for a room.
     var lastAccepted: [Int: Publication] = [:]
+    /// How often each thing has happened that runs are to meet.
+    private(set) var meetings: [Meeting: Int] = [:]
     private var lastConversation = 0
     private var lastMark = 0
 
@@ -122,6 +124,9 @@ final class World {
         return publication
     }
 
+    /// Notes that something has happened that runs are to meet.
+    func meet(_ meeting: Meeting) { meetings[meeting, default: 0] += 1 }
+
     // MARK: - The run
 
     /// Plays all steps, and the end that every run has.
@@ -199,7 +204,7 @@ final class World {
     @discardableResult
     func push(_ client: Conversation, _ count: Int) -> Int {
         let pushed = client.client.pipe.push(count)
-        if pushed > 0 { client.lastSpokeAt = now }
+        if pushed > 0 { client.speak() }
         return pushed
     }
 
@@ -216,11 +221,12 @@ final class World {
     }
 
     func pursue(_ exchange: Exchange, _ limit: Int) throws -> Int {
-        let count = try exchange.pursue(limit)
+        let count = try exchange.pursue(limit, whileDraining: isDraining)
         if exchange.isAnswered {
             trace.note {
                 "    \(exchange.text.prefix(60)) … is answered \(exchange.status ?? 0) \(exchange.body)"
             }
+            meet(.answer(exchange.status ?? 0))
             noteAccepted(exchange)
             exchanges.removeAll { $0 === exchange }
         }
@@ -276,10 +282,12 @@ final class World {
 
     /// Sends everybody away, and looks for what is left of them.
     private func end() throws {
-        try settle()
-        try pass(5)
-        try settle(knowsUsers: true)
-        isDraining = schedule.drains
+        if schedule.ending != .drainWhileBusy {
+            try settle()
+            try pass(5)
+            try settle(knowsUsers: true)
+        }
+        isDraining = schedule.ending != .leave
         for shard in 0..<schedule.shardCount where isDraining { broker.drain(shard, upTo: 1_000) }
         for client in clients where !isDraining {
             guard let client else { continue }

@@ -24,6 +24,9 @@ import Simulation
     @Flag(help: "Print a number for each run that is the same only if the same happens.")
     var hash = false
 
+    @Flag(help: "Say in the end what the runs have met, and how often.")
+    var tally = false
+
     @Flag(help: "Do not look for a shorter run when one fails.")
     var keep = false
 
@@ -37,6 +40,7 @@ import Simulation
         try Repeatable.begin()
         let numbers = seed.map { $0...$0 } ?? first...(first + max(seeds, 1) - 1)
         var progress = Progress(count: numbers.count, isShown: seed == nil && !hash)
+        var meetings: [Meeting: Int] = [:]
         for number in numbers {
             Crash.note(seed: number)
             let schedule = Schedule(seed: number)
@@ -46,6 +50,7 @@ import Simulation
                 variant,
                 trace: Trace(isHashed: hash, write: lines)
             )
+            meetings.merge(outcome.meetings, uniquingKeysWith: +)
             if hash { print(number, String(outcome.hash, radix: 16)) }
             if let violation = outcome.violation {
                 progress.end()
@@ -55,6 +60,9 @@ import Simulation
             progress.advance()
         }
         progress.end()
+        guard tally else { return }
+        let rows = meetings.map { ("\($0)", $1) }.sorted { $0.0 < $1.0 }
+        for (meeting, count) in rows { print("\(count)\t\(meeting)") }
     }
 
     /// Says what was violated, and by what little.

@@ -13,7 +13,7 @@ swift build --build-tests || exit 1
 readonly timed='LivenessConformanceTests|ProbationTests|CacheChannelTests'
 # Those that start programs do so by themselves: among a thousand others, with all their descriptors and signals,
 # Foundation's Process has been seen to crash.
-readonly programs='FanfareCommandTests\.'
+readonly programs='FanfareCommandTests\.|SimulationProgramTests'
 
 echo "Running the Swift tests …"
 swift test --skip-build --skip "$timed|$programs"

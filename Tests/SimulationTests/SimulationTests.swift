@@ -1,0 +1,36 @@
+import Simulation
+import Testing
+
+@Suite("The simulation") struct SimulationTests {
+    /// What the runs of the first seeds have met together.
+    @Test("Its runs violate nothing, and meet what they are there for")
+    func runsMeetEverything() throws {
+        var meetings: [Meeting: Int] = [:]
+        for seed in UInt64(1)...100 {
+            let outcome = try Simulation.play(Schedule(seed: seed))
+            try #require(
+                outcome.violation == nil,
+                "seed \(seed): \(outcome.violation.debugDescription)"
+            )
+            meetings.merge(outcome.meetings, uniquingKeysWith: +)
+        }
+        let expected: [Meeting] =
+            [1000, 1002, 1003, 1007, 1009, 4003, 4004, 4009, 4100, 4200, 4201].map { .close($0) }
+            + [200, 401, 503].map { .answer($0) }
+            + ["AuthError", "LimitReached", "InvalidChannel"].map { .refusal($0) }
+            + [
+                .grant, .lateGrant, .signIn, .watchlist, .opening, .miss, .count, .arrival,
+                .departure,
+                .fullChannel, .event, .clientEvent, .tooSoon, .settlement,
+            ]
+        for meeting in expected { #expect(meetings[meeting] ?? 0 > 0, "\(meeting)") }
+    }
+
+    @Test("A seed makes one schedule")
+    func seedsRepeatSchedules() {
+        for seed in UInt64(1)...50 {
+            #expect("\(Schedule(seed: seed))" == "\(Schedule(seed: seed))")
+            #expect("\(Schedule(seed: seed))" != "\(Schedule(seed: seed + 1))")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Simulation
+import Testing
+
+/// The test of the test: a broker that is broken on purpose is found out, and by the invariant that it breaks.
+@Suite("Broken brokers in the simulation") struct VariantTests {
+    @Test("Each is found out, by an invariant that it breaks", arguments: Variant.allCases)
+    func isFoundOut(variant: Variant) throws {
+        for seed in UInt64(1)...400 {
+            guard let violation = try Simulation.play(Schedule(seed: seed), variant).violation
+            else { continue }
+            #expect(variant.breaks.contains(violation.invariant), "seed \(seed): \(violation)")
+            return
+        }
+        Issue.record("no run has met it")
+    }
+
+    @Test("A run that fails is shrunk to a few steps that still do")
+    func isShrunk() throws {
+        for seed in UInt64(1)...400 {
+            let schedule = Schedule(seed: seed)
+            guard let violation = try Simulation.play(schedule, .lostDelivery).violation
+            else { continue }
+            let shortest = try Simulation.shrink(
+                schedule,
+                .lostDelivery,
+                violating: violation.invariant,
+                playsMax: 150
+            )
+            #expect(shortest.stepCount < schedule.stepCount / 2)
+            let again = try Simulation.play(shortest, .lostDelivery)
+            #expect(again.violation?.invariant == violation.invariant)
+            return
+        }
+        Issue.record("no run has met it")
+    }
+}
