@@ -136,8 +136,9 @@ package final class SimulatedBroker {
 
     /// Asks up to `count` of a shard's clients to go elsewhere; newcomers are told so at once.
     package func drain(_ shard: Int, upTo count: Int) {
+        stages[shard].switchboard.stage = .draining
         stages[shard].site.finish()
-        stages[shard].switchboard.drain(upTo: count)
+        _ = stages[shard].switchboard.drain(upTo: count)
     }
 
     // MARK: - What it holds
