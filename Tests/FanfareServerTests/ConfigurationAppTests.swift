@@ -292,14 +292,18 @@ import Webhooks
         var configuration = Configuration()
         configuration.apps[0].membersMax = 7
         configuration.log.level = .debug
+        configuration.certificates = [.init(certificate: "c", key: "k")]
+        configuration.shutdown.deadline = 7
+        configuration.shutdown.pace = 7
+        configuration.shutdown.notice = 7
         #expect(configuration.restartKeys(comparedWith: .development) == [])
         configuration.port = 7
-        configuration.certificates = [.init(certificate: "c", key: "k")]
+        configuration.tlsPort = 8
         configuration.webhooks.trust = "t"
         configuration.log.format = .json
         #expect(
             configuration.restartKeys(comparedWith: .development) == [
-                "listen.port", "tls.certificates", "webhooks.trust", "log.format",
+                "listen.port", "tls.port", "webhooks.trust", "log.format",
             ]
         )
     }

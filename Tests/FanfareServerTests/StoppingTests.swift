@@ -46,15 +46,19 @@ import Testing
 
     @Test("A pace that would leave clients without a word is raised")
     func deadline() async throws {
-        try await withBroker(loops: 2, shutdown(deadline: 1, pace: 1)) { broker in
+        try await withBroker(loops: 2, shutdown(deadline: 5, pace: 1)) { broker in
             var clients: [WebSocketWire] = []
             for _ in 0..<40 { clients.append(try await broker.connected().0) }
-            // Silent ones, which answer nothing: the deadline ends their wait.
-            await broker.server.stop()
+            let start = ContinuousClock.now
+            async let stop: Void = broker.server.stop()
             for client in clients {
                 #expect(try await client.nextText().contains(#""code":4200"#))
                 #expect(try await client.next().closeCode == 4200)
+                try client.send(opcode: 8, [0x10, 0x68])
             }
+            await stop
+            // Neither forty seconds nor all at once.
+            #expect(ContinuousClock.now - start > .seconds(3))
         }
     }
 

@@ -153,6 +153,34 @@ def test_renegotiation_is_refused(rsa_broker):
     assert "no renegotiation" in output
 
 
+def test_early_data_is_not_accepted(rsa_broker, tmp_path):
+    """What a client sends with its first packet (RFC 8446 §8) could be repeated by whoever overhears it."""
+    session = tmp_path / "session.pem"
+    address = f"127.0.0.1:{rsa_broker.tls_port}"
+    request = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    subprocess.run(
+        ["openssl", "s_client", "-connect", address, "-tls1_3", "-ign_eof", "-sess_out", session],
+        input=request,
+        capture_output=True,
+        text=True,
+        timeout=START_TIME_MAX,
+    )
+    early = tmp_path / "early"
+    early.write_text(request)
+    resumed = subprocess.run(
+        [
+            *("openssl", "s_client", "-connect", address, "-tls1_3", "-sess_in", session),
+            *("-early_data", early),
+        ],
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=START_TIME_MAX,
+    )
+    assert "Reused, TLSv1.3" in resumed.stdout
+    assert "Early data was not sent" in resumed.stdout
+
+
 def test_silent_handshakes_cost_the_others_nothing(rsa_broker):
     silent = []
     try:
