@@ -52,6 +52,13 @@ enum Socket {
         try set(Int32(TCP_NOTSENT_LOWAT), of: Int32(IPPROTO_TCP), to: unsentMax, on: fd)
     }
 
+    /// Takes that bound away: the rest of the kernel's buffer is for last words.
+    ///
+    /// A socket of another kind has no such bound, and refuses.
+    static func liftUnsentMax(on fd: Int32) {
+        try? set(Int32(TCP_NOTSENT_LOWAT), of: Int32(IPPROTO_TCP), to: 0, on: fd)
+    }
+
     /// Bytes; several of the largest events, so that the kernel never runs dry between two turns.
     static var unsentMax: Int32 { 128 << 10 }
 

@@ -14,12 +14,17 @@ extension Stream {
 
     /// Drops what is queued and not begun, so that last words reach a peer that does not read.
     ///
-    /// A buffer of which the kernel has some bytes stays: the peer must get it whole.
+    /// A buffer of which the kernel has some bytes stays: the peer must get it whole. What is written from then on the
+    /// kernel takes although the peer does not read, and keeps for it some minutes after the stream has been closed.
     public func discardQueue() {
         guard !unsent.isEmpty else { return }
         let queue = makeQueue()
         queue.discard(promised: session?.promised ?? 0)
         if queue.isEmpty { releaseQueue() }
+        guard flags.contains(.blocked) else { return }
+        Socket.liftUnsentMax(on: fd)
+        flags.remove(.blocked)
+        reactor.flushLater(self)
     }
 
     /// Adds to the queue, from the byte `start` on; `isShared` says whether other streams refer to the buffer too.

@@ -99,6 +99,37 @@ import Testing
         )
     }
 
+    @Test func lastWordsWaitInTheKernelForAPeerThatDoesNotRead() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let owner = Recorder()
+        var accepted: [Stream] = []
+        let listener = try reactor.listen(on: #require(loopback)) {
+            accepted.append($0)
+            return owner
+        }
+        let peer = try RawPeer(to: listener.address)
+        reactor.run { accepted.count == 1 }
+        let block = pattern(64 << 10)
+        for _ in 0..<32 { accepted[0].write(block) }
+        reactor.settle()
+        accepted[0].discardQueue()
+        accepted[0].write(Array("last words".utf8))
+        accepted[0].close(within: .milliseconds(50))
+        reactor.run { owner.isClosed }
+        #expect(owner.error == .closeTimedOut)
+        // The stream is gone; its peer reads at last.
+        var received: [UInt8] = []
+        reactor.run {
+            guard let bytes = peer.read() else { return true }
+            received += bytes
+            return false
+        }
+        #expect(received.count < 2 << 20)
+        #expect(received.suffix(10).elementsEqual("last words".utf8))
+        #expect((received.count - 10).isMultiple(of: block.count))
+    }
+
     @Test func acceptsACrowdInBursts() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
