@@ -88,6 +88,7 @@ let package = Package(
         .target(
             name: "HTTPClient",
             dependencies: [
+                "Digests",
                 .target(name: "Net", condition: onLinux),
                 .target(name: "HTTP1", condition: onLinux),
             ],
@@ -399,8 +400,8 @@ let package = Package(
         .testTarget(
             name: "FanfareClientTests",
             dependencies: [
-                "FanfareClient", "FanfareServer", "FanfareAPI", "Net", "HTTP1", "HTTPServer",
-                "HTTPClient", "WebSocket", "PusherProtocol", "TestRandom",
+                "FanfareClient", "FanfareServer", "FanfareTesting", "FanfareAPI", "Net", "HTTP1",
+                "HTTPServer", "HTTPClient", "WebSocket", "PusherProtocol", "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -448,7 +449,7 @@ let package = Package(
             name: "LiveCollectionsTests",
             dependencies: [
                 "LiveCollections", "LiveRows", "ListSimulation", "FanfareClient", "FanfareAPI",
-                "TestBroker", "TestRandom",
+                "FanfareTesting", "TestBroker", "TestRandom",
             ],
             swiftSettings: strict
         ),

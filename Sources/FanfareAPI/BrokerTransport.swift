@@ -75,12 +75,14 @@ extension FanfareAPI.Settings {
 
 extension HTTPTrust {
     fileprivate init(_ trust: FanfareAPI.Settings.Trust) {
-        switch trust {
-        case .system: self = .system
-        case .file(let path): self = .file(path)
-        case .pem(let text): self = .pem(text)
-        case .insecure: self = .insecure
-        }
+        let roots: Roots =
+            switch trust {
+            case .system: .system
+            case .file(let path): .file(path)
+            case .pem(let text): .pem(text)
+            case .insecure: .insecure
+            }
+        self.init(roots)
     }
 }
 

@@ -1,9 +1,11 @@
+import HTTPClient
+
 /// What a transport needs beside a request, which takes a disk to find out.
 struct ConnectionPlan: Sendable {
     /// Whom to trust; nothing is read where nothing is encrypted.
     let verification: Verification?
-    /// By which proxy to go; never `.environment`.
-    let proxy: ClientOptions.Proxy
+    /// How to get to the broker.
+    let route: HTTPRoute
 
     /// Why there is no plan.
     struct Fault: Error {
@@ -15,14 +17,14 @@ struct ConnectionPlan: Sendable {
     /// - Parameter request: What is to be opened.
     /// - Throws: What is wrong with the options.
     init(for request: TransportRequest) throws(Fault) {
-        do throws(InvalidOption) {
+        do throws(TrustFault) {
             verification =
-                request.endpoint.isSecure ? try Verification(reading: request.trust) : nil
+                request.endpoint.isSecure ? try Verification(reading: request.trust.rules) : nil
         } catch {
             throw Fault(closure: .untrusted(reason: error.description))
         }
         do throws(InvalidOption) {
-            proxy = try request.proxy.resolved(for: request.endpoint)
+            route = try request.proxy.resolved(for: request.endpoint)
         } catch {
             throw Fault(closure: .proxyFailed(reason: error.description))
         }

@@ -16,10 +16,23 @@
         nonisolated let inbox: Mailbox<Message>
         private let core: Core
 
-        init(to address: HTTPAddress, tls: TLSContext?) throws(SystemError) {
+        /// Prepares the thread.
+        ///
+        /// - Parameters:
+        ///   - address: The server.
+        ///   - tunnel: What a proxy is asked for, if there is one on the way.
+        ///   - tls: The encryption, when the server's address asks for it.
+        /// - Throws: Descriptors, threads or memory have run out.
+        init(to address: HTTPAddress, by tunnel: ProxyTunnel?, tls: TLSContext?) throws(SystemError)
+        {
             loop = try EventLoop(name: "http-client")
             inbox = Mailbox(wakes: loop)
-            core = Core(reactor: try Reactor(loop: loop), address: address, tls: tls)
+            core = Core(
+                reactor: try Reactor(loop: loop),
+                address: address,
+                tunnel: tunnel,
+                tls: tls
+            )
         }
 
         func turn() -> Bool {
@@ -43,6 +56,8 @@
             private let address: HTTPAddress
             /// The encryption, when the server's address asks for it.
             private let tls: TLSContext?
+            /// What a proxy is asked for, if there is one on the way.
+            private let tunnel: ProxyTunnel?
             /// Every connection, busy, idle or still being made.
             private var connections: [PooledConnection] = []
             /// Those that wait for a request, the one used last at the end.
@@ -51,9 +66,15 @@
             private var waiting: [Exchange] = []
             private var deadlines: [UInt64: TimerID] = [:]
 
-            init(reactor: Reactor, address: HTTPAddress, tls: TLSContext?) {
+            init(
+                reactor: Reactor,
+                address: HTTPAddress,
+                tunnel: ProxyTunnel?,
+                tls: TLSContext?
+            ) {
                 self.reactor = reactor
                 self.address = address
+                self.tunnel = tunnel
                 self.tls = tls
             }
 
@@ -147,12 +168,14 @@
             }
 
             private func connect(for exchange: Exchange) {
-                let connection = PooledConnection(pool: self)
+                let encryption: PooledConnection.Encryption? = tls.map { ($0, address.host) }
+                let connection = PooledConnection(pool: self, tunnel: tunnel, encryption)
                 do throws(SystemError) {
                     // An address that does not answer must leave time for the next one.
                     let stream = try reactor.connect(
                         to: exchange.addresses[0],
-                        tls: tls.map { (context: $0, serverName: address.host) },
+                        // By a proxy it begins in plain.
+                        tls: tunnel == nil ? encryption : nil,
                         timeout: exchange.timeout / exchange.addresses.count,
                         owner: connection
                     )

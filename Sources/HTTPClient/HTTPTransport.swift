@@ -14,16 +14,18 @@ package protocol HTTPTransport: Sendable {
 /// - Parameters:
 ///   - address: The server.
 ///   - trust: Whose certificates are accepted.
+///   - route: How to get to the server.
 /// - Returns: A transport that connects when it is used, and keeps its connections for a while.
 /// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
 package func platformTransport(
     to address: HTTPAddress,
-    trust: HTTPTrust = .system
+    trust: HTTPTrust = .system,
+    route: HTTPRoute = .system
 ) throws(HTTPFailure) -> any HTTPTransport {
     #if canImport(Darwin)
-        try URLSessionHTTP(to: address, trust: trust)
+        try URLSessionHTTP(to: address, trust: trust, route: route)
     #else
-        try SocketHTTP(to: address, trust: trust)
+        try SocketHTTP(to: address, trust: trust, route: route)
     #endif
 }
 

@@ -4,7 +4,8 @@
 
     /// One connection to the server; confined to the pool's thread.
     ///
-    /// It carries one request at a time, and tells its pool when it is done, free or lost.
+    /// It carries one request at a time, and tells its pool when it is done, free or lost. By a proxy it asks for a tunnel
+    /// first, and encrypts what goes through it.
     final class PooledConnection: StreamOwner, TimerTarget {
         private unowned let pool: ConnectionPool.Core
         private(set) var stream: Stream?
@@ -16,8 +17,24 @@
         /// Whether a byte of the answer to this request has come.
         private var hasBegun = false
         private var idleTimer: TimerID?
+        /// What the proxy has been asked for and has not answered yet.
+        private var tunnel: ProxyTunnel?
+        private let encryption: Encryption?
+        typealias Encryption = (TLSContext, serverName: String)
+        /// Whether requests can be written: behind a tunnel and TLS, if there are such.
+        private var isReady = false
+        /// Why the proxy opens no tunnel.
+        private var refusal: String?
 
-        init(pool: ConnectionPool.Core) { self.pool = pool }
+        init(
+            pool: ConnectionPool.Core,
+            tunnel: ProxyTunnel?,
+            _ encryption: Encryption?
+        ) {
+            self.pool = pool
+            self.tunnel = tunnel
+            self.encryption = encryption
+        }
 
         func attach(_ stream: Stream) { self.stream = stream }
 
@@ -30,7 +47,7 @@
             head = nil
             parser = ResponseParser(limits: HTTPLimits(bodyLengthMax: exchange.answerLengthMax))
             parser.expect(exchange.method)
-            if let stream, stream.isOpen { write(to: stream) }
+            if let stream, stream.isOpen, isReady { write(to: stream) }
         }
 
         /// Gives the request up and the connection with it.
@@ -51,7 +68,39 @@
             stream?.close(within: .seconds(1))
         }
 
-        func streamOpened(_ stream: Stream) { write(to: stream) }
+        func streamOpened(_ stream: Stream) {
+            if let tunnel { return stream.write(tunnel.request) }
+            begin(stream)
+        }
+
+        private func begin(_ stream: Stream) {
+            isReady = true
+            write(to: stream)
+        }
+
+        /// Reads the proxy's answer; the stream opens once more when what goes through the tunnel is to be encrypted.
+        private func readAnswer(
+            _ tunnel: ProxyTunnel,
+            _ bytes: Span<UInt8>,
+            at index: inout Int,
+            _ stream: Stream
+        ) {
+            var tunnel = tunnel
+            do throws(ProxyTunnel.Refusal) {
+                let isOpened = try tunnel.isOpened(by: bytes, at: &index)
+                self.tunnel = isOpened ? nil : tunnel
+                guard isOpened else { return }
+            } catch {
+                refusal = error.reason
+                return stream.abort()
+            }
+            guard let encryption, let exchange else { return begin(stream) }
+            stream.startTLS(
+                encryption.0,
+                serverName: encryption.serverName,
+                timeout: exchange.timeout
+            )
+        }
 
         private func write(to stream: Stream) {
             guard exchange != nil else { return stream.abort() }
@@ -65,8 +114,12 @@
                 stream.abort()
                 return bytes.count
             }
-            hasBegun = true
             var index = 0
+            if let tunnel {
+                readAnswer(tunnel, bytes.span, at: &index, stream)
+                return index
+            }
+            hasBegun = true
             do throws(HTTPError) {
                 while exchange != nil {
                     switch try parser.advance(over: bytes.span, from: &index) {
@@ -84,6 +137,7 @@
         }
 
         func streamReachedEnd(_ stream: Stream) {
+            if let tunnel { refusal = refusal ?? tunnel.ended.reason }
             if exchange != nil, head != nil {
                 do throws(HTTPError) {
                     if let content = try parser.finish() {
@@ -105,8 +159,19 @@
                 self,
                 unanswered,
                 isStale: wasUsed && !hasBegun,
-                reason: error.map { "\($0)" } ?? "the other side closed it"
+                reason: reason(for: error)
             )
+        }
+
+        private func reason(for error: StreamError?) -> String {
+            if let refusal { return refusal }
+            let reason =
+                switch error {
+                case .tls(.unpinned(let keys)): Verification.fault(unpinned: keys)
+                case let error?: error.description
+                case nil: "the other side closed it"
+                }
+            return tunnel.map { $0.unreachable(reason).reason } ?? reason
         }
 
         /// Ends the exchange with an answer; the connection is kept if both sides can tell where the next one begins.

@@ -16,6 +16,7 @@
         package static let idleTimeout: Duration = .seconds(20)
 
         private let address: HTTPAddress
+        private let proxy: ProxyAddress?
         private let pool: ConnectionPool
         private let lastID = Atomic<UInt64>(0)
         private let lookedUp = Mutex<LookedUp?>(nil)
@@ -27,16 +28,26 @@
         /// - Parameters:
         ///   - address: The server.
         ///   - trust: Whose certificates are accepted.
+        ///   - route: How to get to the server; `.system` is without a proxy.
         /// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
         package init(
             to address: HTTPAddress,
-            trust: HTTPTrust = .system
+            trust: HTTPTrust = .system,
+            route: HTTPRoute = .system
         ) throws(HTTPFailure) {
             self.address = address
+            proxy = route.proxy
             do {
-                let tls = address.isSecure ? try TLSContext.client(trust: TLSTrust(trust)) : nil
-                pool = try ConnectionPool(to: address, tls: tls)
+                let tls =
+                    address.isSecure
+                    ? try TLSContext.client(try Verification(reading: trust)) : nil
+                let tunnel = try proxy.map { proxy throws(ProxyTunnel.Refusal) in
+                    try ProxyTunnel(by: proxy, to: address.host, address.port)
+                }
+                pool = try ConnectionPool(to: address, by: tunnel, tls: tls)
                 try pool.loop.start(pool)
+            } catch let refusal as ProxyTunnel.Refusal {
+                throw .unreachable(refusal.reason)
             } catch {
                 throw .unreachable("\(error)")
             }
@@ -86,18 +97,17 @@
             }
         }
 
-        /// Looks the host up, on a thread that may block, unless that was done a moment ago.
+        /// Looks up the host, or the proxy on the way there, on a thread that may block, unless that was done a moment ago.
         private func resolve(
             within timeout: Duration
         ) async throws(HTTPFailure) -> [SocketAddress] {
-            if let address = SocketAddress(ip: address.host, port: address.port) {
-                return [address]
-            }
+            let (host, port) = (proxy?.host ?? address.host, proxy?.port ?? address.port)
+            if let address = SocketAddress(ip: host, port: port) { return [address] }
             let known = lookedUp.withLock { $0 }
             if let known, .now - known.at < SocketHTTP.lookUpLifetime {
                 return known.addresses
             }
-            let (host, port) = (address.host, address.port)
+            let proxy = proxy
             let outcome: Result<[SocketAddress], HTTPFailure> =
                 await withCheckedContinuation { continuation in
                     let first = FirstOutcome(continuation)
@@ -107,7 +117,10 @@
                             let addresses = try SocketAddress.resolve(host: host, port: port)
                             first.resume(.success(addresses))
                         } catch {
-                            first.resume(.failure(.unreachable("\(error)")))
+                            let reason =
+                                proxy.map { "the proxy \($0) is not reached: \(error)" }
+                                ?? "\(error)"
+                            first.resume(.failure(.unreachable(reason)))
                         }
                     }
                     // A name server that does not answer keeps its thread, but not the caller.
@@ -121,18 +134,6 @@
             let addresses = try outcome.get()
             lookedUp.withLock { $0 = LookedUp(addresses: addresses, at: .now) }
             return addresses
-        }
-    }
-
-    extension TLSTrust {
-        fileprivate init(_ trust: HTTPTrust) {
-            switch trust {
-            case .system: self = .system
-            case .file(let path): self = .file(path)
-            case .pem(let text): self = .pem(text)
-            case .certificates(let der): self = .certificates(der)
-            case .insecure: self = .insecure
-            }
         }
     }
 

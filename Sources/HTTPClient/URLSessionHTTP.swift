@@ -12,18 +12,27 @@
         /// - Parameters:
         ///   - address: The server.
         ///   - trust: Which certificates are believed.
+        ///   - route: How to get to the server.
         /// - Throws: `.unreachable` when the trusted certificates cannot be read.
         package init(
             to address: HTTPAddress,
-            trust: HTTPTrust = .system
+            trust: HTTPTrust = .system,
+            route: HTTPRoute = .system
         ) throws(HTTPFailure) {
             self.address = address
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil
             configuration.httpShouldSetCookies = false
+            SessionProxy.apply(route, to: configuration)
+            let verification: Verification
+            do throws(TrustFault) {
+                verification = try Verification(reading: trust)
+            } catch {
+                throw .unreachable(error.description)
+            }
             session = URLSession(
                 configuration: configuration,
-                delegate: try CertificateJudge(trust),
+                delegate: CertificateJudge(verification),
                 delegateQueue: nil
             )
         }
@@ -74,6 +83,9 @@
         private static func failure(_ error: any Error, timeout: Duration) -> HTTPFailure {
             let reason = error.localizedDescription
             switch (error as? URLError)?.code {
+            // That is also how a session ends whose certificate was refused.
+            case .cancelled where !Task.isCancelled:
+                return .unreachable("the server's certificate is not trusted")
             case .cancelled: return .cancelled(mayHaveArrived: true)
             case .timedOut: return .timedOut(after: timeout, mayHaveArrived: true)
             case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet,
@@ -86,71 +98,25 @@
         }
     }
 
-    /// Judges the server's certificate where the system's own judgement is not wanted.
+    /// Judges the server's certificate where the system's own judgement is not enough.
     private final class CertificateJudge: NSObject, URLSessionDelegate, Sendable {
-        private enum Judgement: Sendable {
-            case system, everything
-            /// Certificates in DER.
-            case anchors([Data])
-        }
-        private let judgement: Judgement
+        private let verification: Verification
 
-        init(_ trust: HTTPTrust) throws(HTTPFailure) {
-            switch trust {
-            case .system: judgement = .system
-            case .insecure: judgement = .everything
-            case .certificates(let der): judgement = .anchors(der.map { Data($0) })
-            case .file(let path):
-                guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-                    throw .unreachable("the file of trusted certificates cannot be read: \(path)")
-                }
-                judgement = .anchors(try CertificateJudge.certificates(in: text, from: path))
-            case .pem(let bytes):
-                let text = String(decoding: bytes, as: UTF8.self)
-                judgement = .anchors(
-                    try CertificateJudge.certificates(in: text, from: "the text given")
-                )
-            }
-        }
+        init(_ verification: Verification) { self.verification = verification }
 
         func urlSession(
             _ session: URLSession,
             didReceive challenge: URLAuthenticationChallenge
         ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
-            guard
+            guard verification.isOwn,
                 challenge.protectionSpace.authenticationMethod
                     == NSURLAuthenticationMethodServerTrust,
                 let trust = challenge.protectionSpace.serverTrust
             else { return (.performDefaultHandling, nil) }
-            switch judgement {
-            case .system: return (.performDefaultHandling, nil)
-            case .everything: return (.useCredential, URLCredential(trust: trust))
-            case .anchors(let certificates):
-                let anchors = certificates.compactMap {
-                    SecCertificateCreateWithData(nil, $0 as CFData)
-                }
-                guard
-                    SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess,
-                    SecTrustEvaluateWithError(trust, nil)
-                else { return (.cancelAuthenticationChallenge, nil) }
-                return (.useCredential, URLCredential(trust: trust))
+            guard verification.distrust(of: trust) == nil else {
+                return (.cancelAuthenticationChallenge, nil)
             }
-        }
-
-        private static func certificates(
-            in text: String,
-            from source: String
-        ) throws(HTTPFailure) -> [Data] {
-            let blocks = text.components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst()
-            let certificates = blocks.compactMap { block in
-                block.components(separatedBy: "-----END CERTIFICATE-----").first.flatMap {
-                    Data(base64Encoded: $0, options: .ignoreUnknownCharacters)
-                }
-            }
-            guard !certificates.isEmpty else {
-                throw .unreachable("no certificate in \(source)")
-            }
-            return certificates
+            return (.useCredential, URLCredential(trust: trust))
         }
     }
 #endif

@@ -1,3 +1,4 @@
+import FanfareTesting
 import Foundation
 import HTTPClient
 import Testing
@@ -141,7 +142,7 @@ import Testing
             .unreachable(""), .failed(""), .timedOut(after: .zero),
         ]
     )
-    func again(failure: AuthorizationFailure) async {
+    func again(failure: AuthorizationFailure) async throws {
         let asked = Seen<Int>()
         let task = Task {
             await attempts().run { () async throws -> Int in
@@ -151,7 +152,7 @@ import Testing
             }
         }
         for _ in 0..<2 {
-            await clock.waitForSleep(of: .seconds(1))
+            try await clock.waitForSleep(of: .seconds(1))
             clock.advance(by: .seconds(1))
         }
         #expect(await task.value == .success(7))
@@ -176,9 +177,9 @@ import Testing
         #expect(asked.all.count == 1)
     }
 
-    @Test func givesUpInTheEnd() async {
+    @Test func givesUpInTheEnd() async throws {
         let task = Task { await attempts(2).run { () async throws -> Int in throw Whatever() } }
-        await clock.waitForSleep(of: .seconds(1))
+        try await clock.waitForSleep(of: .seconds(1))
         clock.advance(by: .seconds(1))
         guard case .failure(.failed(let reason)) = await task.value else {
             Issue.record("this should fail")
@@ -188,7 +189,7 @@ import Testing
     }
 
     @Test("An attempt ends in time, even if what it asks pays no heed")
-    func timesOut() async {
+    func timesOut() async throws {
         let never = AsyncStream<Int>.makeStream()
         let task = Task {
             await attempts(1).run { () async throws -> Int in
@@ -198,15 +199,15 @@ import Testing
                 }.value
             }
         }
-        await clock.waitForSleep(of: .seconds(10))
+        try await clock.waitForSleep(of: .seconds(10))
         clock.advance(by: .seconds(10))
         #expect(await task.value == .failure(.timedOut(after: .seconds(10))))
         never.continuation.finish()
     }
 
-    @Test func endsWhenItsTaskIsCancelled() async {
+    @Test func endsWhenItsTaskIsCancelled() async throws {
         let task = Task { await attempts().run { () async throws -> Int in throw Whatever() } }
-        await clock.waitForSleep(of: .seconds(1))
+        try await clock.waitForSleep(of: .seconds(1))
         task.cancel()
         #expect(await task.value == nil)
     }

@@ -1,3 +1,4 @@
+import HTTPClient
 import Net
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     }
 
     private func fault(_ text: String) -> String {
-        do throws(InvalidOption) {
+        do throws(TrustFault) {
             let count = try CertificateText.read(Array(text.utf8), from: "the text").count
             return "\(count) certificates"
         } catch {
@@ -75,7 +76,7 @@ import Testing
 
     @Test func readsNoMoreThanItsLimit() throws {
         let text = [UInt8](repeating: 0x20, count: CertificateText.lengthMax + 1)
-        #expect(throws: InvalidOption.self) { try CertificateText.read(text, from: "x") }
+        #expect(throws: TrustFault.self) { try CertificateText.read(text, from: "x") }
     }
 
     @Test func survivesEveryCutAndEveryChangedByte() throws {

@@ -1,4 +1,5 @@
 import Dispatch
+import FanfareTesting
 import PusherProtocol
 import Testing
 
@@ -108,7 +109,7 @@ import Testing
     }
 
     @Test("A backend that is down is asked again, by the client's clock")
-    func asksAgain() async {
+    func asksAgain() async throws {
         let attempts = Seen<Int>()
         let bench = Bench {
             $0.authorizationRetries.backoff = Backoff(
@@ -127,7 +128,7 @@ import Testing
         bench.client.subscribe("private-a")
         bench.client.connect()
         let connection = await bench.transport.greet()
-        await bench.clock.waitForSleep(of: .seconds(2))
+        try await bench.clock.waitForSleep(of: .seconds(2))
         bench.clock.advance(by: .seconds(2))
         #expect(await connection.next() == message("private-a"))
     }
@@ -287,7 +288,7 @@ import Testing
         connection.say(.subscriptionSucceeded(channel: "private-a", data: "{}"))
         #expect(try channel.trigger("client-e", 1) == .sent)
         #expect(try channel.trigger("client-e", 2) == .queued)
-        await bench.clock.waitForSleep(of: .milliseconds(1001))
+        try await bench.clock.waitForSleep(of: .milliseconds(1001))
         bench.clock.advance(by: .milliseconds(1001))
         for _ in 1...2 {
             guard case .send(.clientEvent) = await connection.next() else {

@@ -1,4 +1,5 @@
 import Dispatch
+import FanfareTesting
 import PusherProtocol
 import Synchronization
 import Testing
@@ -82,7 +83,7 @@ final class Seen<Value: Sendable>: Sendable {
             return
         }
         #expect(because == .unreachable(bench.client.endpoint, reason: "refused"))
-        await bench.clock.waitForSleep(of: delay)
+        try await bench.clock.waitForSleep(of: delay)
         bench.clock.advance(by: delay)
         #expect(await statuses.next() == .connecting(attempt: 3))
         await bench.transport.accept().end(.closeFrame(code: 4001, reason: "no such app"))
@@ -93,7 +94,7 @@ final class Seen<Value: Sendable>: Sendable {
     }
 
     @Test("What may be changed later holds from the next connection on")
-    func adjusts() async {
+    func adjusts() async throws {
         let bench = Bench()
         bench.client.adjust {
             $0.activityTimeout = .seconds(7)
@@ -101,7 +102,7 @@ final class Seen<Value: Sendable>: Sendable {
         }
         bench.client.connect()
         let connection = await bench.transport.greet()
-        await bench.clock.waitForSleep(of: .seconds(7))
+        try await bench.clock.waitForSleep(of: .seconds(7))
         connection.end(.cut(reason: "gone"))
         #expect(bench.client.status == .failed(because: .closed(code: nil, reason: "gone")))
     }
@@ -118,14 +119,14 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(await (try? iterator.next()) == .some(nil))
     }
 
-    @Test func pingsAndGivesUpByItsClock() async {
+    @Test func pingsAndGivesUpByItsClock() async throws {
         let bench = Bench { $0.activityTimeout = .seconds(40) }
         bench.client.connect()
         let connection = await bench.transport.greet()
-        await bench.clock.waitForSleep(of: .seconds(40))
+        try await bench.clock.waitForSleep(of: .seconds(40))
         bench.clock.advance(by: .seconds(40))
         #expect(await connection.next() == .send(.ping))
-        await bench.clock.waitForSleep(of: .seconds(30))
+        try await bench.clock.waitForSleep(of: .seconds(30))
         bench.clock.advance(by: .seconds(30))
         #expect(await connection.next() == .close(code: 1000))
         guard case .waiting(_, .pingUnanswered) = bench.client.status else {

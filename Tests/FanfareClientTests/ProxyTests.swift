@@ -1,4 +1,5 @@
 import FanfareServer
+import HTTPClient
 import Logging
 import Net
 import PusherProtocol
@@ -204,8 +205,9 @@ import Testing
     @Test func goesOnAfterAnInterimAnswerInPieces() async throws {
         let (server, brokerPort) = try await ScriptedServer.start()
         var tunnel = try ProxyTunnel(
-            by: HTTPProxy(host: "p", port: 1),
-            to: .plain(host: "::1", port: brokerPort)
+            by: ProxyAddress(host: "p", port: 1),
+            to: "::1",
+            brokerPort
         )
         #expect(
             String(decoding: tunnel.request, as: UTF8.self)
@@ -249,12 +251,12 @@ import Testing
         let proxy = HTTPProxy(host: "p", port: 1)
         for host in ["a b", "a\r\nX: y", "ä.example"] {
             #expect(throws: ProxyTunnel.Refusal.self) {
-                try ProxyTunnel(by: proxy, to: .plain(host: host))
+                try ProxyTunnel(by: proxy.address, to: host, 80)
             }
         }
         let user = HTTPProxy(host: "p", port: 1, credentials: .init(user: "a:b", password: ""))
         #expect(throws: ProxyTunnel.Refusal.self) {
-            try ProxyTunnel(by: user, to: .plain(host: "a"))
+            try ProxyTunnel(by: user.address, to: "a", 80)
         }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPClient
 import Testing
 
 @testable import FanfareClient
@@ -51,27 +52,31 @@ import Testing
         _ endpoint: Endpoint,
         _ environment: [String: String],
         _ option: ClientOptions.Proxy = .environment
-    ) throws -> ClientOptions.Proxy {
+    ) throws -> HTTPRoute {
         try option.resolved(for: endpoint) { environment[$0] }
     }
 
     private let plain = Endpoint.plain(host: "live.example.com", port: 6001)
     private let secure = Endpoint.secure(host: "live.example.com")
-    private let a = ClientOptions.Proxy.http(HTTPProxy(host: "a", port: 1))
-    private let b = ClientOptions.Proxy.http(HTTPProxy(host: "b", port: 2))
+    private let a = HTTPRoute.proxy(ProxyAddress(host: "a", port: 1))
+    private let b = HTTPRoute.proxy(ProxyAddress(host: "b", port: 2))
 
     @Test func isAskedForByOption() throws {
         let environment = ["http_proxy": "http://a:1", "https_proxy": "http://b:2"]
         #expect(try proxy(plain, environment) == a)
         #expect(try proxy(secure, environment) == b)
-        for option in [ClientOptions.Proxy.system, .none, a] {
-            #expect(try proxy(plain, environment, option) == option)
-        }
+        #expect(try proxy(plain, environment, .system) == .system)
+        #expect(try proxy(plain, environment, .none) == .direct)
+        let named = HTTPProxy(host: "c", port: 3, credentials: .init(user: "u", password: "p"))
+        #expect(
+            try proxy(plain, environment, .http(named))
+                == .proxy(ProxyAddress(host: "c", port: 3, user: "u", password: "p"))
+        )
         #expect(try proxy(secure, ["HTTPS_PROXY": "b:2"]) == b)
         // In capitals a web server's visitor can set it.
-        #expect(try proxy(plain, ["HTTP_PROXY": "http://a:1"]) == .none)
-        #expect(try proxy(plain, ["http_proxy": "", "https_proxy": "http://b:2"]) == .none)
-        #expect(try proxy(plain, [:]) == .none)
+        #expect(try proxy(plain, ["HTTP_PROXY": "http://a:1"]) == .direct)
+        #expect(try proxy(plain, ["http_proxy": "", "https_proxy": "http://b:2"]) == .direct)
+        #expect(try proxy(plain, [:]) == .direct)
     }
 
     @Test(arguments: [
@@ -83,14 +88,14 @@ import Testing
     func leavesHostsOut(list: String, isException: Bool) throws {
         for name in ["no_proxy", "NO_PROXY"] {
             let found = try proxy(plain, ["http_proxy": "http://a:1", name: list])
-            #expect(found == (isException ? .none : a))
+            #expect(found == (isException ? .direct : a))
         }
     }
 
     @Test func leavesAddressesOut() throws {
         let environment = ["http_proxy": "http://a:1", "no_proxy": "127.0.0.1,::1"]
-        #expect(try proxy(.plain(host: "127.0.0.1"), environment) == .none)
-        #expect(try proxy(.plain(host: "::1"), environment) == .none)
+        #expect(try proxy(.plain(host: "127.0.0.1"), environment) == .direct)
+        #expect(try proxy(.plain(host: "::1"), environment) == .direct)
         #expect(try proxy(.plain(host: "127.0.0.2"), environment) == a)
     }
 

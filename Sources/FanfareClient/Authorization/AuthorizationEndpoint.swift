@@ -13,7 +13,8 @@
 /// an array), and the answer is an object with such a value for each channel by its name. A channel that is refused is
 /// left out, or has `{"status":403}`; the form `{"status":200,"data":{"auth":…}}` is read as well.
 ///
-/// With `https` the backend is trusted as ``ClientOptions/trust`` says of the broker.
+/// The backend is reached by the proxy that the broker is reached by, and with `https` it is trusted as
+/// ``ClientOptions/trust`` says of the broker, pins included; ``proxy`` and ``trust`` say otherwise.
 public struct AuthorizationEndpoint: Sendable {
     /// How the fields are written.
     public enum Encoding: Sendable, Hashable {
@@ -37,6 +38,10 @@ public struct AuthorizationEndpoint: Sendable {
     ///
     /// What is asked for at one time, such as all channels after a reconnection, then goes together.
     public var channelsPerRequestMax = 1
+    /// Whom to trust, with `https`; `nil` for whom the client trusts (``ClientOptions/trust``).
+    public var trust: ClientOptions.Trust?
+    /// By which proxy to go, if by any; `nil` for the client's (``ClientOptions/proxy``).
+    public var proxy: ClientOptions.Proxy?
 
     /// Names an endpoint that takes a form about one channel at a time.
     ///

@@ -22,4 +22,6 @@ struct AuthorizationTerms: Sendable {
     var timeout: Duration
     /// Whom to trust, with `https`.
     var trust: ClientOptions.Trust
+    /// By which proxy to go, if by any.
+    var proxy: ClientOptions.Proxy
 }

@@ -107,7 +107,11 @@ extension FanfareClient {
     }
 
     private var terms: AuthorizationTerms {
-        AuthorizationTerms(timeout: options.authorizationTimeout, trust: options.trust)
+        AuthorizationTerms(
+            timeout: options.authorizationTimeout,
+            trust: options.trust,
+            proxy: options.proxy
+        )
     }
 
     private func authorize(_ request: BackendRequests.Request) async {

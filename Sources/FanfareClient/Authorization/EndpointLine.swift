@@ -9,7 +9,13 @@ final class EndpointLine: Sendable {
     private static let refusalLengthMax = 4096
 
     private let endpoint: AuthorizationEndpoint
-    private let lines = Mutex<[ClientOptions.Trust: any HTTPTransport]>([:])
+    private let lines = Mutex<[Way: any HTTPTransport]>([:])
+
+    /// What connections have in common.
+    private struct Way: Hashable {
+        var trust: ClientOptions.Trust
+        var route: HTTPRoute
+    }
 
     init(_ endpoint: AuthorizationEndpoint) { self.endpoint = endpoint }
 
@@ -59,7 +65,7 @@ final class EndpointLine: Sendable {
             timeout: terms.timeout,
             answerLengthMax: Self.answerLengthMax
         )
-        let answer = try await send(call, to: resource.address, terms.trust)
+        let answer = try await send(call, to: resource.address, terms)
         guard answer.status == 200 || answer.status == 201 else {
             let text = String(decoding: answer.body.prefix(Self.refusalLengthMax), as: UTF8.self)
             throw AuthorizationFailure.refused(status: answer.status, body: text)
@@ -70,23 +76,44 @@ final class EndpointLine: Sendable {
     private func send(
         _ call: HTTPCall,
         to address: HTTPAddress,
-        _ trust: ClientOptions.Trust
+        _ terms: AuthorizationTerms
     ) async throws(AuthorizationFailure) -> HTTPAnswer {
+        let way = try way(to: address, terms)
         do throws(HTTPFailure) {
-            return try await line(to: address, trust).send(call)
+            return try await line(to: address, way).send(call)
         } catch {
             throw AuthorizationFailure(error)
         }
     }
 
+    /// Whom to trust and how to get there: as the client does, unless the endpoint says else.
+    private func way(
+        to address: HTTPAddress,
+        _ terms: AuthorizationTerms
+    ) throws(AuthorizationFailure) -> Way {
+        let (host, port) = (address.host, address.port)
+        let server: Endpoint =
+            address.isSecure ? .secure(host: host, port: port) : .plain(host: host, port: port)
+        do throws(InvalidOption) {
+            let route = try (endpoint.proxy ?? terms.proxy).resolved(for: server)
+            return Way(trust: endpoint.trust ?? terms.trust, route: route)
+        } catch {
+            throw AuthorizationFailure.unreachable(error.description)
+        }
+    }
+
     private func line(
         to address: HTTPAddress,
-        _ trust: ClientOptions.Trust
+        _ way: Way
     ) throws(HTTPFailure) -> any HTTPTransport {
         try lines.withLock { lines throws(HTTPFailure) in
-            if let known = lines[trust] { return known }
-            let new = try platformTransport(to: address, trust: HTTPTrust(trust))
-            lines[trust] = new
+            if let known = lines[way] { return known }
+            let new = try platformTransport(
+                to: address,
+                trust: way.trust.rules,
+                route: way.route
+            )
+            lines[way] = new
             return new
         }
     }
@@ -102,19 +129,6 @@ extension AuthorizationFailure {
         case .invalidRequest(let reason): self = .malformed(reason)
         case .unreachable(let reason), .connectionLost(let reason): self = .unreachable(reason)
         case .cancelled: self = .unreachable("\(failure)")
-        }
-    }
-}
-
-extension HTTPTrust {
-    fileprivate init(_ trust: ClientOptions.Trust) {
-        switch trust.roots {
-        case .system: self = .system
-        case .file(let path): self = .file(path)
-        case .pem(let text): self = .pem(text)
-        case .der(let certificates): self = .certificates(certificates)
-        // A pin is the broker's: without one of its own the backend has to prove itself otherwise.
-        case .insecure: self = trust.pins.isEmpty ? .insecure : .system
         }
     }
 }

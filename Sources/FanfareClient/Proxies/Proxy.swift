@@ -1,3 +1,5 @@
+import HTTPClient
+
 extension ClientOptions {
     /// How a client gets through to its broker.
     ///
@@ -23,7 +25,7 @@ extension ClientOptions {
 }
 
 /// A proxy that opens tunnels (CONNECT, RFC 9110 §9.3.6): what runs through them is seen by the
-/// broker alone, if it is `wss`.
+/// broker alone, if it is `wss`, and by a backend, if it is `https`.
 public struct HTTPProxy: Sendable, Hashable {
     /// A name or an address; an IPv6 address without brackets.
     public var host: String
@@ -78,9 +80,16 @@ public struct HTTPProxy: Sendable, Hashable {
 
 extension HTTPProxy: CustomStringConvertible, CustomReflectable {
     /// The proxy's URL, without the password.
-    public var description: String {
-        let user = credentials.map { "\($0.user):…@" } ?? ""
-        return "http://\(user)\(Endpoint.bracketed(host)):\(port)"
+    public var description: String { address.description }
+
+    /// The proxy as the rooms below know it.
+    var address: ProxyAddress {
+        ProxyAddress(
+            host: host,
+            port: port,
+            user: credentials?.user,
+            password: credentials?.password ?? ""
+        )
     }
 
     /// What a debugger shows: all but the password.

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPClient
 
 /// Reads the URL of a proxy, and says what is wrong with it without repeating the password.
 enum ProxyURL {
@@ -54,27 +55,32 @@ enum ProxyURL {
 }
 
 extension ClientOptions.Proxy {
-    /// The proxy for an endpoint, with the environment looked up: never `.environment`.
+    /// The way to an endpoint, with the environment looked up.
     ///
     /// - Parameters:
     ///   - endpoint: Where the connection goes.
     ///   - environment: The value of a variable.
-    /// - Returns: The option, with `.none` or `.http` in place of `.environment`.
+    /// - Returns: How to get there.
     /// - Throws: Which variable is wrong, and why.
     func resolved(
         for endpoint: Endpoint,
         environment: (String) -> String? = { ProcessInfo.processInfo.environment[$0] }
-    ) throws(InvalidOption) -> ClientOptions.Proxy {
-        guard case .environment = self else { return self }
+    ) throws(InvalidOption) -> HTTPRoute {
+        switch self {
+        case .system: return .system
+        case .none: return .direct
+        case .http(let proxy): return .proxy(proxy.address)
+        case .environment: break
+        }
         // HTTP_PROXY in capitals is what a web server sets from a request's field `Proxy`.
         let names = endpoint.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         for name in names {
             guard let url = environment(name), !url.isEmpty else { continue }
             let exceptions = environment("no_proxy") ?? environment("NO_PROXY") ?? ""
-            if Self.isException(endpoint, exceptions) { return .none }
-            return .http(try ProxyURL.read(url, called: "the environment's \(name)"))
+            if Self.isException(endpoint, exceptions) { return .direct }
+            return .proxy(try ProxyURL.read(url, called: "the environment's \(name)").address)
         }
-        return .none
+        return .direct
     }
 
     private static func isException(_ endpoint: Endpoint, _ list: String) -> Bool {

@@ -1,4 +1,5 @@
 #if os(Linux)
+    import HTTPClient
     import Net
     import Synchronization
 
@@ -91,26 +92,13 @@
         private func context(for verification: Verification?) throws(TLSError) -> TLSContext? {
             guard let verification else { return nil }
             if let known = contexts[verification] { return known }
-            let new = try TLSContext.client(
-                trust: TLSTrust(verification.roots),
-                pins: Set(verification.pins.map(\.digest))
-            )
+            let new = try TLSContext.client(verification)
             // Which one goes hardly matters: a context that is made anew only forgets its sessions.
             if contexts.count == Self.contextCountMax, let old = contexts.keys.first {
                 contexts[old] = nil
             }
             contexts[verification] = new
             return new
-        }
-    }
-
-    extension TLSTrust {
-        fileprivate init(_ roots: Verification.Roots) {
-            switch roots {
-            case .system: self = .system
-            case .certificates(let der): self = .certificates(der)
-            case .insecure: self = .insecure
-            }
         }
     }
 #endif

@@ -1,4 +1,5 @@
 #if os(Linux)
+    import HTTPClient
     import Net
 
     /// Where to connect to, and what to do once connected.
@@ -8,7 +9,7 @@
         /// Whom to trust, if the connection is to be encrypted.
         let verification: Verification?
         /// The proxy that the addresses are of.
-        let proxy: HTTPProxy?
+        let proxy: ProxyAddress?
 
         /// Looks up names and reads files; blocks.
         ///
@@ -18,8 +19,8 @@
             let plan = try ConnectionPlan(for: request)
             verification = plan.verification
             let endpoint = request.endpoint
-            if case .http(let proxy) = plan.proxy {
-                self.proxy = proxy
+            proxy = plan.route.proxy
+            if let proxy {
                 do throws(ResolveError) {
                     addresses = try SocketAddress.resolve(host: proxy.host, port: proxy.port)
                 } catch {
@@ -30,7 +31,6 @@
                     )
                 }
             } else {
-                proxy = nil
                 do throws(ResolveError) {
                     addresses = try SocketAddress.resolve(host: endpoint.host, port: endpoint.port)
                 } catch {

@@ -1,5 +1,6 @@
 #if os(Linux)
     import HTTP1
+    import HTTPClient
     import Net
     import WebSocket
 
@@ -67,7 +68,11 @@
             self.tls = tls
             if let proxy = route.proxy {
                 do throws(ProxyTunnel.Refusal) {
-                    tunnel = try ProxyTunnel(by: proxy, to: request.endpoint)
+                    tunnel = try ProxyTunnel(
+                        by: proxy,
+                        to: request.endpoint.host,
+                        request.endpoint.port
+                    )
                 } catch {
                     return fail(.proxyFailed(reason: error.reason))
                 }
@@ -178,7 +183,7 @@
             switch error {
             case .tls(.untrusted(let reason)): return .untrusted(reason: reason)
             case .tls(.unpinned(let keys)):
-                return .untrusted(reason: KeyPin.fault(keys.map(KeyPin.init(digest:))))
+                return .untrusted(reason: Verification.fault(unpinned: keys))
             default: break
             }
             if case .connecting = phase, let tunnel {

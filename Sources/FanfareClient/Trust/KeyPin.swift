@@ -1,4 +1,5 @@
 import Digests
+import HTTPClient
 
 /// The public key of a certificate, by its SHA-256 digest, for ``ClientOptions/Trust/pinned(to:)``.
 ///
@@ -8,8 +9,6 @@ import Digests
 public struct KeyPin: Sendable, Hashable {
     /// 32 bytes.
     let digest: [UInt8]
-
-    init(digest: [UInt8]) { self.digest = digest }
 
     init(publicKeyInfo: [UInt8]) { digest = Digest.sha256(publicKeyInfo.span) }
 
@@ -35,22 +34,16 @@ public struct KeyPin: Sendable, Hashable {
     /// - Parameter certificate: In PEM or DER form; of several the first counts.
     /// - Throws: Why that is no certificate.
     public init(certificate: [UInt8]) throws(InvalidOption) {
-        let all = try CertificateText.read(certificate, from: "the certificate to pin")
+        let all: [[UInt8]]
+        do throws(TrustFault) {
+            all = try CertificateText.read(certificate, from: "the certificate to pin")
+        } catch {
+            throw InvalidOption(error.description)
+        }
         guard let info = CertificateText.publicKeyInfo(of: all[0]) else {
             throw InvalidOption("the certificate to pin is no X.509 certificate")
         }
         self.init(publicKeyInfo: info)
-    }
-}
-
-extension KeyPin {
-    /// Why a server is not trusted that has none of the pinned keys.
-    ///
-    /// - Parameter keys: Those that it has, its own first.
-    /// - Returns: The reason, with the key to pin if the server is the right one.
-    static func fault(_ keys: [KeyPin]) -> String {
-        let own = keys.first.map(\.description) ?? "unknown"
-        return "the key of its certificate is not pinned, it is \(own)"
     }
 }
 

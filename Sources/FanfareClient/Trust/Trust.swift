@@ -1,3 +1,5 @@
+import HTTPClient
+
 extension ClientOptions {
     /// Whose certificates a client accepts from a broker, with `wss`.
     ///
@@ -6,19 +8,11 @@ extension ClientOptions {
     /// options.trust = .file("/etc/company/authority.pem")
     /// ```
     public struct Trust: Sendable, Hashable {
-        enum Roots: Sendable, Hashable {
-            case system, insecure
-            case file(String)
-            case pem([UInt8])
-            case der([[UInt8]])
-        }
+        /// The same for the rooms below.
+        let rules: HTTPTrust
 
-        let roots: Roots
-        let pins: Set<KeyPin>
-
-        private init(_ roots: Roots, pins: Set<KeyPin> = []) {
-            self.roots = roots
-            self.pins = pins
+        private init(_ roots: HTTPTrust.Roots, pins: Set<[UInt8]> = []) {
+            rules = HTTPTrust(roots, pins: pins)
         }
 
         /// Those that the system's authorities have signed, for the host's name.
@@ -54,18 +48,21 @@ extension ClientOptions {
         ///
         /// - Parameter der: At least one certificate (X.509).
         /// - Returns: The trust, judged when a connection is opened.
-        public static func certificates(_ der: [[UInt8]]) -> Trust { Trust(.der(der)) }
+        public static func certificates(_ der: [[UInt8]]) -> Trust { Trust(.certificates(der)) }
 
         /// The same, but only if a certificate on the way from the broker's to the trusted one has
         /// one of these public keys.
         ///
         /// Pin a spare key too: when the broker's key is replaced by one that is not pinned, no
-        /// client gets through until it is updated. Pins are the broker's: an endpoint that authorizes
-        /// channels is not held to them. Of ``insecure`` the broker's own certificate
-        /// has to have the key; neither its name nor its dates count then.
+        /// client gets through until it is updated. An endpoint that authorises channels is held to the
+        /// same pins: if it has other keys, pin one of them too, or set
+        /// ``AuthorizationEndpoint/trust``. Of ``insecure`` the broker's own certificate has to have the
+        /// key; neither its name nor its dates count then.
         ///
         /// - Parameter keys: The keys; none takes earlier pins back.
         /// - Returns: The trust with these pins.
-        public func pinned(to keys: Set<KeyPin>) -> Trust { Trust(roots, pins: keys) }
+        public func pinned(to keys: Set<KeyPin>) -> Trust {
+            Trust(rules.roots, pins: Set(keys.map(\.digest)))
+        }
     }
 }

@@ -2,6 +2,7 @@
 // program that is linked for release would need to have for nothing.
 #if canImport(Darwin) || DEBUG
     import Foundation
+    import HTTPClient
     import Synchronization
 
     #if canImport(FoundationNetworking)
@@ -58,7 +59,7 @@
             // The client's own timers judge attempts and silence; this one would end a connection
             // that is merely quiet.
             configuration.timeoutIntervalForRequest = 86_400
-            SessionProxy.apply(plan.proxy, to: configuration)
+            SessionProxy.apply(plan.route, to: configuration)
             let queue = OperationQueue()
             queue.maxConcurrentOperationCount = 1
             session = URLSession(

@@ -35,13 +35,19 @@ final class SigningBackend: Sendable {
     ///   - refusals: Statuses that the first requests are answered with.
     ///   - user: Whom presence channels and sign-ins are signed for.
     ///   - watchlist: Whom the user watches.
+    ///   - tls: Its certificate; `nil` for one without TLS.
     /// - Throws: There is no port.
-    init(refusing refusals: [Int] = [], user: String, watching watchlist: [String] = []) throws {
+    init(
+        refusing refusals: [Int] = [],
+        user: String,
+        watching watchlist: [String] = [],
+        tls: TLSContext? = nil
+    ) throws {
         let state = SharedState()
         state.mutex.withLock { $0.refusals = refusals }
         self.state = state
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw NoAddress() }
-        service = try HTTPService.start(on: [address]) { request in
+        service = try HTTPService.start(on: [address], tls: tls) { request in
             let fields = Self.fields(of: request)
             let refusal = state.mutex.withLock { state in
                 state.questions.append(
@@ -65,8 +71,10 @@ final class SigningBackend: Sendable {
 
     var questions: [Question] { state.mutex.withLock { $0.questions } }
 
+    var port: UInt16 { service.addresses[0].port ?? 0 }
+
     func url(_ path: String) -> String {
-        "http://127.0.0.1:\(service.addresses[0].port ?? 0)\(path)"
+        "http://127.0.0.1:\(port)\(path)"
     }
 
     func stop() async { await service.stop(within: .seconds(1)) }

@@ -1,17 +1,18 @@
 #if canImport(Security)
+    import Digests
     import Foundation
-    import Security
+    package import Security
 
     // A server's certificate, judged by Security.framework.
     extension Verification {
         /// Whether the system's own judgement is not enough.
-        var isOwn: Bool { roots != .system || !pins.isEmpty }
+        package var isOwn: Bool { roots != .system || !pins.isEmpty }
 
         /// Judges a server.
         ///
         /// - Parameter trust: The server's certificates, with the policy for its name.
         /// - Returns: Why it is not to be trusted; nil if it is.
-        func distrust(of trust: SecTrust) -> String? {
+        package func distrust(of trust: SecTrust) -> String? {
             switch roots {
             case .system: break
             case .insecure:
@@ -46,11 +47,11 @@
 
         private func unpinned(_ certificates: [[UInt8]]) -> String? {
             guard !pins.isEmpty else { return nil }
-            let keys = certificates.compactMap(CertificateText.publicKeyInfo).map(
-                KeyPin.init(publicKeyInfo:)
-            )
+            let keys = certificates.compactMap(CertificateText.publicKeyInfo).map {
+                Digest.sha256($0.span)
+            }
             guard pins.isDisjoint(with: keys) else { return nil }
-            return KeyPin.fault(keys)
+            return Self.fault(unpinned: keys)
         }
     }
 #endif

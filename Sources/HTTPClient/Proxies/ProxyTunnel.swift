@@ -2,15 +2,17 @@
     import Digests
     import HTTP1
 
-    /// A request for a tunnel to the broker (RFC 9110 §9.3.6), and what the proxy makes of it.
-    struct ProxyTunnel {
+    /// A request for a tunnel to a server (RFC 9110 §9.3.6), and what the proxy makes of it.
+    package struct ProxyTunnel: Sendable {
         /// Why there is no tunnel, and what to do about it.
-        struct Refusal: Error, Equatable {
-            let reason: String
+        package struct Refusal: Error, Equatable {
+            /// In words, with the proxy's URL.
+            package let reason: String
         }
 
-        let request: [UInt8]
-        private let proxy: HTTPProxy
+        /// What to write to the proxy.
+        package let request: [UInt8]
+        private let proxy: ProxyAddress
         private let target: String
         /// Whatever content a refusal announces is not read.
         private var answer = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
@@ -19,24 +21,29 @@
         ///
         /// - Parameters:
         ///   - proxy: Who is asked.
-        ///   - endpoint: Where the tunnel is to lead.
+        ///   - host: Where the tunnel is to lead: a name or an address, an IPv6 address without brackets.
+        ///   - port: The TCP port there.
         /// - Throws: The host, the user or the password would break the request.
-        init(by proxy: HTTPProxy, to endpoint: Endpoint) throws(Refusal) {
+        package init(
+            by proxy: ProxyAddress,
+            to host: String,
+            _ port: UInt16
+        ) throws(Refusal) {
             self.proxy = proxy
-            target = endpoint.hostAndPort
+            target = "\(host.contains(":") ? "[\(host)]" : host):\(port)"
             var text = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n"
             guard target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
                 throw Refusal(
-                    reason: "\"\(endpoint.host)\" cannot be asked of a proxy: it is no host"
+                    reason: "\"\(host)\" cannot be asked of a proxy: it is no host"
                 )
             }
-            if let credentials = proxy.credentials {
-                guard !credentials.user.utf8.contains(UInt8(ascii: ":")) else {
+            if let user = proxy.user {
+                guard !user.utf8.contains(UInt8(ascii: ":")) else {
                     throw Refusal(
                         reason: "the user for \(proxy) has a colon in the name (RFC 7617)"
                     )
                 }
-                let pair = Base64.encode(Array("\(credentials.user):\(credentials.password)".utf8))
+                let pair = Base64.encode(Array("\(user):\(proxy.password)".utf8))
                 text += "Proxy-Authorization: Basic \(pair)\r\n"
             }
             request = Array((text + "\r\n").utf8)
@@ -50,7 +57,7 @@
         ///   - position: Where to read on; left behind what was consumed.
         /// - Returns: Whether the tunnel is open; if not, the answer is not complete.
         /// - Throws: Why there is no tunnel.
-        mutating func isOpened(
+        package mutating func isOpened(
             by bytes: Span<UInt8>,
             at position: inout Int
         ) throws(Refusal) -> Bool {
@@ -85,15 +92,15 @@
         // MARK: Refusals
 
         /// The proxy ended the connection before it answered.
-        var ended: Refusal { refusal("ended the connection instead of answering; check its log") }
+        package var ended: Refusal { refusal("ended the connection instead of answering; check its log") }
 
         /// The proxy was not reached, or has not answered, in the time there was.
-        func timedOut(after limit: Duration) -> Refusal {
+        package func timedOut(after limit: Duration) -> Refusal {
             refusal("did not answer within \(limit); check its host and port, and that it runs")
         }
 
         /// The proxy was not reached.
-        func unreachable(_ reason: String) -> Refusal {
+        package func unreachable(_ reason: String) -> Refusal {
             refusal("is not reached: \(reason). Check its host and port, and that it runs")
         }
 
@@ -125,7 +132,7 @@
                 )
             case 502, 503, 504:
                 return refusal(
-                    "does not get through to \(target) (\(status)); check the broker's host and port as the proxy sees them"
+                    "does not get through to \(target) (\(status)); check its host and port as the proxy sees them"
                 )
             default:
                 return refusal(
@@ -142,11 +149,11 @@
                 return
                     "asks for a login by \(schemes.prefix(80)), and only Basic is known; have it accept Basic"
             }
-            guard let credentials = proxy.credentials else {
+            guard let user = proxy.user else {
                 return "asks who you are; set a user and a password in ClientOptions.proxy"
             }
             return
-                "does not accept the password of \(credentials.user); check both in ClientOptions.proxy"
+                "does not accept the password of \(user); check both in ClientOptions.proxy"
         }
     }
 #endif

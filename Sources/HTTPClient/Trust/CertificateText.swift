@@ -1,9 +1,9 @@
 import Digests
 
 /// Reads certificates as people keep them, and says what is wrong with those that are not.
-enum CertificateText {
+package enum CertificateText {
     /// More than all the authorities of a system take.
-    static let lengthMax = 4 << 20
+    package static let lengthMax = 4 << 20
 
     /// The certificates in a text in PEM form (RFC 7468), or the one that the bytes are in DER form.
     ///
@@ -12,9 +12,9 @@ enum CertificateText {
     ///   - source: What the text is, for an error.
     /// - Returns: At least one certificate in DER form; what is inside of it is not judged.
     /// - Throws: What is wrong, with the number of the certificate and of its line.
-    static func read(_ bytes: [UInt8], from source: String) throws(InvalidOption) -> [[UInt8]] {
+    package static func read(_ bytes: [UInt8], from source: String) throws(TrustFault) -> [[UInt8]] {
         guard bytes.count <= lengthMax else {
-            throw InvalidOption("\(source) has \(bytes.count) bytes; at most \(lengthMax) are read")
+            throw TrustFault("\(source) has \(bytes.count) bytes; at most \(lengthMax) are read")
         }
         if bytes.first == sequenceTag {
             try check(bytes, source)
@@ -65,10 +65,10 @@ enum CertificateText {
         _ number: Int,
         _ line: Int,
         _ source: String
-    ) throws(InvalidOption) -> [UInt8] {
+    ) throws(TrustFault) -> [UInt8] {
         let name = "certificate \(number) in \(source), from line \(line) on,"
         guard let der = Base64.decode(digits.span), !der.isEmpty else {
-            throw InvalidOption("\(name) is not base64: it was changed on its way here")
+            throw TrustFault("\(name) is not base64: it was changed on its way here")
         }
         try check(der, name)
         return der
@@ -77,15 +77,15 @@ enum CertificateText {
     private static func unended(
         _ block: (label: String, line: Int, digits: [UInt8]),
         _ source: String
-    ) -> InvalidOption {
-        InvalidOption(
+    ) -> TrustFault {
+        TrustFault(
             "a \(block.label) begins in line \(block.line) of \(source) and does not end: the text is cut off"
         )
     }
 
-    private static func none(_ source: String, _ others: [String]) -> InvalidOption {
+    private static func none(_ source: String, _ others: [String]) -> TrustFault {
         guard let other = others.first else {
-            return InvalidOption(
+            return TrustFault(
                 "\(source) holds no certificate: it has no line -----BEGIN CERTIFICATE-----"
             )
         }
@@ -93,7 +93,7 @@ enum CertificateText {
             other.hasSuffix("PRIVATE KEY")
             ? "the private key stays with the broker, give its certificate"
             : "only blocks of -----BEGIN CERTIFICATE----- are read"
-        return InvalidOption("\(source) holds a \(other) and no certificate: \(advice)")
+        return TrustFault("\(source) holds a \(other) and no certificate: \(advice)")
     }
 
     // MARK: DER
@@ -101,18 +101,18 @@ enum CertificateText {
     private static let sequenceTag: UInt8 = 0x30
 
     /// A certificate is one sequence and nothing behind it.
-    private static func check(_ der: [UInt8], _ name: String) throws(InvalidOption) {
+    private static func check(_ der: [UInt8], _ name: String) throws(TrustFault) {
         var rest = der[...]
         guard let element = DERElement(from: &rest), element.tag == sequenceTag, rest.isEmpty else {
-            throw InvalidOption("\(name) is no certificate: it is cut off, or something else")
+            throw TrustFault("\(name) is no certificate: it is cut off, or something else")
         }
     }
 
     /// The key of a certificate with its algorithm (RFC 5280 §4.1), as it stands there.
     ///
     /// - Parameter certificate: In DER form.
-    /// - Returns: nil if it is no certificate.
-    static func publicKeyInfo(of certificate: [UInt8]) -> [UInt8]? {
+    /// - Returns: The key's bytes; `nil` if it is no certificate.
+    package static func publicKeyInfo(of certificate: [UInt8]) -> [UInt8]? {
         var outer = certificate[...]
         guard let whole = DERElement(from: &outer), whole.tag == sequenceTag else { return nil }
         var inner = whole.content

@@ -1,35 +1,36 @@
 #if canImport(Darwin) || DEBUG
-    import Foundation
-
     #if canImport(FoundationNetworking)
-        import FoundationNetworking
+        import Foundation
+        package import FoundationNetworking
+    #else
+        package import Foundation
     #endif
     #if canImport(Network)
         import Network
     #endif
 
     /// Sets a session's proxy.
-    enum SessionProxy {
+    package enum SessionProxy {
         /// Has a session go by a proxy.
         ///
         /// - Parameters:
-        ///   - proxy: The proxy; `.system` changes nothing.
+        ///   - route: How to get through; `.system` changes nothing.
         ///   - configuration: The session's configuration.
-        static func apply(
-            _ proxy: ClientOptions.Proxy,
+        package static func apply(
+            _ route: HTTPRoute,
             to configuration: URLSessionConfiguration
         ) {
-            switch proxy {
-            case .system, .environment: break
+            switch route {
+            case .system: break
             // Settings without any proxy in them, in place of the system's.
-            case .none: configuration.connectionProxyDictionary = [:]
-            case .http(let proxy): apply(proxy, to: configuration)
+            case .direct: configuration.connectionProxyDictionary = [:]
+            case .proxy(let proxy): apply(proxy, to: configuration)
             }
         }
 
         #if canImport(Network)
             private static func apply(
-                _ proxy: HTTPProxy,
+                _ proxy: ProxyAddress,
                 to configuration: URLSessionConfiguration
             ) {
                 let endpoint = NWEndpoint.hostPort(
@@ -39,17 +40,14 @@
                 var setting = ProxyConfiguration(httpCONNECTProxy: endpoint)
                 // Without the proxy nothing is to go out.
                 setting.allowFailover = false
-                if let credentials = proxy.credentials {
-                    setting.applyCredential(
-                        username: credentials.user,
-                        password: credentials.password
-                    )
+                if let user = proxy.user {
+                    setting.applyCredential(username: user, password: proxy.password)
                 }
                 configuration.proxyConfigurations = [setting]
             }
         #else
             private static func apply(
-                _ proxy: HTTPProxy,
+                _ proxy: ProxyAddress,
                 to configuration: URLSessionConfiguration
             ) {
                 // Only compiled for its spelling: there is no connection that it could apply to.

@@ -1,23 +1,28 @@
+import Digests
 import Foundation
 
-/// What a ``ClientOptions/Trust`` comes to, once its files are read.
-struct Verification: Sendable, Hashable {
+/// What an ``HTTPTrust`` comes to, once its files are read.
+package struct Verification: Sendable, Hashable {
     /// Who may sign.
-    enum Roots: Sendable, Hashable {
-        case system, insecure
-        /// In DER form.
+    package enum Roots: Sendable, Hashable {
+        /// The system's authorities.
+        case system
+        /// Anybody.
+        case insecure
+        /// Those of these certificates, which are in DER form.
         case certificates([[UInt8]])
     }
 
-    let roots: Roots
-    /// Keys of which one has to be there; any will do if there are none.
-    let pins: Set<KeyPin>
+    /// Who may sign.
+    package let roots: Roots
+    /// SHA-256 digests of keys of which one has to be there; any will do if there are none.
+    package let pins: Set<[UInt8]>
 
     /// Reads what is trusted; blocks for as long as a disk takes.
     ///
-    /// - Parameter trust: The option.
+    /// - Parameter trust: Whom to trust.
     /// - Throws: What is wrong with the file or the text.
-    init(reading trust: ClientOptions.Trust) throws(InvalidOption) {
+    package init(reading trust: HTTPTrust) throws(TrustFault) {
         pins = trust.pins
         switch trust.roots {
         case .system: roots = .system
@@ -26,13 +31,13 @@ struct Verification: Sendable, Hashable {
             roots = .certificates(try CertificateText.read(text, from: "the PEM text to trust"))
         case .file(let path):
             roots = .certificates(try CertificateText.read(Self.contents(of: path), from: path))
-        case .der(let certificates):
+        case .certificates(let certificates):
             guard !certificates.isEmpty else {
-                throw InvalidOption("the list of certificates to trust is empty: give at least one")
+                throw TrustFault("the list of certificates to trust is empty: give at least one")
             }
             for (index, certificate) in certificates.enumerated() {
                 guard CertificateText.publicKeyInfo(of: certificate) != nil else {
-                    throw InvalidOption(
+                    throw TrustFault(
                         "number \(index + 1) of the certificates to trust is none in DER form; for PEM there is pem(_:)"
                     )
                 }
@@ -41,14 +46,23 @@ struct Verification: Sendable, Hashable {
         }
     }
 
-    private static func contents(of path: String) throws(InvalidOption) -> [UInt8] {
+    /// Why a server is not trusted that has none of the pinned keys.
+    ///
+    /// - Parameter keys: The digests of those that it has, its own first.
+    /// - Returns: The reason, with the key to pin if the server is the right one.
+    package static func fault(unpinned keys: [[UInt8]]) -> String {
+        let own = keys.first.map { "sha256/" + Base64.encode($0) } ?? "unknown"
+        return "the key of its certificate is not pinned, it is \(own)"
+    }
+
+    private static func contents(of path: String) throws(TrustFault) -> [UInt8] {
         do {
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             defer { try? file.close() }
             // One byte more than is accepted tells that there are too many.
             return Array(try file.read(upToCount: CertificateText.lengthMax + 1) ?? Data())
         } catch {
-            throw InvalidOption(
+            throw TrustFault(
                 "the file of trusted certificates \(path) cannot be read: \(error.localizedDescription)"
             )
         }

@@ -1,0 +1,22 @@
+#if os(Linux)
+    package import Net
+
+    extension TLSContext {
+        /// A client's side.
+        ///
+        /// - Parameter verification: Which servers it believes.
+        /// - Returns: The context, for any number of connections; it remembers a session for each host.
+        /// - Throws: Why the trusted certificates cannot be used.
+        package static func client(
+            _ verification: Verification
+        ) throws(TLSError) -> TLSContext {
+            let trust: TLSTrust =
+                switch verification.roots {
+                case .system: .system
+                case .insecure: .insecure
+                case .certificates(let der): .certificates(der)
+                }
+            return try client(trust: trust, pins: verification.pins)
+        }
+    }
+#endif
