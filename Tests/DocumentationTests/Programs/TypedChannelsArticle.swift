@@ -1,0 +1,35 @@
+import FanfareClient
+
+func typedChannelsArticle() async throws {
+    struct Profile: Decodable {
+        let name: String
+    }
+    struct Message: Codable {
+        let text: String
+    }
+    struct Room: ChannelSchema {
+        typealias MemberInfo = Profile
+        let message = EventName<Message>("message")
+        let typing = EventName<Bool>("client-typing")
+    }
+
+    var options = ClientOptions()
+    options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
+    let client = FanfareClient(
+        key: "app-key",
+        endpoint: .secure(host: "push.example.com"),
+        options: options
+    )
+    let room = client.channel("presence-room", of: Room.self)
+    room.typing.bind { isTyping in print(isTyping ? "…" : "") }
+    room.onChange { change in
+        for member in change.joined { print((try? member.info.name) ?? member.id, "is here") }
+    }
+    let messages = room.message.events()
+    room.subscribe()
+    client.connect()
+    try room.typing.trigger(true)
+    for try await message in messages {
+        print(message.text, "is for", room.roster?.count ?? 0)
+    }
+}
