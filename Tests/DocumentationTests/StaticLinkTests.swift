@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+/// The programs are linked with everything in them.
+///
+/// FoundationNetworking would bring libcurl and what that needs, and the link then fails, or the program is much larger: no
+/// source that is compiled for a release on Linux may import it.
+@Suite("The programs' libraries") struct StaticLinkTests {
+    /// A target of `Package.swift`.
+    private struct Target {
+        var name: String
+        var path: String
+        var dependencies: [String]
+    }
+
+    private static func targets() throws -> [String: Target] {
+        let package = try String(
+            contentsOf: ProgramsTests.root.appending(path: "Package.swift"),
+            encoding: .utf8
+        )
+        var targets: [String: Target] = [:]
+        let starts = #/\n        \.(?:target|executableTarget)\(/#
+        for text in package.split(separator: starts).dropFirst() {
+            // The next one of another kind ends this one.
+            let text = text.prefix(
+                upTo: text.firstRange(of: "\n        .")?.lowerBound ?? text.endIndex
+            )
+            guard let name = text.firstMatch(of: #/name: "([^"]+)"/#)?.1 else { continue }
+            let path = text.firstMatch(of: #/path: "([^"]+)"/#)?.1 ?? "Sources/\(name)"
+            let list = text.firstRange(of: "dependencies: [").map { text[$0.upperBound...] } ?? ""
+            targets[String(name)] = Target(
+                name: String(name),
+                path: String(path),
+                dependencies: list.matches(of: #/"([^"]+)"/#).map { String($0.1) }
+            )
+        }
+        return targets
+    }
+
+    /// A program, and all of this package that is linked into it.
+    private static func linked(into program: String) throws -> [Target] {
+        let targets = try targets()
+        var found: [String: Target] = [:]
+        var names = [program]
+        while let name = names.popLast() {
+            guard found[name] == nil, let target = targets[name] else { continue }
+            found[name] = target
+            names += target.dependencies
+        }
+        return found.values.sorted { $0.name < $1.name }
+    }
+
+    @Test(arguments: ["fanfare", "fanfare-demos", "demo-terminal", "websocket-echo-server"])
+    func needNoFoundationNetworking(program: String) throws {
+        let targets = try Self.linked(into: program)
+        #expect(targets.contains { $0.name == "Net" }, "\(program) is read wrongly")
+        for target in targets {
+            let folder = ProgramsTests.root.appending(path: target.path)
+            let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            for file in files where file.hasSuffix(".swift") {
+                let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+                #expect(
+                    !Self.importsForRelease(text),
+                    "\(target.path)/\(file) is linked into \(program)"
+                )
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("import FoundationNetworking\n", true),
+        (
+            "#if canImport(FoundationNetworking)\n    package import FoundationNetworking\n#endif\n",
+            true
+        ),
+        ("#if DEBUG\n#else\nimport FoundationNetworking\n#endif\n", true),
+        ("#if os(Linux)\n#endif\n@_exported public import FoundationNetworking\n", true),
+        ("#if DEBUG\nimport FoundationNetworking\n#endif\n", false),
+        (
+            "#if canImport(Darwin) || DEBUG\n    #if canImport(FoundationNetworking)\n"
+                + "        import FoundationNetworking\n    #endif\n#endif\n", false
+        ),
+        ("// import FoundationNetworking\nimport Foundation\n", false),
+    ])
+    func areReadWithTheirConditions(text: String, imports: Bool) {
+        #expect(Self.importsForRelease(text) == imports)
+    }
+
+    /// Whether a source imports FoundationNetworking where a release on Linux is compiled.
+    private static func importsForRelease(_ text: String) -> Bool {
+        let elsewhere = ["DEBUG", "canImport(Darwin)", "canImport(Darwin) || DEBUG"]
+        var conditions: [Bool] = []
+        for line in text.split(separator: "\n") {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if line.hasPrefix("#if ") {
+                conditions.append(elsewhere.contains(String(line.dropFirst(4))))
+            } else if line.hasPrefix("#else") {
+                conditions[conditions.count - 1] = false
+            } else if line == "#endif" {
+                conditions.removeLast()
+            } else if line.hasSuffix("import FoundationNetworking"), !line.hasPrefix("//"),
+                !conditions.contains(true)
+            {
+                return true
+            }
+        }
+        return false
+    }
+}
