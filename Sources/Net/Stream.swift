@@ -159,6 +159,16 @@ public final class Stream {
         flags.insert(.paused)
     }
 
+    /// Lends what the owner does not consume again in the next turn, without waiting for more.
+    ///
+    /// For an owner that was lent more than it should deal with in one turn, inside ``StreamOwner/stream(_:received:)``:
+    /// others are served first, and nothing more is read until it has consumed this.
+    public func lendAgain() {
+        guard !isClosing else { return }
+        flags.insert(.lendsAgain)
+        reactor.serve(self)
+    }
+
     /// Goes on after ``pauseReading()``, with what was kept.
     public func resumeReading() {
         guard flags.contains(.paused) else { return }

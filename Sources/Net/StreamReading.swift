@@ -4,6 +4,14 @@ import Glibc
 extension Stream {
     /// How many times a stream reads in one turn, so that a busy one does not starve the others.
     static var readCountMax: Int { 4 }
+    /// How long a turn may last, in nanoseconds, before each stream reads but once in it: what fits into one read can be
+    /// thousands of small messages.
+    private static var longTurn: Int64 { 1_000_000 }
+
+    /// Whether others have waited for long, so that whoever could read on does so in the next turn.
+    var isTurnLong: Bool {
+        MonotonicTime.current.nanoseconds - reactor.now.nanoseconds > Self.longTurn
+    }
 
     /// Deals with what the events of this turn said.
     func serve() {
@@ -45,13 +53,13 @@ extension Stream {
     }
 
     var mayRead: Bool {
-        phase == .open && !flags.contains(.paused) && !flags.contains(.ended)
-            && !flags.contains(.failed)
+        phase == .open && flags.isDisjoint(with: [.paused, .ended, .failed, .lendsAgain])
     }
 
     /// Reads until the kernel has no more, or the turn's share is used up.
     private func readPlain() {
-        for _ in 0..<Self.readCountMax {
+        for number in 0..<Self.readCountMax {
+            if number > 0, isTurnLong { break }
             let room = reactor.room(behind: unread.count)
             let count = recv(fd, room.baseAddress, room.count, 0)
             if count > 0 {

@@ -8,6 +8,8 @@ extension Stream {
 
     /// Reads done in one turn, of up to a record each.
     private static var recordCountMax: Int { 16 }
+    /// Records, of 16 KiB at the most, that are as much as one read of a plain stream.
+    private static var recordsPerRead: Int { 4 }
 
     /// Gives a stream that is not open yet its encryption.
     ///
@@ -63,7 +65,8 @@ extension Stream {
 
     /// Reads records until there are no more, or the turn's share is used up.
     func readSecure(_ session: TLSSession) {
-        for _ in 0..<Self.recordCountMax {
+        for number in 0..<Self.recordCountMax {
+            if number >= Self.recordsPerRead, isTurnLong { break }
             let room = reactor.room(behind: unread.count)
             switch session.read(into: room) {
             case .done(let count):

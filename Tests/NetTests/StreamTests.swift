@@ -50,6 +50,41 @@ import Testing
         #expect(stream.queuedByteCount == 0)
     }
 
+    @Test("An owner that takes little at a time is lent the rest turn by turn, behind others")
+    func lendsAgain() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let busy = Recorder()
+        var lentMax = 0
+        var turns: [Character] = []
+        busy.onBytes = { stream, bytes in
+            turns.append("b")
+            lentMax = max(lentMax, bytes.count)
+            if bytes.count > 100 { stream.lendAgain() }
+            return min(bytes.count, 100)
+        }
+        let (_, flood) = try reactor.lonely(busy)
+        let other = Recorder()
+        other.onBytes = { _, bytes in
+            turns.append("o")
+            return bytes.count
+        }
+        let (_, friend) = try reactor.lonely(other)
+        let bytes = pattern(10_000)
+        #expect(flood.write(bytes) == bytes.count)
+        reactor.run { turns.count == 3 }
+        // Neither this nor the end is read before the rest is consumed.
+        #expect(flood.write(bytes) == bytes.count)
+        flood.endWriting()
+        #expect(friend.write([1]) == 1)
+        reactor.run { turns.contains("o") }
+        #expect(turns.count < 10)
+        reactor.run { busy.isClosed }
+        #expect(busy.received == bytes + bytes)
+        #expect(lentMax <= bytes.count + 100)
+        #expect(busy.endCount == 1)
+    }
+
     @Test func doesNotWaitForAPeerThatIsDone() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

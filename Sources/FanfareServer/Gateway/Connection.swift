@@ -51,17 +51,33 @@ final class Connection: StreamOwner {
 
     // MARK: - What arrives
 
+    /// What one turn deals with of one client's messages, in bytes.
+    ///
+    /// A few compressed bytes can be a long message, and thousands of short ones fit into one read: others come first.
+    private static var effortMax: Int { 128 << 10 }
+    /// What a message costs however short it is, in bytes of a long one.
+    private static var messageEffort: Int { 64 }
+
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         switchboard.heard(self)
         var position = 0
+        var effort = 0
         do {
-            while !isClosing, let incoming = try endpoint.next(in: &bytes, at: &position) {
-                incoming.withPayload(in: bytes.span) { receive(incoming.kind, $0) }
+            while !isClosing, effort < Self.effortMax,
+                let incoming = try endpoint.next(in: &bytes, at: &position)
+            {
+                effort += Self.messageEffort
+                incoming.withPayload(in: bytes.span) {
+                    effort += $0.count
+                    receive(incoming.kind, $0)
+                }
             }
         } catch {
             close(error.closeCode, reason: error.description)
         }
-        return isClosing ? bytes.count : position
+        if isClosing { return bytes.count }
+        if position < bytes.count, effort >= Self.effortMax { stream.lendAgain() }
+        return position
     }
 
     private func receive(_ kind: Incoming.Kind, _ payload: Span<UInt8>) {
