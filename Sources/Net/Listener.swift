@@ -24,6 +24,7 @@ public final class Listener {
     private let limits: StreamLimits
     private var admittedCount = 0
     private var accept: ((Stream) -> any StreamOwner)?
+    private let hasRoom: () -> Bool
     private var retryTimer: TimerID?
 
     /// Connections taken in one turn, so that a crowd at the door does not hold up those inside.
@@ -39,6 +40,7 @@ public final class Listener {
         reactor: Reactor,
         tls: TLSContext?,
         limits: StreamLimits,
+        hasRoom: @escaping () -> Bool,
         accept: @escaping (Stream) -> any StreamOwner
     ) {
         fd = descriptor.raw
@@ -49,6 +51,7 @@ public final class Listener {
         self.reactor = reactor
         self.tls = tls
         self.limits = limits
+        self.hasRoom = hasRoom
         self.accept = accept
     }
 
@@ -91,6 +94,7 @@ public final class Listener {
         var hasRefused = false
         for _ in 0..<Self.burstCountMax {
             guard descriptor != nil else { return }
+            guard hasRoom() else { return retryLater() }
             let accepted = acceptOne()
             guard accepted < 0 else {
                 admit(accepted)

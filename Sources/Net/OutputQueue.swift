@@ -21,6 +21,20 @@ final class OutputQueue {
     private var offset = 0
     /// Bytes queued.
     private(set) var byteCount = 0
+    /// Where its buffers are counted, once the kernel has refused some; until it is empty.
+    private var held: HeldBuffers?
+    /// Whose buffers they are.
+    private(set) var account: QueueAccount?
+
+    /// Whether its buffers are counted.
+    var isHeld: Bool { held != nil }
+
+    /// Counts its buffers, and those to come.
+    func hold(in held: HeldBuffers, for account: QueueAccount?) {
+        assert(!isHeld)
+        (self.held, self.account) = (held, account)
+        for buffer in buffers[first...] { held.retain(buffer, for: account) }
+    }
 
     var isEmpty: Bool { byteCount == 0 }
 
@@ -33,6 +47,7 @@ final class OutputQueue {
         buffers.append(bytes)
         gathers = false
         byteCount += bytes.count - start
+        held?.retain(bytes, for: account)
     }
 
     /// Adds a buffer that is written to this queue alone; short ones are gathered.
@@ -150,6 +165,7 @@ final class OutputQueue {
         var rest = count
         while rest >= buffers[first].count - offset {
             rest -= buffers[first].count - offset
+            held?.release(buffers[first])
             buffers[first] = []
             first += 1
             offset = 0
@@ -172,6 +188,7 @@ final class OutputQueue {
             kept += buffers[index].count - start
             index += 1
         }
+        if let held { for buffer in buffers[index...] { held.release(buffer) } }
         buffers.removeLast(buffers.count - index)
         gathers = false
         byteCount = kept
@@ -180,6 +197,10 @@ final class OutputQueue {
 
     /// Drops everything and keeps a little room for the next use.
     func clear() {
+        if let held {
+            for buffer in buffers[first...] { held.release(buffer) }
+            (self.held, account) = (nil, nil)
+        }
         if buffers.count == 1 {
             buffers.removeLast()
         } else {

@@ -54,6 +54,10 @@ public final class Reactor {
     private var lastGeneration: UInt32 = 0
     @exclusivity(unchecked) private var timers = TimerWheel<Alarm>()
     private var spareQueues: [OutputQueue] = []
+    /// What the kernel has no room for.
+    let held = HeldBuffers()
+    /// TLS handshakes that may still go on in this turn.
+    private var handshakesLeft = 0
     /// Given up for a moment when no descriptor is left, so that a connection can be refused.
     var spareDescriptor: FileDescriptor?
 
@@ -92,6 +96,8 @@ public final class Reactor {
     }
 
     private static var eventCountMax: Int { 512 }
+    /// Each may take up to a millisecond, for a signature with RSA: connected clients wait no longer than for these.
+    private static var handshakesPerTurnMax: Int { 8 }
     /// The receive buffer, one for all streams: 64 KiB, in bytes.
     private static var receivedLength: Int { 64 << 10 }
     /// The eventfd's mark in the epoll set; descriptors are far smaller.
@@ -157,6 +163,7 @@ public final class Reactor {
         // First all events are noted, then they are served: no owner runs while descriptors that
         // an event may still name could be closed and used again.
         for index in 0..<max(Int(count), 0) { note(events[index]) }
+        handshakesLeft = Self.handshakesPerTurnMax
         swap(&ready, &current)
         for stream in current { stream.serve() }
         current.removeAll(keepingCapacity: true)
@@ -182,6 +189,7 @@ public final class Reactor {
                 for (stream, notice) in exchange(&notices, with: []) { tell(stream, notice) }
             }
             part()
+            if !held.overdrawn.isEmpty { relieveAccounts() }
         } while !dirty.isEmpty || !notices.isEmpty || !closed.isEmpty
     }
 
@@ -355,6 +363,12 @@ public final class Reactor {
         sources[Int(stream.fd)] = nil
         liveStreamCount -= 1
         closed.append(End(stream: stream, error: error))
+    }
+
+    /// Takes one of this turn's steps of TLS handshakes: those that find none left wait for the next turn, in their order.
+    func takeHandshake() -> Bool {
+        handshakesLeft -= 1
+        return handshakesLeft >= 0
     }
 
     func serve(_ stream: Stream) {

@@ -14,6 +14,8 @@ extension Reactor {
     ///   - reusePort: Whether other loops listen on the same address, each accepting its share.
     ///   - tls: Encrypts all streams of this listener; nil for plain ones.
     ///   - streamLimits: The limits of each accepted stream.
+    ///   - hasRoom: Whether one more connection is to be accepted; if not, those that come wait in the backlog, and it
+    ///     is asked again every few milliseconds.
     ///   - accept: Names the owner of a new stream, before it is opened.
     /// - Returns: The listener, which the reactor keeps until it is closed.
     /// - Throws: The call that failed, for example `bind` if the address is in use.
@@ -24,6 +26,7 @@ extension Reactor {
         reusePort: Bool = false,
         tls: TLSContext? = nil,
         streamLimits: StreamLimits = .init(),
+        hasRoom: @escaping () -> Bool = { true },
         accept: @escaping (Stream) -> any StreamOwner
     ) throws(SystemError) -> Listener {
         var file: UnixSocketFile?
@@ -41,6 +44,7 @@ extension Reactor {
             reactor: self,
             tls: tls,
             limits: streamLimits,
+            hasRoom: hasRoom,
             accept: accept
         )
         do throws(SystemError) {

@@ -12,6 +12,8 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
     case closeTimedOut
     /// The owner did nothing about a queue past `queuedBytesMax`, in bytes.
     case overflow(queued: Int, limit: Int)
+    /// The owner did nothing about its queue when all queues together held more than `limit` bytes.
+    case overdrawn(limit: Int)
     /// The reactor was shut down.
     case shutDown
 
@@ -25,6 +27,8 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
         case .closeTimedOut: "the peer did not close its side in time"
         case .overflow(let queued, let limit):
             "\(queued) bytes queued for a peer that does not read; the limit is \(limit)"
+        case .overdrawn(let limit):
+            "all that waits for peers that do not read takes more than \(limit) bytes"
         case .shutDown: "shut down"
         }
     }

@@ -28,6 +28,16 @@ public protocol StreamOwner: AnyObject {
     /// as it is by default.
     func streamOverflowed(_ stream: Stream)
 
+    /// Whose the bytes are that wait for this stream's peer, as those of an app that has a limit of its own.
+    ///
+    /// Asked when the kernel refuses bytes. By default they are nobody's in particular.
+    func queueAccount(of stream: Stream) -> QueueAccount?
+
+    /// What waits for all the streams of an account takes more memory than it may, and of this one among the most.
+    ///
+    /// The owner closes the stream; if it does not, the stream is aborted, as it is by default.
+    func streamOverdrawn(_ stream: Stream, _ account: QueueAccount)
+
     /// The queue is empty again after the kernel had refused bytes, or while reading is paused.
     ///
     /// So an owner with much in the queue can pause reading and go on here, however fast the kernel
@@ -51,6 +61,12 @@ extension StreamOwner {
 
     /// Does nothing, so that the stream is aborted.
     public func streamOverflowed(_ stream: Stream) {}
+
+    /// Nobody's in particular.
+    public func queueAccount(of stream: Stream) -> QueueAccount? { nil }
+
+    /// Does nothing, so that the stream is aborted.
+    public func streamOverdrawn(_ stream: Stream, _ account: QueueAccount) {}
 
     /// Does nothing.
     public func streamDrained(_ stream: Stream) {}

@@ -30,7 +30,9 @@ extension Stream {
         }
         switch phase {
         case .connecting: if isWritable || flags.contains(.broken) { finishConnecting() }
-        case .handshaking: if let session { shakeHands(session) }
+        case .handshaking:
+            guard let session else { break }
+            if reactor.takeHandshake() { shakeHands(session) } else { reactor.serve(self) }
         case .open: serveOpen()
         case .draining, .finishing: discardInput()
         case .closed: break

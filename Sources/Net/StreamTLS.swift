@@ -106,7 +106,10 @@ extension Stream {
             let accepted = queue.withFirst(TLSSession.recordLengthMax, reactor.record) {
                 write($0, $1, session)
             }
-            guard let accepted else { return }
+            guard let accepted else {
+                if flags.contains(.blocked) { hold() }
+                return
+            }
             queue.remove(accepted)
         }
         releaseQueue()

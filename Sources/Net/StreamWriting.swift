@@ -45,7 +45,7 @@ extension Stream {
                 reactor.notify(self, .overflowed)
             }
         }
-        if !flags.contains(.blocked) { reactor.flushLater(self) }
+        if flags.contains(.blocked) { hold() } else { reactor.flushLater(self) }
     }
 
     /// Sends or queues one batch of a group.
@@ -92,7 +92,9 @@ extension Stream {
             let code = errno
             switch code {
             case EINTR: continue
-            case EAGAIN: return flags.formUnion([.blocked, .refused])
+            case EAGAIN:
+                flags.formUnion([.blocked, .refused])
+                return hold()
             default: return fail(.system(SystemError(call: "sendmsg", code: code)))
             }
         }

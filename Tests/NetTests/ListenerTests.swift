@@ -147,6 +147,24 @@ import Testing
         #expect(owner.closedCount == 200)
     }
 
+    @Test func letsACrowdWaitWhileThereIsNoRoom() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        var hasRoom = false
+        let owner = Recorder()
+        let listener = try reactor.listen(on: #require(loopback), hasRoom: { hasRoom }) { _ in
+            owner
+        }
+        var peers: [RawPeer] = []
+        for _ in 0..<20 { peers.append(try RawPeer(to: listener.address)) }
+        for _ in 0..<5 { reactor.turn(atMost: .milliseconds(20)) }
+        #expect(listener.acceptedCount == 0)
+        // Nothing else wakes it.
+        hasRoom = true
+        reactor.run { listener.acceptedCount == 20 }
+        #expect(peers.allSatisfy { $0.read() != nil })
+    }
+
     @Test func stopsListening() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
@@ -256,7 +274,7 @@ import Testing
 }
 
 extension Reactor {
-    fileprivate func turn(atMost limit: Duration) {
+    func turn(atMost limit: Duration) {
         poll(atMost: limit)
         flush()
     }

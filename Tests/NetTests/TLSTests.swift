@@ -356,6 +356,21 @@ struct SecurePair {
         #expect(reactor.streamCount == 2)
     }
 
+    @Test func aCrowdOfHandshakesIsSpreadOverTurns() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        for _ in 0..<40 { _ = try pair.connect(trusting()) }
+        var most = 0
+        reactor.run {
+            let before = pair.server.openedCount
+            reactor.turn(atMost: .milliseconds(10))
+            most = max(most, pair.server.openedCount - before)
+            return pair.server.openedCount == 40 && pair.client.openedCount == 40
+        }
+        #expect((1...8).contains(most))
+    }
+
     @Test func noticesAPeerThatLeavesInTheHandshake() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

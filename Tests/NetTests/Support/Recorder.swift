@@ -10,6 +10,8 @@ final class Recorder: StreamOwner {
     var closedCount = 0
     var error: StreamError?
 
+    /// Whose the bytes are that wait.
+    var account: QueueAccount?
     /// What to do with bytes instead of consuming all of them; returns how many are consumed.
     var onBytes: ((Stream, [UInt8]) -> Int)?
     var onOpen: ((Stream) -> Void)?
@@ -45,6 +47,8 @@ final class Recorder: StreamOwner {
         overflowCount += 1
         onOverflow?(stream)
     }
+
+    func queueAccount(of stream: Stream) -> QueueAccount? { account }
 
     func streamDrained(_ stream: Stream) {
         drainedCount += 1

@@ -1,0 +1,46 @@
+import Glibc
+
+/// IP addresses that begin alike (RFC 4632): a single one, or all of a network.
+public struct AddressRange: Sendable, Hashable {
+    private let bytes: [UInt8]
+    private let prefixLength: Int
+
+    /// Reads `127.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`; nil for anything else.
+    ///
+    /// What the address has behind the prefix does not count.
+    ///
+    /// - Parameter text: An address in numbers, without brackets, and perhaps a slash and the length of the prefix.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let address = SocketAddress(ip: String(parts[0]), port: 0),
+            !parts[0].hasPrefix("["), let bytes = address.ipBytes
+        else { return nil }
+        self.bytes = bytes
+        guard parts.count == 2 else {
+            prefixLength = bytes.count * 8
+            return
+        }
+        guard parts[1].utf8.count <= 3, parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let length = Int(parts[1]), length <= bytes.count * 8
+        else { return nil }
+        prefixLength = length
+    }
+
+    /// Whether an address is one of them; none is that has another family, nor a Unix-domain socket.
+    public func contains(_ address: SocketAddress) -> Bool {
+        guard let other = address.ipBytes, other.count == bytes.count else { return false }
+        let (whole, rest) = prefixLength.quotientAndRemainder(dividingBy: 8)
+        guard other[..<whole] == bytes[..<whole] else { return false }
+        return rest == 0 || (other[whole] ^ bytes[whole]) >> (8 - rest) == 0
+    }
+}
+
+extension SocketAddress {
+    /// The 4 or 16 bytes of the IP address; nil for a Unix-domain socket.
+    public var ipBytes: [UInt8]? {
+        switch family {
+        case .version4(let bytes, _), .version6(let bytes, _, _): bytes
+        case .unix: nil
+        }
+    }
+}
