@@ -29,7 +29,7 @@ public final class HTTPConnection: StreamOwner {
     static var outputLengthMax: Int { 256 << 10 }
 
     let site: HTTPSite
-    /// The stream, from its opening until it ends or is handed over.
+    /// The stream, from its opening, or when it was accepted, until it ends or is handed over.
     private(set) var stream: Stream?
     /// Where the site keeps the connection.
     var place: Int?
@@ -63,6 +63,13 @@ public final class HTTPConnection: StreamOwner {
     public init(site: HTTPSite) {
         self.site = site
         deadline = site.reactor.now
+    }
+
+    /// Makes the owner of a stream that was just accepted; it counts from here on, through its TLS handshake.
+    convenience init(site: HTTPSite, accepting stream: Stream) {
+        self.init(site: site)
+        self.stream = stream
+        site.add(self)
     }
 
     /// Whether requests have to wait: for answers, for an upgrade, or for the client to read.
@@ -116,7 +123,10 @@ public final class HTTPConnection: StreamOwner {
     public func streamDrained(_ stream: Stream) { queueHasGone() }
 
     /// Lets go of everything.
-    public func streamClosed(_ stream: Stream, error: StreamError?) { leave() }
+    public func streamClosed(_ stream: Stream, error: StreamError?) {
+        leave()
+        if let error { site.responder.failed(error) }
+    }
 
     // MARK: Requests
 
@@ -141,7 +151,7 @@ public final class HTTPConnection: StreamOwner {
                     }
                 }
             } catch {
-                refuse(Response(refusing: error))
+                refuse(error)
             }
             if output.count > Self.outputLengthMax { writeOutput() }
         }
@@ -151,7 +161,7 @@ public final class HTTPConnection: StreamOwner {
     private func begin(_ head: RequestHead, _ reading: inout Reading) {
         guard head.method != .connect else {
             // What follows would be another protocol's.
-            return refuse(Response(refusing: .methodUnsupported(.connect)))
+            return refuse(.methodUnsupported(.connect))
         }
         guard var refusal = site.responder.refusal(of: head) else {
             reading.head = head
@@ -174,7 +184,13 @@ public final class HTTPConnection: StreamOwner {
     }
 
     /// Answers for the last time, when there is no request to give to the responder.
-    func refuse(_ response: Response) {
+    func refuse(_ error: HTTPError) {
+        site.responder.refused(error, whileWaitingFor: wait)
+        respondLast(Response(refusing: error))
+    }
+
+    /// Answers what has come of a request, and reads no more.
+    func respondLast(_ response: Response) {
         takesRequests = false
         unfinished = nil
         enqueue(AnswerFraming()).respond(response)
@@ -277,7 +293,7 @@ public final class HTTPConnection: StreamOwner {
         owner.streamOpened(stream)
     }
 
-    private func leave() {
+    func leave() {
         site.remove(self)
         stream = nil
         takesRequests = false

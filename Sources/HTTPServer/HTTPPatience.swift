@@ -4,9 +4,10 @@ public import Net
 // How long a connection waits, and for what.
 extension HTTPConnection: TimerTarget {
     /// What the client is waited for.
-    enum Wait: UInt8 {
+    public enum Wait: UInt8, Sendable {
         /// Nothing: it is our turn.
         case nothing
+        /// The next request, the rest of its head, or the rest of its content.
         case idle, head, body
         /// The client is to read its answers.
         case queue
@@ -43,7 +44,7 @@ extension HTTPConnection: TimerTarget {
         return first == nil ? .idle : .nothing
     }
 
-    private func limit(of wait: Wait) -> Duration {
+    func limit(of wait: Wait) -> Duration {
         switch wait {
         case .head: site.timeouts.head
         case .body: site.timeouts.body
@@ -68,7 +69,7 @@ extension HTTPConnection: TimerTarget {
         case .nothing, .idle: break
         case .head, .body:
             let seconds = Int(limit(of: wait).components.seconds)
-            refuse(Response(refusing: .timedOut(seconds: seconds)))
+            refuse(.timedOut(seconds: seconds))
         case .queue: stream.abort()
         }
     }

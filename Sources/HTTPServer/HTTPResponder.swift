@@ -1,4 +1,5 @@
 public import HTTP1
+public import Net
 
 /// Who answers the requests of an ``HTTPSite``; called on the loop's thread.
 public protocol HTTPResponder: AnyObject {
@@ -21,9 +22,37 @@ public protocol HTTPResponder: AnyObject {
     ///   - body: The content, lent for the call.
     ///   - exchange: What takes the answer.
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange)
+
+    /// A request was answered with a refusal before it could be given to ``respond(to:body:on:)``.
+    ///
+    /// - Parameters:
+    ///   - error: What is wrong with it.
+    ///   - wait: What the client was waited for.
+    func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait)
+
+    /// A connection has ended by a fault, as by a TLS handshake that took too long.
+    func failed(_ error: StreamError)
+
+    /// A connection is closed because it did nothing when others needed its place; see ``HTTPSite/hasRoom()``.
+    func connectionDisplaced()
+
+    /// A connection is closed because no request came on it for too long.
+    func idleConnectionClosed()
 }
 
 extension HTTPResponder {
     /// Lets every request in.
     public func refusal(of head: RequestHead) -> Response? { nil }
+
+    /// Does nothing.
+    public func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait) {}
+
+    /// Does nothing.
+    public func failed(_ error: StreamError) {}
+
+    /// Does nothing.
+    public func connectionDisplaced() {}
+
+    /// Does nothing.
+    public func idleConnectionClosed() {}
 }

@@ -49,6 +49,7 @@ public final class HTTPSite {
     let limits: HTTPLimits
     let timeouts: HTTPTimeouts
     let unansweredMax: Int
+    let connectionsMax: Int
     /// The date of the current second, written once for all answers of that second.
     private var date: (unixTime: Int64, bytes: [UInt8])
     /// An exchange that is answered and that nobody has any more, for the next request.
@@ -68,6 +69,8 @@ public final class HTTPSite {
     ///   - reactor: The reactor whose streams the site accepts.
     ///   - limits: What a client may make us read and keep.
     ///   - timeouts: How long it may take.
+    ///   - connectionsMax: How many connections there may be before ``hasRoom()`` says no; those that are upgraded do
+    ///     not count any more.
     ///   - unansweredMax: How many requests of a connection may be unanswered before it is no
     ///     longer read; at least 1.
     ///   - responder: Who answers.
@@ -75,6 +78,7 @@ public final class HTTPSite {
         reactor: Reactor,
         limits: HTTPLimits = HTTPLimits(),
         timeouts: HTTPTimeouts = HTTPTimeouts(),
+        connectionsMax: Int = .max,
         unansweredMax: Int = 32,
         responder: any HTTPResponder
     ) {
@@ -82,20 +86,24 @@ public final class HTTPSite {
         self.reactor = reactor
         self.limits = limits
         self.timeouts = timeouts
+        self.connectionsMax = connectionsMax
         self.unansweredMax = unansweredMax
         self.responder = responder
         idleNanoseconds = MonotonicTime(nanoseconds: 0).advanced(by: timeouts.idle).nanoseconds
         date = (reactor.unixTime, HTTPDate.encode(unixTime: reactor.unixTime))
     }
 
-    /// How many connections speak HTTP; those upgraded are no longer among them.
+    /// How many connections speak HTTP, or are about to, behind their TLS handshake; those upgraded are no longer among
+    /// them.
     public var connectionCount: Int { connections.count }
 
     /// Makes the owner of a new stream: what `Reactor.listen` takes as `accept`.
     ///
     /// - Parameter stream: The stream.
     /// - Returns: Its owner.
-    public func accept(_ stream: Stream) -> any StreamOwner { HTTPConnection(site: self) }
+    public func accept(_ stream: Stream) -> any StreamOwner {
+        HTTPConnection(site: self, accepting: stream)
+    }
 
     /// Closes idle connections now and the others after their next answer.
     ///
@@ -117,6 +125,11 @@ public final class HTTPSite {
         return MonotonicTime(nanoseconds: overflow ? .max : deadline)
     }
 
+    /// The connections whose clients are waited for, and since when.
+    func waitingConnections() -> [(connection: HTTPConnection, since: MonotonicTime)] {
+        connections.compactMap { connection in connection.waitingSince.map { (connection, $0) } }
+    }
+
     /// The date of this turn, as ``HTTP1/HTTPDate`` writes it.
     func currentDate() -> [UInt8] {
         let unixTime = reactor.unixTime
@@ -124,8 +137,9 @@ public final class HTTPSite {
         return date.bytes
     }
 
-    /// Enters a connection.
+    /// Enters a connection; once is enough.
     func add(_ connection: HTTPConnection) {
+        guard connection.place == nil else { return }
         connection.place = connections.count
         connections.append(connection)
     }
@@ -152,6 +166,7 @@ extension HTTPSite: TimerTarget {
         var next: MonotonicTime?
         for connection in connections where connection.wait == .idle {
             if connection.deadline <= now {
+                responder.idleConnectionClosed()
                 connection.close()
             } else {
                 next = min(next ?? connection.deadline, connection.deadline)
