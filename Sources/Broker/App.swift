@@ -32,8 +32,8 @@ public final class App: Sendable {
     public let features: AppFeatures
     /// What the app's clients and backends may use.
     public let limits: AppLimits
-    /// The requests that backends have left; `nil` when they may make any number.
-    public let requestBucket: SharedTokenBucket?
+    /// The requests that backends have left.
+    public let requests: RequestAllowance
     /// The connections that the app may have, and has; whatever replaces the app goes on with the same.
     public let quota: ConnectionQuota
 
@@ -58,7 +58,7 @@ public final class App: Sendable {
         self.features = features
         self.limits = limits
         self.quota = quota
-        requestBucket = limits.requestRate.map(SharedTokenBucket.init)
+        requests = RequestAllowance(limits.requestRates)
     }
 
     /// Makes an app that has one key and one secret.

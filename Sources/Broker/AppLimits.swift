@@ -17,12 +17,14 @@ public struct AppLimits: Sendable, Equatable {
     public var watchlistMax: Int
     /// Events that the app's cache channels hold, one each; one more takes the place of the oldest.
     public var cachedEventsMax: Int
+    /// What all that waits to be sent to the app's clients may hold of memory, in bytes; `nil` for no limit of its own.
+    public var queuedBytesMax: Int?
     /// The client events of one connection; one more is dropped, and its sender is told.
     public var clientEventRate: Rate
     /// The subscriptions of one connection, or `nil` for any number; one more is refused.
     public var subscriptionRate: Rate?
-    /// The requests of all the app's backends, or `nil` for any number; one more is answered with 429.
-    public var requestRate: Rate?
+    /// The requests of all the app's backends; one more is answered with 429.
+    public var requestRates: RequestRates
     /// Messages a minute that break a rule of the protocol before the connection is closed with 4100.
     public var faultsPerMinuteMax: Int
 
@@ -34,9 +36,10 @@ public struct AppLimits: Sendable, Equatable {
         userInfoLengthMax: Int = 1_024,
         watchlistMax: Int = 100,
         cachedEventsMax: Int = 10_000,
+        queuedBytesMax: Int? = nil,
         clientEventRate: Rate = Rate(perSecond: 10),
         subscriptionRate: Rate? = nil,
-        requestRate: Rate? = nil,
+        requestRates: RequestRates = RequestRates(),
         faultsPerMinuteMax: Int = 120
     ) {
         self.texts = texts
@@ -45,9 +48,10 @@ public struct AppLimits: Sendable, Equatable {
         self.userInfoLengthMax = userInfoLengthMax
         self.watchlistMax = watchlistMax
         self.cachedEventsMax = cachedEventsMax
+        self.queuedBytesMax = queuedBytesMax
         self.clientEventRate = clientEventRate
         self.subscriptionRate = subscriptionRate
-        self.requestRate = requestRate
+        self.requestRates = requestRates
         self.faultsPerMinuteMax = faultsPerMinuteMax
     }
 }

@@ -26,7 +26,10 @@ extension Session {
             // No fault: who sends a little too much loses an event, and not the connection.
             let code = PusherCode.clientEventRejected
             let limit = "a connection may send \(rate.perSecond) a second"
-            return [.send(.error(code: code, message: "\(code.message): \(limit)"))]
+            return [
+                .met(.clientEventRate),
+                .send(.error(code: code, message: "\(code.message): \(limit)")),
+            ]
         }
         return [.publish(event, on: channel)]
     }

@@ -25,6 +25,9 @@ public final class ConnectionQuota: Sendable {
     /// Changes how many places there are; if more are taken, none is given until enough are given back.
     public func resize(to limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 
+    /// How many places are taken.
+    public var takenCount: Int { taken.load(ordering: .relaxed) }
+
     /// Whether no place is taken.
-    public var isUnused: Bool { taken.load(ordering: .relaxed) == 0 }
+    public var isUnused: Bool { takenCount == 0 }
 }

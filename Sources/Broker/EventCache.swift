@@ -61,14 +61,16 @@ public struct EventCache: Sendable {
     ///   - now: The time.
     ///   - lifetime: For how long, in milliseconds.
     ///   - eventsMax: How many events the app may have here; the oldest make room.
+    /// - Returns: Whether another event had to make room.
+    @discardableResult
     public mutating func store(
         _ publication: Publication,
         on address: ChannelAddress,
         at now: Int64,
         lifetime: Int64,
         eventsMax: Int
-    ) {
-        guard eventsMax > 0, lifetime > 0 else { return }
+    ) -> Bool {
+        guard eventsMax > 0, lifetime > 0 else { return false }
         // Two events of one millisecond must differ in the line.
         var expiry = now + lifetime
         if let former = stores[address.app]?.entries[address.name], former.expiry >= expiry {
@@ -78,9 +80,11 @@ public struct EventCache: Sendable {
         store.misses[address.name] = nil
         store.entries[address.name] = Entry(publication: publication, expiry: expiry)
         store.line.append((address.name, expiry))
+        let isFull = store.entries.count > eventsMax
         while store.entries.count > eventsMax { store.dropFirst() }
         store.shortenLine()
         stores[address.app] = store
+        return isFull
     }
 
     /// The event that a new subscriber of the channel begins with; `nil` is a miss.

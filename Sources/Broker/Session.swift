@@ -24,6 +24,8 @@ public struct Session {
         case unwatch([UserID])
         /// Let the connection stay, if the app has room for one more: its probation is over.
         case beginTenure
+        /// Count that the client has met this limit; what it is told of it is another effect.
+        case met(Limit)
         /// Say why, close with this code, and drop the connection.
         case close(PusherCode, message: String)
     }
@@ -80,7 +82,7 @@ public struct Session {
 
     /// Takes in a message that breaks the protocol's form: the connection stays, unless it makes a habit of it.
     public mutating func receive(_ fault: MessageError, now: Int64) -> [Effect] {
-        refuse(fault.description, now: now)
+        met(fault.limit) + refuse(fault.description, now: now)
     }
 
     /// Takes in the home's grant of a subscription.
@@ -153,7 +155,7 @@ public struct Session {
         do {
             name = try ChannelName(text, limits: app.limits.texts)
         } catch {
-            return refuseSubscription(text, .invalidName(error.description), now: now)
+            return refuseSubscription(text, .invalidName(error), now: now)
         }
         guard subscriptions[name] == nil else {
             return refuse("Existing subscription to channel \(text)", now: now)
@@ -209,17 +211,20 @@ public struct Session {
             message: refusal.description,
             status: refusal.status
         )
-        return [.send(told)] + refuse(refusal.description, now: now)
+        return met(refusal.limit) + [.send(told)] + refuse(refusal.description, now: now)
     }
+
+    private func met(_ limit: Limit?) -> [Effect] { limit.map { [.met($0)] } ?? [] }
 
     /// Tells the client what is wrong with its message; the connection stays, unless it makes a habit of it.
     mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> [Effect] {
         if faults.record(at: now) > app.limits.faultsPerMinuteMax {
             return [
+                .met(.faultRate),
                 .close(
                     .overCapacity,
                     message: "More than \(app.limits.faultsPerMinuteMax) faulty messages a minute"
-                )
+                ),
             ]
         }
         return [.send(.error(code: code, message: message))]

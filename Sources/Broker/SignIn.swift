@@ -66,6 +66,7 @@ extension Session {
             let message =
                 "Watchlist limit exceeded: of the \(signedIn.watchlistCount) users that are named, "
                 + "the first \(watched.count) are watched"
+            effects.append(.met(.watchlist))
             effects.append(.send(.error(code: .watchlistLimitExceeded, message: message)))
         }
         guard !watched.isEmpty || !extras.watchlist.isEmpty else { return effects }

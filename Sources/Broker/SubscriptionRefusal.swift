@@ -2,8 +2,8 @@ public import PusherProtocol
 
 /// Why a connection may not join a channel; the connection itself stays open.
 public enum SubscriptionRefusal: Error, Equatable, Sendable {
-    /// The name breaks the grammar of channel names; the text says where.
-    case invalidName(String)
+    /// The name breaks the grammar of channel names.
+    case invalidName(ChannelNameError)
     /// The connection has as many subscriptions as the app allows.
     case tooMany(limit: Int)
     /// The connection subscribes faster than the app allows.
@@ -30,6 +30,18 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
         }
     }
 
+    /// The limit that is met, if that is why.
+    var limit: Limit? {
+        switch self {
+        case .invalidName(let error): error.limit
+        case .tooMany: .subscriptions
+        case .tooFast: .subscriptionRate
+        case .full: .members
+        case .member(.infoTooLong): .userInfoLength
+        case .unsigned, .signature, .noChannelData, .notTheUser, .member: nil
+        }
+    }
+
     /// The `status` of `pusher:subscription_error`: an HTTP status, or the protocol's code for a limit.
     var status: Int {
         switch type {
@@ -44,7 +56,7 @@ extension SubscriptionRefusal: CustomStringConvertible {
     /// What is wrong, and what would be right.
     public var description: String {
         switch self {
-        case .invalidName(let reason): reason
+        case .invalidName(let error): error.description
         case .tooMany(let limit): "A connection may have \(limit) subscriptions at the most"
         case .tooFast(let rate):
             "A connection may subscribe to \(rate.perSecond) channels a second: try again later"

@@ -8,6 +8,9 @@ public struct TokenBucket: Sendable {
     /// Makes a full bucket.
     public init() {}
 
+    /// Whether it is full: then another, new one would do as well.
+    public func isFull(at now: Int64) -> Bool { fullAt <= now }
+
     /// Takes a token.
     ///
     /// - Parameters:

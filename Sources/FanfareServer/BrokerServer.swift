@@ -1,6 +1,7 @@
 import Broker
 import Glibc
 public import Logging
+internal import Metrics
 public import Net
 import Synchronization
 import Webhooks
@@ -20,6 +21,8 @@ public final class BrokerServer: Sendable {
         public var tls: SocketAddress?
         /// WebSocket and HTTP on a Unix-domain socket.
         public var unix: SocketAddress?
+        /// The metrics.
+        public var metrics: SocketAddress?
     }
 
     /// What a reload has done.
@@ -41,6 +44,8 @@ public final class BrokerServer: Sendable {
     let courier: Courier
     /// How to stop, by the configuration that was taken over last.
     let shutdown: Mutex<Configuration.Shutdown>
+    private let gauges: Gauges
+    let metricsDoor = MetricsDoor()
     /// Whether ``stop(within:)`` has been called: a stopped loop answers nobody.
     let isStopping = Atomic(false)
 
@@ -54,11 +59,7 @@ public final class BrokerServer: Sendable {
         configuration: Configuration,
         log: Logger = Logger(label: "fanfare")
     ) throws(StartError) {
-        try self.init(
-            configuration: configuration,
-            log: log,
-            settings: ServerSettings(configuration)
-        )
+        try self.init(configuration: configuration, log: log, witness: nil)
     }
 
     /// Makes a broker with settings beyond the configuration.
@@ -66,15 +67,13 @@ public final class BrokerServer: Sendable {
     /// - Parameters:
     ///   - configuration: What it serves, and to whom.
     ///   - log: Where it reports.
-    ///   - settings: What every shard needs to know.
     ///   - witness: Who is told what happens on channels; `nil` for the webhooks.
     ///   - webhookSettings: The limits and delays of webhooks; `nil` for the default ones.
     /// - Throws: ``StartError``, as above.
     init(
         configuration: Configuration,
         log: Logger,
-        settings: ServerSettings,
-        witness: (any ChannelWitness)? = nil,
+        witness: (any ChannelWitness)?,
         webhookSettings: WebhookSettings? = nil
     ) throws(StartError) {
         self.configuration = configuration
@@ -85,11 +84,15 @@ public final class BrokerServer: Sendable {
         } catch {
             throw .certificate(error)
         }
+        let registry = PrometheusRegistry()
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
+        let settings = ServerSettings(configuration, shardCount: shardCount, metrics: registry)
         let tenants = Tenants(configuration.apps)
         self.tenants = Mutex(tenants)
+        var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
+        webhookSettings.met = { settings.hits.note($0, count: $1) }
         let courier = Courier(
-            settings: webhookSettings ?? WebhookSettings(configuration.webhooks),
+            settings: webhookSettings,
             tenants: tenants,
             log: log
         )
@@ -111,6 +114,7 @@ public final class BrokerServer: Sendable {
                 )
             }
             self.shards = shards
+            gauges = Gauges(registry: registry, shards: shards)
         } catch {
             throw .system(error)
         }
@@ -152,7 +156,32 @@ public final class BrokerServer: Sendable {
                 shards: shards.prefix(1)
             )
         }
+        if let port = configuration.metrics.port {
+            addresses.metrics = try await showMetrics(host: configuration.metrics.host, port: port)
+        }
         return addresses
+    }
+
+    private func showMetrics(host: String, port: UInt16) async throws(StartError) -> SocketAddress {
+        guard let address = SocketAddress(ip: host, port: port) else {
+            throw .noAddress(host: host)
+        }
+        do throws(SystemError) {
+            return try metricsDoor.open(on: address) { await self.metrics }
+        } catch {
+            throw .listen(address, error)
+        }
+    }
+
+    /// What the broker has counted and what it has now, in the text format of Prometheus.
+    public var metrics: String {
+        get async {
+            await gauges.text(
+                apps: tenants.withLock { $0 },
+                webhooks: courier.counters,
+                areShardsRunning: !isStopping.load(ordering: .acquiring)
+            )
+        }
     }
 
     /// Takes over the apps and the certificates of another configuration while the broker runs.

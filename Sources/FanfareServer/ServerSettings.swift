@@ -1,21 +1,28 @@
 import Broker
 import HTTP1
 import HTTPServer
+import Metrics
 import Net
 import WebSocket
 
 /// What every shard needs to know, computed once from the configuration and never changed.
 final class ServerSettings: Sendable {
-    /// Connections of the whole process.
-    let quota: ConnectionQuota
+    /// How many clients may come in, over all shards.
+    let turnstile: Turnstile
+    /// Counts the limits that are met.
+    let hits: LimitHits
     let pathPrefix: String
     let requiresProtocolVersion: Bool
     let liveness: Liveness.Settings
     let httpLimits: HTTPLimits
-    let httpTimeouts: HTTPTimeouts
     let webSocketLimits: WebSocketLimits
+    let httpTimeouts: HTTPTimeouts
     let streamLimits: StreamLimits
     let deflate: DeflateOptions?
+    /// Connections of one shard that are no client's yet, or carry HTTP alone.
+    let handshakesMax: Int
+    /// Bytes of memory that the queues of one shard may hold.
+    let heldBytesMax: Int
     /// Messages waiting on a line between two shards before triggers are refused with 503.
     let lineLengthMax: Int
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
@@ -23,27 +30,38 @@ final class ServerSettings: Sendable {
 
     init(
         _ configuration: Configuration,
-        lineLengthMax: Int = 100_000,
-        httpTimeouts: HTTPTimeouts = HTTPTimeouts(),
-        handshakeTimeout: Duration = .seconds(10)
+        shardCount: Int = 1,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance
     ) {
-        self.lineLengthMax = lineLengthMax
-        self.httpTimeouts = httpTimeouts
-        quota = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
+        // Shares, not sums: no shard has to know what another has. The kernel spreads connections evenly.
+        handshakesMax = max(1, configuration.admission.handshakesMax / shardCount)
+        heldBytesMax = (configuration.queuedBytesTotalMax ?? Memory.available / 4) / shardCount
+        lineLengthMax = configuration.relayedEventsMax
+        turnstile = Turnstile(configuration)
+        hits = LimitHits(metrics)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion
         liveness = Liveness.Settings(
             activityTimeout: configuration.activityTimeout,
             pongTimeout: configuration.pongTimeout
         )
-        httpLimits = HTTPLimits(bodyLengthMax: configuration.requestBodyLengthMax)
+        httpLimits = HTTPLimits(
+            fieldBytesMax: configuration.requestHeadLengthMax,
+            bodyLengthMax: configuration.requestBodyLengthMax
+        )
         webSocketLimits = WebSocketLimits(
             messageLengthMax: configuration.messageLengthMax,
-            fragmentCountMax: 4_096
+            fragmentCountMax: configuration.messageFragmentsMax
+        )
+        let admission = configuration.admission
+        httpTimeouts = HTTPTimeouts(
+            head: .seconds(admission.requestHeadTimeout),
+            body: .seconds(admission.requestBodyTimeout),
+            idle: .seconds(admission.requestIdleTimeout)
         )
         streamLimits = StreamLimits(
             queuedBytesMax: configuration.queuedBytesMax,
-            handshakeTimeout: handshakeTimeout
+            handshakeTimeout: .seconds(admission.tlsHandshakeTimeout)
         )
         // Tens of thousands of connections would each keep a window of their own.
         deflate =

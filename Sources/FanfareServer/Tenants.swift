@@ -102,6 +102,8 @@ extension App {
         var texts = ProtocolLimits()
         texts.dataLengthMax = configuration.eventDataLengthMax
         texts.channelNameLengthMax = configuration.channelNameLengthMax
+        texts.channelsPerTriggerMax = configuration.triggerChannelsMax
+        texts.eventsPerBatchMax = configuration.batchEventsMax
         self.init(
             id: AppID(configuration.id),
             credentials: Credentials(configuration.allCredentials),
@@ -114,10 +116,18 @@ extension App {
                 subscriptionsMax: configuration.subscriptionsMax,
                 membersMax: configuration.membersMax,
                 userInfoLengthMax: configuration.userInfoLengthMax,
+                watchlistMax: configuration.watchlistMax,
                 cachedEventsMax: configuration.cachedEventsMax,
+                queuedBytesMax: configuration.queuedBytesMax,
                 clientEventRate: Rate(perSecond: configuration.clientEventsPerSecondMax),
                 subscriptionRate: configuration.subscriptionsPerSecondMax.map(Rate.init),
-                requestRate: configuration.requestsPerSecondMax.map(Rate.init)
+                requestRates: RequestRates(
+                    all: configuration.requestsPerSecondMax.map(Rate.init),
+                    triggers: configuration.triggersPerSecondMax.map(Rate.init),
+                    queries: configuration.queriesPerSecondMax.map(Rate.init),
+                    terminations: configuration.terminationsPerSecondMax.map(Rate.init)
+                ),
+                faultsPerMinuteMax: configuration.faultyMessagesPerMinuteMax
             ),
             quota: quota
         )

@@ -219,7 +219,7 @@ struct BrokerState {
                 report([user], isOnline: true, to: users.signIn(address(of: user)))
             case .watch(let watched): watch(watched, connection)
             case .unwatch(let watched): unwatch(watched, connection)
-            case .beginTenure: break
+            case .beginTenure, .met: break
             case .close(let code, let message): close(connection, code, message, at: now)
             }
         }

@@ -125,6 +125,13 @@ public enum ChannelNameError: Error, Equatable, Sendable {
     case userIDTooLong(length: Int, lengthMax: Int)
 }
 
+extension ChannelNameError {
+    /// The limit that is met, if that is what is wrong.
+    public var limit: Limit? {
+        if case .tooLong = self { .channelNameLength } else { nil }
+    }
+}
+
 extension ChannelNameError: CustomStringConvertible {
     /// What is wrong, as a sentence without its full stop.
     public var description: String {

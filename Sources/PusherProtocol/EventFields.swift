@@ -96,7 +96,8 @@ struct EventFields {
                 message: "The data content of this event exceeds the allowed maximum "
                     + "(\(limits.dataLengthMax) bytes). "
                     + "See https://pusher.com/docs/channels/server_api/http-api/ "
-                    + "- this event has \(data.decodedLength) bytes"
+                    + "- this event has \(data.decodedLength) bytes",
+                limit: .eventDataLength
             )
         }
         return data
@@ -110,7 +111,8 @@ struct EventFields {
             let elements = EventFields.elements(of: channels, in: text)
             guard elements.count <= limits.channelsPerTriggerMax else {
                 throw .badRequest(
-                    "Too many channels (\(elements.count) > \(limits.channelsPerTriggerMax))"
+                    "Too many channels (\(elements.count) > \(limits.channelsPerTriggerMax))",
+                    limit: .triggerChannels
                 )
             }
             guard !elements.isEmpty else { throw .missing("channel") }

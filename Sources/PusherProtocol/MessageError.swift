@@ -16,6 +16,13 @@ public enum MessageError: Error, Equatable, Sendable {
     case dataTooLong(length: Int, lengthMax: Int)
 }
 
+extension MessageError {
+    /// The limit that is met, if that is what is wrong.
+    public var limit: Limit? {
+        if case .dataTooLong = self { .eventDataLength } else { nil }
+    }
+}
+
 extension MessageError: CustomStringConvertible {
     /// The text of the `pusher:error`.
     public var description: String {

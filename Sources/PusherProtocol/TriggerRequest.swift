@@ -42,7 +42,10 @@ public enum TriggerRequest {
         let events = EventFields.elements(of: batch, in: body)
         guard !events.isEmpty else { throw .badRequest("The batch is empty") }
         guard events.count <= limits.eventsPerBatchMax else {
-            throw .badRequest("Batch too large (\(events.count) > \(limits.eventsPerBatchMax))")
+            throw .badRequest(
+                "Batch too large (\(events.count) > \(limits.eventsPerBatchMax))",
+                limit: .batchEvents
+            )
         }
         var publications: [Publication] = []
         publications.reserveCapacity(events.count)
@@ -115,6 +118,7 @@ extension APIError {
     /// Says which event of a batch is meant, except behind a text that official tests compare letter by letter.
     fileprivate func inBatch(at index: Int) -> APIError {
         guard self != .missing("channel") else { return self }
-        return APIError(status: status, message: "\(message) (event \(index) of the batch)")
+        let message = "\(message) (event \(index) of the batch)"
+        return APIError(status: status, message: message, limit: limit)
     }
 }

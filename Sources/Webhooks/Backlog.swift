@@ -46,6 +46,12 @@ struct Backlog: Sendable {
         self.sendsMax = max(sendsMax, 1)
     }
 
+    /// Whether one more webhook has to wait because as many as may be are under way.
+    var isBusy: Bool { sends >= sendsMax }
+
+    /// Whether the webhooks are too many, and not only too long.
+    var isFull: Bool { entries.count >= countMax }
+
     /// The webhooks that wait or are under way.
     var count: Int { entries.count }
 

@@ -1,5 +1,6 @@
 internal import Broker
 internal import Logging
+internal import PusherProtocol
 
 /// What becomes of webhooks: sent, tried again, delivered or given up.
 extension Dispatcher {
@@ -23,6 +24,12 @@ extension Dispatcher {
         let now = clock.uptime
         guard let pushedOut = outlets[delivery.endpoint]?.backlog.append(delivery, at: now) else {
             return die(delivery, .unconfigured, "the app has no such endpoint any more")
+        }
+        if outlets[delivery.endpoint]?.backlog.isBusy == true {
+            settings.met(.webhooksInFlight, 1)
+        }
+        if !pushedOut.isEmpty, let backlog = outlets[delivery.endpoint]?.backlog {
+            settings.met(backlog.isFull ? .webhooksQueued : .webhookBytesQueued, pushedOut.count)
         }
         for old in pushedOut {
             die(old, .overflow, "more webhooks waited for the endpoint than the queue holds")
@@ -116,6 +123,7 @@ extension Dispatcher {
 
     func noteDrop(of count: Int) {
         tally.update { $0.dropped += count }
+        settings.met(.webhooksQueued, count)
         guard let count = dropNotice.count(count, at: clock.uptime) else { return }
         log.error(
             "reports for webhooks came faster than they could be looked at; the oldest were dropped",

@@ -14,6 +14,9 @@ public struct WebhookCounters: Sendable, Equatable {
     public var queued = 0
     /// Whether what waits is on disk as well, apart from what is being written.
     public var isOnDisk = false
+
+    /// Counters of which nothing has become yet.
+    public init() {}
 }
 
 /// The counters, which one actor changes and any thread reads.

@@ -1,3 +1,5 @@
+public import PusherProtocol
+
 /// Where the webhooks of a broker wait, how long and how many.
 public struct WebhookSettings: Sendable {
     /// The SQLite file where undelivered webhooks wait; `nil` keeps them in memory alone.
@@ -36,6 +38,8 @@ public struct WebhookSettings: Sendable {
     ///
     /// In memory, without a file or while it cannot be written, it is an eighth of that.
     public var deadLetterLengthMax = 268_435_456
+    /// Told how often a limit was met; called on the thread of the webhooks.
+    public var met: @Sendable (Limit, Int) -> Void = { _, _ in }
 
     /// Settings with their defaults.
     ///

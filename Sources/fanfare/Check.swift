@@ -12,17 +12,25 @@ struct Check: ParsableCommand {
 
             Examples:
               fanfare check --config fanfare.yaml
+              fanfare check --config fanfare.yaml --limits
               FANFARE_LISTEN_PORT=7000 fanfare check
             """
     )
 
     @OptionGroup var source: ConfigurationSource
 
+    @Flag(help: "List every limit: its key, its value, its name in the metrics, and what happens.")
+    var limits = false
+
     func run() throws {
         let configuration = try source.load()
         let name = source.path.map { "\($0) is fine." }
         Standard.print(name ?? "There is no file; the development configuration is fine.")
         Standard.print("")
+        guard !limits else {
+            for line in LimitTable(configuration).lines { Standard.print("  \(line)") }
+            return
+        }
         for line in ConfigurationSummary.lines(of: configuration) { Standard.print("  \(line)") }
     }
 }

@@ -54,7 +54,9 @@ private final class Sender {
             channel: channel,
             dataToken: Array(#""1""#.utf8)
         )
-        let effects = session.receive(.clientEvent(event), now: now)
+        let effects = session.receive(.clientEvent(event), now: now).filter {
+            if case .met = $0 { false } else { true }
+        }
         guard effects.count == 1 else { return "\(effects.count) effects" }
         return switch effects[0] {
         case .publish(let sent, let name) where sent == event: "to \(name.text)"

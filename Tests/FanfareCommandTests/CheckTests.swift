@@ -25,6 +25,21 @@ import Testing
         )
     }
 
+    @Test func itListsEveryLimitOfAFile() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("fanfare.yaml")
+        try "limits: {message_length_max: 5000}".write(
+            toFile: file,
+            atomically: true,
+            encoding: .utf8
+        )
+        let result = try await Program.run(["check", "--limits", "--config", file])
+        #expect(result.code == 0)
+        let words = result.output.split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(words.contains { $0.starts(with: ["limits.message_length_max", "5000"]) })
+        #expect(words.contains { $0.starts(with: ["apps.N.members_max", "100", "members"]) })
+    }
+
     @Test func itSaysWhatAFileAmountsTo() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("fanfare.yaml")

@@ -67,7 +67,10 @@ func faults(
     }
 
     @Test(arguments: [
-        ("port: 6001", "f.yaml:1: port is not a key: did you mean listen.port or tls.port?"),
+        (
+            "port: 6001",
+            "f.yaml:1: port is not a key: did you mean listen.port or tls.port or metrics.port?"
+        ),
         (
             "shutdown_deadline: 5",
             "f.yaml:1: shutdown_deadline is not a key: did you mean shutdown.deadline?"
@@ -81,7 +84,7 @@ func faults(
             "colour: red",
             "f.yaml:1: colour is not a key: the file may have "
                 + "listen, tls, loops, apps, clients, limits, compression, webhooks, "
-                + "shutdown, log"
+                + "metrics, shutdown, log"
         ),
         (
             "log:\n  colour: red",
@@ -90,16 +93,18 @@ func faults(
         (
             "listen: 6001",
             "f.yaml:1: listen is a section: write its keys beneath it, indented: "
-                + "host, port, unix_socket, path_prefix"
+                + "host, port, unix_socket, path_prefix, trusted_proxies"
         ),
         (
             "apps:\n  id: 1",
             "f.yaml:2: apps is a list: begin each item with \"- \" and write its keys: id, key, "
                 + "secret, credentials, enabled, tls_only, allowed_origins, connections_max, "
-                + "subscriptions_max, event_data_length_max, channel_name_length_max, "
-                + "members_max, user_info_length_max, cached_events_max, cache_lifetime, "
-                + "client_events_per_second_max, subscriptions_per_second_max, "
-                + "requests_per_second_max, features, webhooks"
+                + "queued_bytes_max, subscriptions_max, event_data_length_max, "
+                + "channel_name_length_max, trigger_channels_max, batch_events_max, "
+                + "members_max, user_info_length_max, watchlist_max, cached_events_max, "
+                + "cache_lifetime, client_events_per_second_max, subscriptions_per_second_max, "
+                + "requests_per_second_max, triggers_per_second_max, queries_per_second_max, "
+                + "terminations_per_second_max, faulty_messages_per_minute_max, features, webhooks"
         ),
         (
             "tls: {certificates: cert.pem}",

@@ -82,7 +82,8 @@ import Testing
         ("FANFARE_LISTEN_PROT", "1", "stands for no key: did you mean FANFARE_LISTEN_PORT?"),
         (
             "FANFARE_PORT", "1",
-            "stands for no key: did you mean FANFARE_LISTEN_PORT or FANFARE_TLS_PORT?"
+            "stands for no key: did you mean FANFARE_LISTEN_PORT or FANFARE_TLS_PORT or "
+                + "FANFARE_METRICS_PORT?"
         ),
         (
             "FANFARE_APPS_3_SEKRET", "x",
@@ -220,7 +221,8 @@ import Testing
             omittingEmptySubsequences: false
         )
         let sections: Set = [
-            "listen:", "tls:", "clients:", "limits:", "compression:", "webhooks:", "log:",
+            "listen:", "tls:", "clients:", "limits:", "compression:", "webhooks:", "metrics:",
+            "log:",
         ]
         for (index, line) in lines.enumerated() {
             let text = line.drop { $0 == " " }

@@ -69,10 +69,11 @@ final class World {
                 unixTime: { Self.epoch + Int64(nature.milliseconds / 1_000) }
             )
         }
+        var configuration = Cast.configuration(Cast.rules, variant)
+        configuration.relayedEventsMax = schedule.lineLengthMax
         broker = try SimulatedBroker(
-            Cast.configuration(Cast.rules, variant),
+            configuration,
             clocks: clocks,
-            lineLengthMax: schedule.lineLengthMax,
             random: { nature.random.next() }
         )
         emptyCensus = broker.census()

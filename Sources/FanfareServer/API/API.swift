@@ -17,6 +17,7 @@ struct API {
         do throws(APIError) {
             try answer(head, body, exchange)
         } catch {
+            if let limit = error.limit { switchboard.met(limit) }
             exchange.respond(Response(refusal: error))
         }
     }
@@ -43,6 +44,7 @@ struct API {
         if route == .health { return exchange.respond(health) }
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
         let app = try authenticate(head, parameters, body, id: route.app)
+        if let kind = route.kind { try allow(kind, of: app) }
         switch route {
         case .events:
             try EventsAPI(app, switchboard).trigger(body, parameters, exchange)
@@ -103,14 +105,28 @@ struct API {
         guard app.isEnabled else {
             throw APIError(status: 403, message: "App \(app.id) is disabled")
         }
-        if let bucket = app.requestBucket, !bucket.take(at: switchboard.reactor.now.nanoseconds) {
+        return app
+    }
+
+    /// Takes a request of the app's, if it has any left.
+    private func allow(_ kind: RequestAllowance.Kind, of app: App) throws(APIError) {
+        do throws(RequestAllowance.Refusal) {
+            try app.requests.take(kind, at: switchboard.reactor.now.nanoseconds)
+        } catch {
+            let requests =
+                switch error.limit {
+                case .triggerRate: "requests that trigger events"
+                case .queryRate: "requests that ask"
+                case .terminationRate: "requests that close a user's connections"
+                default: "requests"
+                }
             throw APIError(
                 status: 429,
-                message: "App \(app.id) may make \(bucket.rate.perSecond) requests a second: "
-                    + "try again in a second"
+                message: "App \(app.id) may make \(error.rate.perSecond) \(requests) a second: "
+                    + "try again in a second",
+                limit: error.limit
             )
         }
-        return app
     }
 }
 

@@ -74,8 +74,11 @@ struct ChannelsAPI {
         do throws(ChannelNameError) {
             return try ChannelName(text, limits: app.limits.texts)
         } catch {
-            let shown = APIError.quote(text)
-            throw APIError(status: 400, message: "Invalid channel name: \(shown) (\(error))")
+            throw APIError(
+                status: 400,
+                message: "Invalid channel name: \(APIError.quote(text)) (\(error))",
+                limit: error.limit
+            )
         }
     }
 }

@@ -83,7 +83,8 @@ extension Switchboard {
         guard canPublish else {
             throw APIError(
                 status: 503,
-                message: "The broker has more events than it can relay: try again in a second"
+                message: "The broker has more events than it can relay: try again in a second",
+                limit: .relayedEvents
             )
         }
     }

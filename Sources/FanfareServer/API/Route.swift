@@ -1,3 +1,4 @@
+import Broker
 import HTTP1
 import PusherProtocol
 
@@ -77,6 +78,16 @@ enum Route: Equatable {
             .users(let app, _):
             app
         case .terminate(let app, _): app
+        case .health: nil
+        }
+    }
+
+    /// What the request is for; `nil` when it is no app's.
+    var kind: RequestAllowance.Kind? {
+        switch self {
+        case .events, .batchEvents: .trigger
+        case .channels, .channel, .users: .query
+        case .terminate: .termination
         case .health: nil
         }
     }

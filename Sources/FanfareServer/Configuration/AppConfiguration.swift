@@ -17,16 +17,24 @@ public struct AppConfiguration: Sendable, Hashable {
 
     /// The connections of this app; `nil` leaves it to the limit of the process.
     public var connectionsMax: Int?
+    /// What all that waits for this app's clients may hold of memory, in bytes; `nil` for what the process may.
+    public var queuedBytesMax: Int?
     /// The channels that one connection may be subscribed to.
     public var subscriptionsMax = 10_000
     /// The length of an event's data, in bytes.
     public var eventDataLengthMax = 10_240
     /// The length of a channel's name, in characters.
     public var channelNameLengthMax = 200
+    /// The channels that one trigger may name.
+    public var triggerChannelsMax = 100
+    /// The events of one batch.
+    public var batchEventsMax = 10
     /// The members of one presence channel, each with any number of connections.
     public var membersMax = 100
     /// The length of what a member tells the others, in bytes of JSON.
     public var userInfoLengthMax = 1_024
+    /// The users that one user may watch.
+    public var watchlistMax = 100
     /// The events that cache channels hold, one each.
     public var cachedEventsMax = 10_000
     /// How long a cache channel holds its event, in seconds.
@@ -37,6 +45,14 @@ public struct AppConfiguration: Sendable, Hashable {
     public var subscriptionsPerSecondMax: Int?
     /// The requests that the app's backends may make, each second; `nil` for any number.
     public var requestsPerSecondMax: Int?
+    /// Those of them that trigger events; `nil` for any number.
+    public var triggersPerSecondMax: Int?
+    /// Those of them that ask; `nil` for any number.
+    public var queriesPerSecondMax: Int?
+    /// Those of them that close the connections of a user; `nil` for any number.
+    public var terminationsPerSecondMax: Int?
+    /// The messages that break a rule, a minute, before a connection is closed with 4100.
+    public var faultyMessagesPerMinuteMax = 120
 
     /// What the app's clients may do.
     public var features = Features()

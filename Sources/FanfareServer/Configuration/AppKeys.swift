@@ -30,6 +30,11 @@ extension ConfigurationKey<AppConfiguration> {
             SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone()
         ),
         Self(
+            "queued_bytes_max",
+            \.queuedBytesMax,
+            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone()
+        ),
+        Self(
             "subscriptions_max",
             \.subscriptionsMax,
             .count("a number of channels", in: 1...10_000_000)
@@ -40,8 +45,15 @@ extension ConfigurationKey<AppConfiguration> {
             \.channelNameLengthMax,
             .count("a number of characters", in: 1...1_000)
         ),
+        Self(
+            "trigger_channels_max",
+            \.triggerChannelsMax,
+            .count("a number of channels", in: 1...10_000)
+        ),
+        Self("batch_events_max", \.batchEventsMax, .count("a number of events", in: 1...10_000)),
         Self("members_max", \.membersMax, .count("a number of members", in: 1...1_000_000)),
         Self("user_info_length_max", \.userInfoLengthMax, .bytes(in: 0...(1 << 20))),
+        Self("watchlist_max", \.watchlistMax, .count("a number of users", in: 1...10_000)),
         Self(
             "cached_events_max",
             \.cachedEventsMax,
@@ -62,9 +74,20 @@ extension ConfigurationKey<AppConfiguration> {
         Self(
             "requests_per_second_max",
             \.requestsPerSecondMax,
-            SettingKind<Int>.count("a number of requests a second", in: 1...100_000_000).orNone()
+            requestRate
+        ),
+        Self("triggers_per_second_max", \.triggersPerSecondMax, requestRate),
+        Self("queries_per_second_max", \.queriesPerSecondMax, requestRate),
+        Self("terminations_per_second_max", \.terminationsPerSecondMax, requestRate),
+        Self(
+            "faulty_messages_per_minute_max",
+            \.faultyMessagesPerMinuteMax,
+            .count("a number of messages a minute", in: 1...1_000_000)
         ),
     ]
+
+    private static let requestRate =
+        SettingKind<Int>.count("a number of requests a second", in: 1...100_000_000).orNone()
 
     private static let features: [Self] = [
         Self("features.client_events", \.features.clientEvents, .yesOrNo),

@@ -1,4 +1,5 @@
 internal import Broker
+internal import Net
 
 extension SettingKind<String> {
     /// The origin of web pages.
@@ -8,6 +9,16 @@ extension SettingKind<String> {
                 + "http://localhost:3000, without a slash at its end",
             read: { $0 },
             holds: { OriginPattern($0) != nil },
+            text: { $0 }
+        )
+    }
+
+    /// An IP address or a range of them.
+    static var addressRange: Self {
+        Self(
+            expectation: "an IP address, or a range of them as 10.0.0.0/8 or fd00::/8",
+            read: { $0 },
+            holds: { AddressRange($0) != nil },
             text: { $0 }
         )
     }

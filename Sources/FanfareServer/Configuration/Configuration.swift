@@ -33,10 +33,20 @@ public struct Configuration: Sendable, Equatable {
     public var requiresProtocolVersion = false
     /// The connections of the whole process; `nil` leaves it to the limit of open descriptors.
     public var connectionsMax: Int?
+    /// How many strangers are let in, and how long each may take.
+    public var admission = Admission()
     /// The length of one WebSocket message of a client, in bytes.
     public var messageLengthMax = 65_536
+    /// The frames that one message may come in.
+    public var messageFragmentsMax = 4_096
     /// What may wait to be sent to one connection, in bytes; a slower reader is closed with 4100.
     public var queuedBytesMax = 16 << 20
+    /// What all that waits to be sent may hold of memory, in bytes; `nil` for a quarter of what the process may use.
+    public var queuedBytesTotalMax: Int?
+    /// The messages that may wait between two loops before triggers are refused with 503.
+    public var relayedEventsMax = 100_000
+    /// The length of all fields of an HTTP request's head, in bytes.
+    public var requestHeadLengthMax = 16_384
     /// The length of an HTTP request's body, in bytes.
     public var requestBodyLengthMax = 1 << 20
 
@@ -46,6 +56,8 @@ public struct Configuration: Sendable, Equatable {
     public var webhooks = Webhooks()
     /// How the broker stops.
     public var shutdown = Shutdown()
+    /// Where programs that watch the broker find its metrics.
+    public var metrics = Metrics()
     /// What is logged, and how it looks.
     public var log = Log()
 
@@ -70,12 +82,54 @@ extension Configuration {
         public init() {}
     }
 
+    /// How strangers are let in: what holds before anybody has shown a key.
+    public struct Admission: Sendable, Hashable {
+        /// The addresses, or ranges of them, of proxies, which name their clients in `X-Forwarded-For`.
+        public var trustedProxies = ["127.0.0.0/8", "::1"]
+        /// The connections of one address, an IPv4 address or a /64 of IPv6; `nil` for any number.
+        public var connectionsPerAddressMax: Int?
+        /// The connections that may begin in a second; `nil` for any number.
+        public var newConnectionsPerSecondMax: Int?
+        /// The connections that may begin in a second from one address; `nil` for any number.
+        public var newConnectionsPerAddressPerSecondMax: Int?
+        /// The connections that are no client's yet, or carry HTTP alone.
+        public var handshakesMax = 4_096
+        /// How long a TLS handshake may take, in seconds.
+        public var tlsHandshakeTimeout = 10
+        /// How long a request's head may take, in seconds.
+        public var requestHeadTimeout = 10
+        /// How long a request's body may take, in seconds.
+        public var requestBodyTimeout = 30
+        /// How long a connection may be silent between two requests, in seconds.
+        public var requestIdleTimeout = 75
+
+        /// Creates the defaults.
+        public init() {}
+    }
+
+    /// Where the broker shows its metrics, in the text format of Prometheus.
+    public struct Metrics: Sendable, Hashable {
+        /// The IP address of the listener.
+        public var host = "127.0.0.1"
+        /// Its port; 0 takes any free one, `nil` means that there is none.
+        public var port: UInt16?
+
+        /// Creates the default: shown to nobody.
+        public init() {}
+    }
+
     /// What the webhooks of all apps have in common.
     public struct Webhooks: Sendable, Hashable {
         /// The file of those that wait to be sent; `nil` keeps them in memory, where a restart loses them.
         public var database: String?
         /// A PEM file of certificates that endpoints are trusted by beside the system's; `nil` for none.
         public var trust: String?
+        /// The requests that are under way to one endpoint at a time.
+        public var inFlightMax = 8
+        /// The webhooks that may wait for one endpoint; beyond it the oldest become dead letters.
+        public var queuedMax = 10_000
+        /// The length of the webhooks that may wait for one endpoint, in bytes; beyond it likewise.
+        public var queuedBytesMax = 64 << 20
 
         /// Creates the default: in memory, and the system's certificates.
         public init() {}

@@ -14,6 +14,8 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     let read: @Sendable (SettingTree, inout Root, inout [ConfigurationFault]) -> Void
     /// Says what is out of bounds; the text is what the property's key begins with.
     let judge: @Sendable (Root, String) -> [ConfigurationFault]
+    /// The property as one would write it; `nil` for a list or section.
+    let written: @Sendable (Root) -> String?
     /// Whether two have the same property.
     let isSame: @Sendable (Root, Root) -> Bool
 
@@ -36,6 +38,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
             if let value = kind.read(place, &faults) { root[keyPath: property] = value }
         }
         judge = { root, prefix in kind.faults(of: root[keyPath: property], at: prefix + path) }
+        written = { kind.text($0[keyPath: property]) }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
     }
 
@@ -57,6 +60,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
             root[keyPath: property].enumerated()
                 .flatMap { kind.faults(of: $1, at: "\(prefix)\(path).\($0)") }
         }
+        written = { _ in nil }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
     }
 
@@ -91,6 +95,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
                     keys.flatMap { $0.judge(item, "\(prefix)\(path).\(index).") }
                 }
         }
+        written = { _ in nil }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
     }
 
@@ -122,6 +127,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
                     return values.faults(of: value, at: key)
                 }
         }
+        written = { _ in nil }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
     }
 }

@@ -3,75 +3,163 @@ internal import Net
 
 extension ConfigurationKey<Configuration> {
     /// The outermost keys, in the order of the example file.
-    static let all: [Self] = [
-        Self("listen.host", \.host, .address),
-        Self("listen.port", \.port, SettingKind<UInt16>.port.orNone()),
+    static let all: [Self] =
+        [
+            Self("listen.host", \.host, .address),
+            Self("listen.port", \.port, SettingKind<UInt16>.port.orNone()),
+            Self(
+                "listen.unix_socket",
+                \.unixSocket,
+                // sockaddr_un has room for 108 bytes, the last of which is the end of the text (unix(7)).
+                SettingKind<String>.path("the path of a socket to make", lengthMax: 107).orNone()
+            ),
+            Self("listen.path_prefix", \.pathPrefix, .pathPrefix),
+            Self("listen.trusted_proxies", \.admission.trustedProxies, listOf: .addressRange),
+            Self("tls.port", \.tlsPort, SettingKind<UInt16>.port.orNone()),
+            Self(
+                "tls.certificates",
+                \.certificates,
+                listOf: ConfigurationKey<CertificateFiles>.all,
+                blank: CertificateFiles(certificate: "", key: "")
+            ),
+            Self("loops", \.loops, .count("a number of threads", in: 0...1_024)),
+            Self(
+                "apps",
+                \.apps,
+                listOf: ConfigurationKey<AppConfiguration>.all,
+                blank: AppConfiguration(id: "", key: "", secret: "")
+            ),
+            Self(
+                "clients.activity_timeout",
+                \.activityTimeout,
+                .count("a number of seconds", in: 1...86_400)
+            ),
+            Self(
+                "clients.pong_timeout",
+                \.pongTimeout,
+                .count("a number of seconds", in: 1...3_600)
+            ),
+            Self("clients.require_protocol_version", \.requiresProtocolVersion, .yesOrNo),
+        ] + admission + sizes + [
+            Self("compression.enabled", \.compression.isEnabled, .yesOrNo),
+            Self("compression.threshold", \.compression.threshold, .bytes(in: 0...(16 << 20))),
+            Self(
+                "webhooks.database",
+                \.webhooks.database,
+                SettingKind<String>.path("the path of a file to make").orNone()
+            ),
+            Self(
+                "webhooks.trust",
+                \.webhooks.trust,
+                SettingKind<String>.path("the path of a PEM file").orNone()
+            ),
+            Self(
+                "webhooks.in_flight_max",
+                \.webhooks.inFlightMax,
+                .count("a number of requests", in: 1...1_000)
+            ),
+            Self(
+                "webhooks.queued_max",
+                \.webhooks.queuedMax,
+                .count("a number of webhooks", in: 1...10_000_000)
+            ),
+            Self(
+                "webhooks.queued_bytes_max",
+                \.webhooks.queuedBytesMax,
+                .bytes(in: (64 << 10)...(16 << 30))
+            ),
+            Self("metrics.host", \.metrics.host, .address),
+            Self("metrics.port", \.metrics.port, SettingKind<UInt16>.port.orNone()),
+            Self(
+                "shutdown.deadline",
+                \.shutdown.deadline,
+                .count("a number of seconds", in: 0...3_600)
+            ),
+            Self(
+                "shutdown.pace",
+                \.shutdown.pace,
+                .count("a number of clients a second", in: 1...1_000_000)
+            ),
+            Self(
+                "shutdown.notice",
+                \.shutdown.notice,
+                .count("a number of seconds", in: 0...3_600)
+            ),
+            Self("log.level", \.log.level, .choice),
+            Self("log.format", \.log.format, .choice),
+        ]
+}
+
+extension ConfigurationKey<Configuration> {
+    /// How many may come, how fast, and how long each may take before it has shown a key.
+    private static let admission: [Self] = [
+        Self("limits.connections_max", \.connectionsMax, connections.orNone()),
         Self(
-            "listen.unix_socket",
-            \.unixSocket,
-            // sockaddr_un has room for 108 bytes, the last of which is the end of the text (unix(7)).
-            SettingKind<String>.path("the path of a socket to make", lengthMax: 107).orNone()
-        ),
-        Self("listen.path_prefix", \.pathPrefix, .pathPrefix),
-        Self("tls.port", \.tlsPort, SettingKind<UInt16>.port.orNone()),
-        Self(
-            "tls.certificates",
-            \.certificates,
-            listOf: ConfigurationKey<CertificateFiles>.all,
-            blank: CertificateFiles(certificate: "", key: "")
-        ),
-        Self("loops", \.loops, .count("a number of threads", in: 0...1_024)),
-        Self(
-            "apps",
-            \.apps,
-            listOf: ConfigurationKey<AppConfiguration>.all,
-            blank: AppConfiguration(id: "", key: "", secret: "")
+            "limits.connections_per_address_max",
+            \.admission.connectionsPerAddressMax,
+            connections.orNone()
         ),
         Self(
-            "clients.activity_timeout",
-            \.activityTimeout,
-            .count("a number of seconds", in: 1...86_400)
+            "limits.new_connections_per_second_max",
+            \.admission.newConnectionsPerSecondMax,
+            connectionsPerSecond.orNone()
         ),
-        Self("clients.pong_timeout", \.pongTimeout, .count("a number of seconds", in: 1...3_600)),
-        Self("clients.require_protocol_version", \.requiresProtocolVersion, .yesOrNo),
         Self(
-            "limits.connections_max",
-            \.connectionsMax,
-            SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone()
+            "limits.new_connections_per_address_per_second_max",
+            \.admission.newConnectionsPerAddressPerSecondMax,
+            connectionsPerSecond.orNone()
         ),
-        Self("limits.message_length_max", \.messageLengthMax, .bytes(in: 1_024...(16 << 20))),
-        Self("limits.queued_bytes_max", \.queuedBytesMax, .bytes(in: (64 << 10)...(1 << 30))),
+        Self(
+            "limits.handshakes_max",
+            \.admission.handshakesMax,
+            .count("a number of connections", in: 16...10_000_000)
+        ),
+        Self("limits.tls_handshake_timeout", \.admission.tlsHandshakeTimeout, seconds),
+        Self("limits.request_head_timeout", \.admission.requestHeadTimeout, seconds),
+        Self("limits.request_body_timeout", \.admission.requestBodyTimeout, seconds),
+        Self("limits.request_idle_timeout", \.admission.requestIdleTimeout, seconds),
+    ]
+
+    /// How much may be sent at once, and how much is kept.
+    private static let sizes: [Self] = [
+        Self(
+            "limits.request_head_length_max",
+            \.requestHeadLengthMax,
+            .bytes(in: 1_024...(1 << 20))
+        ),
         Self(
             "limits.request_body_length_max",
             \.requestBodyLengthMax,
             .bytes(in: 1_024...(256 << 20))
         ),
-        Self("compression.enabled", \.compression.isEnabled, .yesOrNo),
-        Self("compression.threshold", \.compression.threshold, .bytes(in: 0...(16 << 20))),
+        Self("limits.message_length_max", \.messageLengthMax, .bytes(in: 1_024...(16 << 20))),
         Self(
-            "webhooks.database",
-            \.webhooks.database,
-            SettingKind<String>.path("the path of a file to make").orNone()
+            "limits.message_fragments_max",
+            \.messageFragmentsMax,
+            .count("a number of frames", in: 1...1_000_000)
+        ),
+        Self("limits.queued_bytes_max", \.queuedBytesMax, .bytes(in: (64 << 10)...(1 << 30))),
+        Self(
+            "limits.queued_bytes_total_max",
+            \.queuedBytesTotalMax,
+            SettingKind<Int>.bytes(in: (1 << 20)...(1 << 40)).orNone()
         ),
         Self(
-            "webhooks.trust",
-            \.webhooks.trust,
-            SettingKind<String>.path("the path of a PEM file").orNone()
+            "limits.relayed_events_max",
+            \.relayedEventsMax,
+            .count("a number of messages", in: 1...100_000_000)
         ),
-        Self(
-            "shutdown.deadline",
-            \.shutdown.deadline,
-            .count("a number of seconds", in: 0...3_600)
-        ),
-        Self(
-            "shutdown.pace",
-            \.shutdown.pace,
-            .count("a number of clients a second", in: 1...1_000_000)
-        ),
-        Self("shutdown.notice", \.shutdown.notice, .count("a number of seconds", in: 0...3_600)),
-        Self("log.level", \.log.level, .choice),
-        Self("log.format", \.log.format, .choice),
     ]
+
+    private static let seconds = SettingKind<Int>.count("a number of seconds", in: 1...3_600)
+    private static let connections = SettingKind<Int>.count(
+        "a number of connections",
+        in: 1...100_000_000
+    )
+    private static let connectionsPerSecond = SettingKind<Int>.count(
+        "a number of connections a second",
+        in: 1...1_000_000
+    )
 }
 
 extension ConfigurationKey<CertificateFiles> {

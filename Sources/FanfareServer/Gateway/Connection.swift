@@ -7,7 +7,7 @@ import WebSocket
 final class Connection: StreamOwner {
     let stream: Stream
     /// Holds the connection, and is held by it, until the stream has ended.
-    private let switchboard: Switchboard
+    let switchboard: Switchboard
     // Unchecked is the exclusive access to what every message needs: session and endpoint do what they are told, and
     // call nothing that could come back to the connection.
     @exclusivity(unchecked) private var session: Session
@@ -73,6 +73,7 @@ final class Connection: StreamOwner {
                 }
             }
         } catch {
+            if let limit = error.limit { switchboard.met(limit) }
             close(error.closeCode, reason: error.description)
         }
         if isClosing { return bytes.count }
@@ -92,6 +93,7 @@ final class Connection: StreamOwner {
 
     private func receive(text: Span<UInt8>) {
         let now = switchboard.reactor.now.nanoseconds
+        switchboard.receivedCount &+= 1
         do {
             let message = try ClientMessage.parse(text, limits: app.limits.texts)
             perform(session.receive(message, now: now))
@@ -112,6 +114,7 @@ final class Connection: StreamOwner {
             case .watch(let users): switchboard.watch(users, of: self)
             case .unwatch(let users): switchboard.unwatch(users, of: self)
             case .beginTenure: beginTenure()
+            case .met(let limit): switchboard.met(limit)
             case .close(let code, let message): close(code, message: message)
             }
         }
@@ -123,6 +126,7 @@ final class Connection: StreamOwner {
         if switchboard.canPublish {
             switchboard.publish(event, on: channel, of: self)
         } else {
+            switchboard.met(.relayedEvents)
             let message =
                 "Client event rejected - the broker has more events than it can relay: "
                 + "try again in a second"
@@ -172,6 +176,7 @@ final class Connection: StreamOwner {
         switchboard.endProbation(of: self)
         hasPlace = app.quota.take()
         if !hasPlace {
+            switchboard.met(.appConnections)
             close(.overConnectionQuota, message: PusherCode.overConnectionQuota.message)
         }
     }
@@ -205,6 +210,7 @@ final class Connection: StreamOwner {
             let empty: [UInt8] = []
             write(endpoint.ping(empty.span))
         case .close:
+            switchboard.met(.pongTime)
             close(.pongNotReceived, message: "Pong reply not received")
         }
     }
@@ -257,11 +263,32 @@ final class Connection: StreamOwner {
         // What is queued behind a reader this slow would come too late anyway: the code tells it to reconnect, and
         // nothing after the gap is sent, so no message is lost without the client's knowledge.
         let message = "The connection reads too slowly: its queue is full"
+        switchboard.met(.queuedBytes)
+        close(.overCapacity, message: message, droppingQueue: true)
+    }
+
+    func queueAccount(of stream: Stream) -> QueueAccount? { switchboard.queueAccount(of: app) }
+
+    func streamOverdrawn(_ stream: Stream, _ account: QueueAccount) {
+        let isOfAll = account === switchboard.reactor.queueAccount
+        switchboard.met(isOfAll ? .queuedBytesTotal : .appQueuedBytes)
+        let message = "The connection reads too slowly, and the memory of all queues is used up"
         close(.overCapacity, message: message, droppingQueue: true)
     }
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         _ = beginClosing()
         switchboard.dismiss(self)
+    }
+}
+
+extension WebSocketError {
+    /// The limit that is met, if that is what is wrong.
+    fileprivate var limit: Limit? {
+        switch self {
+        case .messageTooLong: .messageLength
+        case .tooManyFragments: .messageFragments
+        default: nil
+        }
     }
 }

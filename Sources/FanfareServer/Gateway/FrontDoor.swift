@@ -1,15 +1,31 @@
 import HTTP1
 import HTTPServer
+import Net
+import PusherProtocol
 
 /// Where every stream of a shard comes in: HTTP requests go to the API, upgrades to the gateway.
 final class FrontDoor: HTTPResponder {
     private let gateway: Gateway
     private let api: API
+    private let switchboard: Switchboard
 
     init(switchboard: Switchboard) {
         gateway = Gateway(switchboard: switchboard)
         api = API(switchboard: switchboard)
+        self.switchboard = switchboard
     }
+
+    func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait) {
+        if let limit = error.limit(whileWaitingFor: wait) { switchboard.met(limit) }
+    }
+
+    func failed(_ error: StreamError) {
+        if error == .handshakeTimedOut { switchboard.met(.tlsHandshakeTime) }
+    }
+
+    func connectionDisplaced() { switchboard.met(.handshakes) }
+
+    func idleConnectionClosed() { switchboard.met(.requestIdleTime) }
 
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
         // RFC 9110 §7.8: an offer of another protocol may be ignored. Some HTTP clients make one of HTTP/2 (h2c) with every
@@ -18,6 +34,18 @@ final class FrontDoor: HTTPResponder {
             gateway.open(head, exchange)
         } else {
             api.respond(to: head, body: body, on: exchange)
+        }
+    }
+}
+
+extension HTTPError {
+    /// The limit that is met, if that is what is wrong.
+    fileprivate func limit(whileWaitingFor wait: HTTPConnection.Wait) -> Limit? {
+        switch self {
+        case .requestLineTooLong, .fieldsTooMany, .fieldsTooLong: .requestHeadLength
+        case .contentTooLong, .chunkExtensionsTooLong: .requestBodyLength
+        case .timedOut: wait == .body ? .requestBodyTime : .requestHeadTime
+        default: nil
         }
     }
 }

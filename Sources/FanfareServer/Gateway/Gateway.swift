@@ -49,7 +49,7 @@ final class Gateway {
         _ output: inout [UInt8]
     ) -> any StreamOwner {
         do {
-            let app = try admission(head, stream)
+            let (app, address) = try admission(head, stream)
             let endpoint = WebSocketEndpoint(
                 role: .server,
                 limits: switchboard.settings.webSocketLimits,
@@ -62,11 +62,12 @@ final class Gateway {
                 endpoint: endpoint,
                 switchboard: switchboard
             )
-            switchboard.admit(connection)
+            switchboard.admit(connection, from: address)
             if !connection.hasPlace { switchboard.beginProbation(of: connection) }
             connection.begin(&output)
             return connection
         } catch {
+            if let limit = error.limit { switchboard.met(limit) }
             FrameEncoder.append(.text, to: &output) {
                 ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
             }
@@ -75,20 +76,29 @@ final class Gateway {
         }
     }
 
-    /// The app that the client may connect to; a place in its quota is taken, but not for a time of probation.
-    private func admission(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> App {
+    /// The app that the client may connect to, and where the client comes from; a place in the app's quota is taken, but
+    /// not for a time of probation.
+    private func admission(
+        _ head: RequestHead,
+        _ stream: Stream
+    ) throws(Exclusion) -> (App, ClientAddress?) {
         guard switchboard.stage != .draining else { throw Exclusion(.reconnectImmediately) }
         guard let app = try app(head, stream) else { throw Exclusion(.appDoesNotExist) }
         guard stream.isSecure || !app.isTLSOnly else { throw Exclusion(.appOnlyTLS) }
         guard app.isEnabled else { throw Exclusion(.appDisabled) }
         try checkOrigin(head, app)
+        try switchboard.checkQueues(of: app)
         let hasPlace = app.features.authorizationTimeout == nil
-        guard !hasPlace || app.quota.take() else { throw Exclusion(.overConnectionQuota) }
-        guard switchboard.settings.quota.take() else {
-            if hasPlace { app.quota.giveBack() }
-            throw Exclusion(.overCapacity)
+        guard !hasPlace || app.quota.take() else {
+            throw Exclusion(.overConnectionQuota, meeting: .appConnections)
         }
-        return app
+        do throws(Exclusion) {
+            let now = switchboard.reactor.now.nanoseconds
+            return (app, try switchboard.settings.turnstile.enter(stream, head, at: now))
+        } catch {
+            if hasPlace { app.quota.giveBack() }
+            throw error
+        }
     }
 
     /// The app whose key the client names, if it is served and the rest of the URL is right.

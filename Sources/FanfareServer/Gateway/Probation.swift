@@ -40,6 +40,7 @@ extension Connection: TimerTarget {
     func timerFired(tag: Int) {
         guard !isClosing, !hasPlace else { return }
         guard let seconds = app.features.authorizationTimeout else { return endProbation() }
+        switchboard.met(.authorizationTime)
         close(
             .unauthorized,
             message: "Not authorized within \(seconds) seconds: sign in, or subscribe to a private "

@@ -29,21 +29,22 @@ final class CachedEvents: TimerTarget {
         cache.event(on: address, at: reactor.milliseconds)
     }
 
-    /// Keeps an event in place of the channel's last.
+    /// Keeps an event in place of the channel's last; returns whether another had to make room.
+    @discardableResult
     func store(
         _ publication: Publication,
         on address: ChannelAddress,
         lifetime: Int64,
         eventsMax: Int
-    ) {
-        cache.store(
+    ) -> Bool {
+        defer { sweepLater() }
+        return cache.store(
             publication,
             on: address,
             at: reactor.milliseconds,
             lifetime: lifetime,
             eventsMax: eventsMax
         )
-        sweepLater()
     }
 
     /// Notes a miss; returns whether it is to be reported (`EventCache.noteMiss`).
@@ -81,12 +82,13 @@ extension Switchboard {
     func keep(_ publication: Publication, on address: ChannelAddress) {
         guard let app = tenants.apps[address.app] else { return }
         let wasEmpty = witness != nil && cachedEvents.event(on: address) == nil
-        cachedEvents.store(
+        let isFull = cachedEvents.store(
             publication,
             on: address,
             lifetime: Int64(app.features.cacheLifetime) * 1_000,
             eventsMax: cachedEventsMax(of: app)
         )
+        if isFull { met(.cachedEvents) }
         // Where the app may have nothing cached, it is still empty.
         if wasEmpty, cachedEvents.event(on: address) != nil { tell(.cacheFilled, on: address) }
     }

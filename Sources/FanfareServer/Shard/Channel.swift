@@ -60,12 +60,22 @@ final class Channel {
         for entry in compressed { entry.group.leave(stream) }
     }
 
-    /// Sends an event to all subscribers of this shard but one.
-    func send(_ frame: EventFrame, except: Stream?, compressing deflaters: SharedDeflaters) {
-        plain?.send(frame.bytes, except: except)
+    /// Sends an event to all subscribers of this shard but one; returns how many they are, that one included.
+    func send(
+        _ frame: EventFrame,
+        except: Stream?,
+        compressing deflaters: SharedDeflaters
+    ) -> Int {
+        var count = 0
+        if let plain {
+            count = plain.count
+            plain.send(frame.bytes, except: except)
+        }
         for (windowBits, group) in compressed where group.count > 0 {
+            count += group.count
             group.send(frame.compressed(by: deflaters[windowBits]), except: except)
         }
+        return count
     }
 }
 

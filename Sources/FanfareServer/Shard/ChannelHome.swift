@@ -89,6 +89,7 @@ extension Switchboard {
 
     /// Encodes an event once and sends it where the channel has subscribers.
     func relay(_ publication: Publication, on address: ChannelAddress) {
+        publishedCount &+= 1
         if address.name.kind.isCache { keep(publication, on: address) }
         guard let channel = channels[address] else { return }
         let frame = EventFrame(publication, channel: address.name)

@@ -18,6 +18,13 @@ struct ChannelTable {
     /// The channel at this address; nil if it is vacant.
     subscript(address: ChannelAddress) -> Channel? { group(of: address.app)?[address.name] }
 
+    /// How many channels have their home here and subscribers anywhere.
+    var occupiedCount: Int {
+        apps.values.reduce(0) { count, app in
+            count + app.channels.values.count { !$0.attendance.isVacant }
+        }
+    }
+
     /// The channels of an app.
     func channels(of app: AppID) -> some Collection<Channel> {
         (group(of: app)?.channels ?? [:]).values

@@ -22,6 +22,7 @@ extension Switchboard {
             guard user != nil else { return }
         }
         tell(.clientEvent(event, sender: sender, userID: user), on: address)
+        publishedCount &+= 1
         let frame = EventFrame(event, of: user, channel: address.name)
         relay(frame, on: channel, at: address, except: sender)
     }

@@ -19,6 +19,7 @@ actor Shard: LoopResident {
     ) throws(SystemError) {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
+        reactor.queueAccount.byteCountMax = settings.heldBytesMax
         switchboard = Switchboard(
             reactor: reactor,
             settings: settings,
@@ -31,6 +32,7 @@ actor Shard: LoopResident {
             reactor: reactor,
             limits: settings.httpLimits,
             timeouts: settings.httpTimeouts,
+            connectionsMax: settings.handshakesMax,
             responder: FrontDoor(switchboard: switchboard)
         )
     }
@@ -60,6 +62,7 @@ actor Shard: LoopResident {
             reusePort: sharing,
             tls: tls,
             streamLimits: switchboard.settings.streamLimits,
+            hasRoom: site.hasRoom,
             accept: site.accept
         )
         listeners.append(listener)
@@ -85,6 +88,13 @@ actor Shard: LoopResident {
 
     /// The number of streams here: clients, HTTP connections, and those that are neither yet or no longer.
     var streamCount: Int { switchboard.reactor.streamCount }
+
+    /// What the shard has, and has counted.
+    var reading: ShardReading {
+        var reading = switchboard.reading
+        reading.handshakes = site.connectionCount
+        return reading
+    }
 
     /// Accepts nobody from here on; HTTP connections end with their last answer, clients stay.
     func closeListeners() {

@@ -28,6 +28,10 @@ final class Switchboard: TimerTarget {
     private(set) lazy var countPace = CountPace(of: self)
     var users = Users()
     var probation = Probation()
+    /// Where connections come from; only those to which a limit by address applies.
+    private var addresses: [SocketID: ClientAddress] = [:]
+    /// What the clients of each app hold in queues; of those that have held something.
+    var queueAccounts: [AppID: QueueAccount] = [:]
     private let deflaters: SharedDeflaters
     private var inquiries = Inquiries()
     /// How far the broker is on its way to its end.
@@ -80,20 +84,47 @@ final class Switchboard: TimerTarget {
     func makeSocketID() -> SocketID { connections.makeSocketID() }
 
     /// Makes a new connection known under its socket ID.
-    func admit(_ connection: Connection) {
+    func admit(_ connection: Connection, from address: ClientAddress?) {
         connections.insert(connection, heardAt: reactor.seconds)
+        if let address { addresses[connection.socketID] = address }
     }
 
     /// Forgets a connection that has closed.
     func dismiss(_ connection: Connection) {
         connections.remove(connection.socketID)
-        settings.quota.giveBack()
+        let address =
+            addresses.isEmpty ? nil : addresses.removeValue(forKey: connection.socketID)
+        settings.turnstile.leave(address)
         if connection.hasPlace {
             connection.app.quota.giveBack()
         } else {
             endProbation(of: connection)
         }
     }
+
+    // What is counted for the metrics; each costs an addition where it happens.
+
+    /// Messages that clients have sent.
+    @exclusivity(unchecked) var receivedCount = 0
+    /// Events that have got their place in the order of a channel whose home is here.
+    @exclusivity(unchecked) var publishedCount = 0
+    /// Frames for a subscriber here, events and notices alike.
+    @exclusivity(unchecked) private var deliveredCount = 0
+
+    /// What the shard has, and has counted.
+    var reading: ShardReading {
+        ShardReading(
+            connections: connectionCount,
+            channels: channels.occupiedCount,
+            queuedBytes: reactor.queueAccount.byteCount,
+            received: receivedCount,
+            published: publishedCount,
+            delivered: deliveredCount
+        )
+    }
+
+    /// Counts that a limit was met.
+    func met(_ limit: Limit) { settings.hits.note(limit) }
 
     /// The connection with this socket ID, if it is one of this shard and still open.
     func connection(_ id: SocketID) -> Connection? { connections[id] }
@@ -170,7 +201,7 @@ final class Switchboard: TimerTarget {
     /// Sends a frame to this shard's own subscribers of a channel, except one.
     func deliver(_ frame: EventFrame, on channel: Channel, except: SocketID?) {
         let except = except.flatMap { connections[$0]?.stream }
-        channel.send(frame, except: except, compressing: deflaters)
+        deliveredCount &+= channel.send(frame, except: except, compressing: deflaters)
     }
 
     // MARK: - Inquiries
@@ -268,6 +299,7 @@ final class Switchboard: TimerTarget {
     func adopt(_ tenants: Tenants) {
         guard tenants.generation > self.tenants.generation else { return }
         self.tenants = tenants
+        adoptQueueLimits()
         strangers = []
         // Most connections are of one app, or come in runs of one.
         var last: (old: App, new: App?)?

@@ -35,16 +35,14 @@ package final class SimulatedBroker {
     /// - Parameters:
     ///   - configuration: What it serves; its listeners and webhooks are of no account.
     ///   - clocks: The clock of each shard, so there are as many shards.
-    ///   - lineLengthMax: Messages that wait on a line before triggers are refused with 503.
     ///   - random: The numbers of which socket IDs are made.
     /// - Throws: The call that failed: descriptors or memory have run out.
     package init(
         _ configuration: Configuration,
         clocks: [LoopClock],
-        lineLengthMax: Int,
         random: @escaping () -> UInt64
     ) throws(SystemError) {
-        settings = ServerSettings(configuration, lineLengthMax: lineLengthMax)
+        settings = ServerSettings(configuration, shardCount: clocks.count)
         tenants = Tenants(configuration.apps)
         var loops: [EventLoop] = []
         for number in clocks.indices { loops.append(try EventLoop(name: "loop \(number)")) }
@@ -67,6 +65,8 @@ package final class SimulatedBroker {
             let site = HTTPSite(
                 reactor: reactor,
                 limits: settings.httpLimits,
+                timeouts: settings.httpTimeouts,
+                connectionsMax: settings.handshakesMax,
                 responder: FrontDoor(switchboard: switchboard)
             )
             stages.append(Stage(switchboard: switchboard, site: site))

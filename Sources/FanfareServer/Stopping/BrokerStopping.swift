@@ -20,6 +20,7 @@ extension BrokerServer {
         for shard in shards { await shard.giveNotice() }
         let notice = ContinuousClock.now + .seconds(order.notice)
         if order.notice > 0 { try? await ContinuousClock().sleep(until: min(notice, end)) }
+        await metricsDoor.close()
         for shard in shards { await shard.closeListeners() }
         await courier.holdDepartures()
         await sendClientsAway(at: order.pace, until: end)

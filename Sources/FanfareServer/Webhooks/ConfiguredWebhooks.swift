@@ -3,9 +3,12 @@ import PusherProtocol
 import Webhooks
 
 extension WebhookSettings {
-    /// The default settings, with the files that the configuration names.
+    /// The default settings, with the files and limits that the configuration names.
     init(_ configuration: Configuration.Webhooks) {
         self.init(path: configuration.database, trustFile: configuration.trust)
+        sendsMax = configuration.inFlightMax
+        queueCountMax = configuration.queuedMax
+        queueLengthMax = configuration.queuedBytesMax
     }
 }
 

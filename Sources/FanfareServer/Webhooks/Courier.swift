@@ -27,6 +27,9 @@ actor Courier {
         self.log = log
     }
 
+    /// What has become of webhooks so far.
+    nonisolated var counters: WebhookCounters { webhooks.counters }
+
     /// Begins to send, if an app has webhooks.
     ///
     /// - Throws: What keeps webhooks from being sent.

@@ -24,8 +24,9 @@ final class UserClient {
     }
 
     private func text(_ effects: [Session.Effect]) -> [String] {
-        effects.map { effect in
+        effects.compactMap { effect in
             switch effect {
+            case .met: nil
             case .send(let message): String(decoding: message.bytes, as: UTF8.self)
             case .join(let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"

@@ -91,24 +91,15 @@ extension TestBroker {
     ///
     /// - Parameters:
     ///   - loops: The broker's shards; with one, attacker and bystander share it.
-    ///   - httpTimeouts: How long HTTP waits for its clients.
-    ///   - handshakeTimeout: How long TLS waits for them.
     ///   - change: What its configuration has instead of the development broker's.
     ///   - attack: The attack. The connections that it has opened are closed when it returns, at the latest.
     /// - Throws: What the attack throws, or the bystander's loss.
     static func attacked(
         loops: Int = 1,
-        httpTimeouts: HTTPTimeouts = HTTPTimeouts(),
-        handshakeTimeout: Duration = .seconds(10),
         _ change: (inout Configuration) -> Void = { _ in },
         by attack: (TestBroker) async throws -> Void
     ) async throws {
-        try await run(
-            loops: loops,
-            httpTimeouts: httpTimeouts,
-            handshakeTimeout: handshakeTimeout,
-            change
-        ) { broker in
+        try await run(loops: loops, change) { broker in
             let course = Bystander.Course()
             async let watched: Void = Bystander.watch(course, at: broker.port)
             try await eventually { course.count > 0 }

@@ -1,15 +1,14 @@
-import HTTPServer
 import Testing
 
 @testable import FanfareServer
 
 @Suite("Slow senders and slow readers", .serialized) struct SlowTests {
     /// Short enough for a test; the bystander's backend is not idle for as long, however busy the machine is.
-    private static let timeouts = HTTPTimeouts(
-        head: .seconds(1),
-        body: .seconds(1),
-        idle: .seconds(8)
-    )
+    private static func beShort(_ configuration: inout Configuration) {
+        configuration.admission.requestHeadTimeout = 1
+        configuration.admission.requestBodyTimeout = 1
+        configuration.admission.requestIdleTimeout = 8
+    }
     private static let post = "POST /apps/1/events HTTP/1.1\r\nHost: h\r\n"
 
     /// What comes at once, and what follows a byte at a time.
@@ -39,7 +38,7 @@ import Testing
 
     @Test("A request that drips is refused with 408 when its time is over")
     func senders() async throws {
-        try await TestBroker.attacked(loops: 2, httpTimeouts: Self.timeouts) { broker in
+        try await TestBroker.attacked(loops: 2, Self.beShort) { broker in
             var senders: [(name: String, wire: Wire, rest: ArraySlice<UInt8>)] = []
             for (name, beginning, rest) in Self.drips {
                 for _ in 0..<10 {
@@ -72,7 +71,7 @@ import Testing
 
     @Test("Who asks and does not read the answers is not read any more, and then cut off")
     func readersOfAnswers() async throws {
-        try await TestBroker.attacked(loops: 2, httpTimeouts: Self.timeouts) { broker in
+        try await TestBroker.attacked(loops: 2, Self.beShort) { broker in
             var wires: [Wire] = []
             let requests = Frames.repeated(
                 Array("GET /health HTTP/1.1\r\nHost: h\r\n\r\n".utf8),

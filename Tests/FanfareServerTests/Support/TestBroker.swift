@@ -1,4 +1,3 @@
-import HTTPServer
 import Logging
 import Net
 import Webhooks
@@ -16,9 +15,7 @@ struct TestBroker {
     ///
     /// - Parameters:
     ///   - loops: Its shards.
-    ///   - lineLengthMax: The messages that may wait on a line between two shards.
-    ///   - httpTimeouts: How long HTTP waits for its clients.
-    ///   - handshakeTimeout: How long TLS waits for them.
+    ///   - lineLengthMax: The messages that may wait on a line between two shards; `nil` for as many as usual.
     ///   - witness: Who is told what happens on channels; `nil` for its webhooks.
     ///   - absenceDelay: How long webhooks wait for who has left to be back; `nil` for as long as usual.
     ///   - change: What its configuration has instead of the development broker's.
@@ -27,9 +24,7 @@ struct TestBroker {
     /// - Throws: What the test throws, or what keeps the broker from starting.
     static func run<R>(
         loops: Int = 1,
-        lineLengthMax: Int = 100_000,
-        httpTimeouts: HTTPTimeouts = HTTPTimeouts(),
-        handshakeTimeout: Duration = .seconds(10),
+        lineLengthMax: Int? = nil,
         witness: (any ChannelWitness)? = nil,
         absenceDelay: Duration? = nil,
         _ change: (inout Configuration) -> Void = { _ in },
@@ -38,21 +33,15 @@ struct TestBroker {
         var configuration = Configuration.development
         configuration.port = 0
         configuration.loops = loops
+        if let lineLengthMax { configuration.relayedEventsMax = lineLengthMax }
         change(&configuration)
         var log = Logger(label: "test")
         log.logLevel = .error
-        let settings = ServerSettings(
-            configuration,
-            lineLengthMax: lineLengthMax,
-            httpTimeouts: httpTimeouts,
-            handshakeTimeout: handshakeTimeout
-        )
         var webhookSettings = WebhookSettings(configuration.webhooks)
         if let absenceDelay { webhookSettings.absenceDelay = absenceDelay }
         let server = try BrokerServer(
             configuration: configuration,
             log: log,
-            settings: settings,
             witness: witness,
             webhookSettings: webhookSettings
         )

@@ -1,0 +1,75 @@
+import Broker
+import HTTP1
+import Net
+import PusherProtocol
+
+/// How many clients may come in, and how fast: of the whole process, and of each address.
+///
+/// All shards share it. Where nothing is limited by address, nobody's address is asked for.
+final class Turnstile: Sendable {
+    private let connections: ConnectionQuota
+    private let arrivals: SharedTokenBucket?
+    private let addresses: AddressBook?
+    private let proxies: TrustedProxies
+
+    init(_ configuration: Configuration) {
+        let admission = configuration.admission
+        connections = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
+        arrivals = admission.newConnectionsPerSecondMax.map {
+            SharedTokenBucket(Rate(perSecond: $0))
+        }
+        proxies = TrustedProxies(admission.trustedProxies)
+        let rate = admission.newConnectionsPerAddressPerSecondMax.map(Rate.init)
+        addresses =
+            admission.connectionsPerAddressMax == nil && rate == nil
+            ? nil
+            : AddressBook(
+                connectionsMax: admission.connectionsPerAddressMax ?? .max,
+                arrivalRate: rate
+            )
+    }
+
+    /// Lets a client in.
+    ///
+    /// - Parameters:
+    ///   - stream: Its connection.
+    ///   - head: Its request.
+    ///   - now: The time in nanoseconds.
+    /// - Returns: What ``leave(_:)`` takes when the client has gone; `nil` where no limit by address holds.
+    /// - Throws: The limit that is met; then nothing is taken.
+    func enter(_ stream: Stream, _ head: RequestHead, at now: Int64) throws(Exclusion)
+        -> ClientAddress?
+    {
+        guard connections.take() else { throw Exclusion(.overCapacity, meeting: .connections) }
+        do throws(Exclusion) {
+            // The address first: who is over a limit of their own takes nothing from the others.
+            let address = try enterAddress(stream, head, at: now)
+            guard arrivals?.take(at: now) ?? true else {
+                if let address { addresses?.leave(address) }
+                throw Exclusion(.overCapacity, meeting: .newConnections)
+            }
+            return address
+        } catch {
+            connections.giveBack()
+            throw error
+        }
+    }
+
+    private func enterAddress(_ stream: Stream, _ head: RequestHead, at now: Int64)
+        throws(Exclusion) -> ClientAddress?
+    {
+        guard let addresses, let address = proxies.client(of: stream.remoteAddress(), head) else {
+            return nil
+        }
+        if let limit = addresses.enter(address, at: now) {
+            throw Exclusion(.overCapacity, meeting: limit)
+        }
+        return address
+    }
+
+    /// Takes in that a client has gone.
+    func leave(_ address: ClientAddress?) {
+        connections.giveBack()
+        if let address { addresses?.leave(address) }
+    }
+}

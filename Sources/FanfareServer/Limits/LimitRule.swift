@@ -1,0 +1,141 @@
+import PusherProtocol
+
+/// What there is to know of a limit: where it is set, and what becomes of whoever meets it.
+struct LimitRule {
+    /// The key of the configuration, with `N` for the position of an app.
+    let key: String
+    /// What happens when it is met.
+    let consequence: String
+
+    init(_ key: String, _ consequence: String) {
+        self.key = key
+        self.consequence = consequence
+    }
+
+    /// Makes the rule of a limit that each app has for itself.
+    fileprivate static func app(_ key: String, _ consequence: String) -> LimitRule {
+        LimitRule("apps.N." + key, consequence)
+    }
+
+    fileprivate static func process(_ key: String, _ consequence: String) -> LimitRule {
+        LimitRule("limits." + key, consequence)
+    }
+}
+
+extension Limit {
+    /// Where it is set, and what becomes of whoever meets it: the one place that says so of every limit.
+    var rule: LimitRule {
+        switch self {
+        case .connections, .connectionsPerAddress, .newConnections, .newConnectionsPerAddress,
+            .handshakes, .appConnections, .authorizationTime:
+            admissionRule
+        case .tlsHandshakeTime, .requestHeadTime, .requestBodyTime, .requestIdleTime, .pongTime:
+            timeRule
+        case .requestHeadLength, .requestBodyLength, .messageLength, .messageFragments,
+            .channelNameLength, .eventDataLength, .userInfoLength, .triggerChannels, .batchEvents:
+            lengthRule
+        case .requestRate, .triggerRate, .queryRate, .terminationRate, .subscriptionRate,
+            .clientEventRate, .faultRate:
+            rateRule
+        case .subscriptions, .members, .watchlist, .cachedEvents, .queuedBytes, .appQueuedBytes,
+            .queuedBytesTotal, .relayedEvents, .webhooksInFlight, .webhooksQueued,
+            .webhookBytesQueued:
+            quantityRule
+        }
+    }
+
+    private var admissionRule: LimitRule {
+        switch self {
+        case .connectionsPerAddress:
+            .process("connections_per_address_max", "the client is closed with 4100")
+        case .newConnections:
+            .process("new_connections_per_second_max", "the client is closed with 4100")
+        case .newConnectionsPerAddress:
+            .process("new_connections_per_address_per_second_max", "the client is closed with 4100")
+        case .handshakes:
+            .process(
+                "handshakes_max",
+                "those that do nothing for a second and longest are closed, in a request with 503 "
+                    + "and Retry-After; newcomers wait"
+            )
+        case .appConnections: .app("connections_max", "the client is closed with 4004")
+        case .authorizationTime:
+            .app("features.authorization_timeout", "the client is closed with 4009")
+        default:
+            .process(
+                "connections_max",
+                "the client is closed with 4100 (none: as many as descriptors)"
+            )
+        }
+    }
+
+    private var timeRule: LimitRule {
+        switch self {
+        case .tlsHandshakeTime: .process("tls_handshake_timeout", "the connection is closed")
+        case .requestHeadTime: .process("request_head_timeout", "the request is refused with 408")
+        case .requestBodyTime: .process("request_body_timeout", "the request is refused with 408")
+        case .requestIdleTime: .process("request_idle_timeout", "the connection is closed")
+        default: LimitRule("clients.pong_timeout", "the client is closed with 4201")
+        }
+    }
+
+    private var lengthRule: LimitRule {
+        switch self {
+        case .requestHeadLength:
+            .process("request_head_length_max", "the request is refused with 431, or 414")
+        case .requestBodyLength:
+            .process("request_body_length_max", "the request is refused with 413")
+        case .messageLength: .process("message_length_max", "the client is closed with 1009")
+        case .messageFragments: .process("message_fragments_max", "the client is closed with 1009")
+        case .channelNameLength:
+            .app("channel_name_length_max", "pusher:subscription_error, or 400 for a backend")
+        case .eventDataLength:
+            .app("event_data_length_max", "the trigger is refused with 413, a client event dropped")
+        case .userInfoLength: .app("user_info_length_max", "pusher:subscription_error")
+        case .triggerChannels:
+            .app("trigger_channels_max", "the trigger is refused with 400")
+        default: .app("batch_events_max", "the batch is refused with 400")
+        }
+    }
+
+    private var rateRule: LimitRule {
+        switch self {
+        case .requestRate: .app("requests_per_second_max", "429 and Retry-After")
+        case .triggerRate: .app("triggers_per_second_max", "429 and Retry-After")
+        case .queryRate: .app("queries_per_second_max", "429 and Retry-After")
+        case .terminationRate: .app("terminations_per_second_max", "429 and Retry-After")
+        case .subscriptionRate:
+            .app("subscriptions_per_second_max", "pusher:subscription_error; the client stays")
+        case .clientEventRate:
+            .app("client_events_per_second_max", "the event is dropped, its sender told 4301")
+        default: .app("faulty_messages_per_minute_max", "the client is closed with 4100")
+        }
+    }
+
+    private var quantityRule: LimitRule {
+        switch self {
+        case .subscriptions:
+            .app("subscriptions_max", "pusher:subscription_error; the client stays")
+        case .members: .app("members_max", "pusher:subscription_error; the client stays")
+        case .watchlist: .app("watchlist_max", "the first are watched, the client is told 4302")
+        case .cachedEvents: .app("cached_events_max", "the oldest makes room")
+        case .queuedBytes: .process("queued_bytes_max", "the slow reader is closed with 4100")
+        case .appQueuedBytes:
+            .app(
+                "queued_bytes_max",
+                "from three quarters on newcomers are closed with 4100, at all of it the longest "
+                    + "queues with 4100"
+            )
+        case .queuedBytesTotal:
+            .process(
+                "queued_bytes_total_max",
+                "the same for all apps (none: a quarter of the memory)"
+            )
+        case .relayedEvents: .process("relayed_events_max", "503 and Retry-After")
+        case .webhooksInFlight: LimitRule("webhooks.in_flight_max", "the webhook waits")
+        case .webhooksQueued:
+            LimitRule("webhooks.queued_max", "the oldest become dead letters")
+        default: LimitRule("webhooks.queued_bytes_max", "the oldest become dead letters")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import PusherProtocol
+
+/// All limits of a broker as its configuration has them: for people, and for LIMITS.md.
+public struct LimitTable: Sendable {
+    /// One limit.
+    public struct Row: Sendable, Equatable {
+        /// The name in `fanfare_limit_hits_total{limit="…"}`.
+        public let name: String
+        /// The key of the configuration, with `N` for the position of an app.
+        public let key: String
+        /// What the key says, as one would write it; where apps differ, each once, in their order.
+        public let value: String
+        /// What happens when the limit is met.
+        public let consequence: String
+    }
+
+    /// A row for each limit.
+    public let rows: [Row]
+
+    /// Looks up the limits of a configuration.
+    public init(_ configuration: Configuration) {
+        rows = Limit.allCases.map { limit in
+            let rule = limit.rule
+            return Row(
+                name: limit.rawValue,
+                key: rule.key,
+                value: Self.value(of: rule.key, in: configuration),
+                consequence: rule.consequence
+            )
+        }
+    }
+
+    private static func value(of key: String, in configuration: Configuration) -> String {
+        let appPrefix = "apps.N."
+        guard key.hasPrefix(appPrefix) else {
+            return ConfigurationKey<Configuration>.all.first { $0.path == key }?
+                .written(configuration) ?? ""
+        }
+        let path = key.dropFirst(appPrefix.count)
+        let appKey = ConfigurationKey<AppConfiguration>.all.first { $0.path == path }
+        var values: [String] = []
+        for app in configuration.apps {
+            if let value = appKey?.written(app), !values.contains(value) { values.append(value) }
+        }
+        return values.joined(separator: ", ")
+    }
+
+    /// A line for each limit, in columns.
+    public var lines: [String] {
+        let cells = rows.map { [$0.key, $0.value, $0.name] }
+        let widths = (0..<3).map { column in cells.map(\.[column].count).max() ?? 0 }
+        return zip(rows, cells).map { row, cells in
+            zip(cells, widths)
+                .map { $0 + String(repeating: " ", count: $1 - $0.count + 2) }
+                .joined() + row.consequence
+        }
+    }
+
+    /// The rows as a table in Markdown.
+    public var markdown: String {
+        rows.reduce("| Key | Default | When it is met | Metric |\n|---|---|---|---|\n") {
+            $0 + "| `\($1.key)` | \($1.value) | \($1.consequence) | `\($1.name)` |\n"
+        }
+    }
+}

@@ -1,0 +1,124 @@
+public import CoreMetrics
+import Synchronization
+
+/// The metrics of a process, told in the text format that Prometheus reads (version 0.0.4).
+///
+/// It takes counters, meters and gauges of whole numbers; what is measured in distributions is not kept.
+public final class PrometheusRegistry: MetricsFactory {
+    /// A metric's name and what tells it from others of that name, as `name{key="value"}`.
+    private struct Series: Hashable {
+        let name: String
+        let labels: String
+    }
+
+    private struct Entry {
+        let cell: Cell
+        let isCounter: Bool
+    }
+
+    private let entries = Mutex<[Series: Entry]>([:])
+
+    /// Makes a registry without metrics.
+    public init() {}
+
+    /// All metrics, each name's together and in the order of names.
+    public var text: String {
+        let entries = entries.withLock { $0 }
+        var text = ""
+        var last = ""
+        let ordered = entries.sorted {
+            ($0.key.name, $0.key.labels) < ($1.key.name, $1.key.labels)
+        }
+        for (series, entry) in ordered {
+            if series.name != last {
+                last = series.name
+                text += "# TYPE \(series.name) \(entry.isCounter ? "counter" : "gauge")\n"
+            }
+            text += "\(series.name)\(series.labels) \(entry.cell.value)\n"
+        }
+        return text
+    }
+
+    private func cell(_ name: String, _ labels: [(String, String)], isCounter: Bool) -> Cell {
+        let series = Series(name: name, labels: Self.text(of: labels))
+        return entries.withLock { entries in
+            if let entry = entries[series] { return entry.cell }
+            let cell = Cell()
+            entries[series] = Entry(cell: cell, isCounter: isCounter)
+            return cell
+        }
+    }
+
+    private static func text(of labels: [(String, String)]) -> String {
+        guard !labels.isEmpty else { return "" }
+        let pairs = labels.map { name, value in
+            let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+                .replacing("\n", with: "\\n")
+            return "\(name)=\"\(escaped)\""
+        }
+        return "{\(pairs.joined(separator: ","))}"
+    }
+
+    /// Makes a counter, or finds the one of this name and these dimensions.
+    public func makeCounter(
+        label: String,
+        dimensions: [(String, String)]
+    ) -> any CounterHandler {
+        cell(label, dimensions, isCounter: true)
+    }
+
+    /// Makes a meter, or finds the one of this name and these dimensions.
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        cell(label, dimensions, isCounter: false)
+    }
+
+    /// Makes a gauge, or finds the one of this name and these dimensions; of a distribution the last value is kept.
+    public func makeRecorder(
+        label: String,
+        dimensions: [(String, String)],
+        aggregate: Bool
+    ) -> any RecorderHandler {
+        cell(label, dimensions, isCounter: false)
+    }
+
+    /// Makes a timer, whose last value in nanoseconds is kept.
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        cell(label, dimensions, isCounter: false)
+    }
+
+    /// Does nothing: a counter that is made again goes on.
+    public func destroyCounter(_ handler: any CounterHandler) {}
+
+    /// Forgets a meter.
+    public func destroyMeter(_ handler: any MeterHandler) { forget(handler) }
+
+    /// Forgets a gauge.
+    public func destroyRecorder(_ handler: any RecorderHandler) { forget(handler) }
+
+    /// Forgets a timer.
+    public func destroyTimer(_ handler: any TimerHandler) { forget(handler) }
+
+    private func forget(_ handler: any AnyObject) {
+        entries.withLock { entries in entries = entries.filter { $0.value.cell !== handler } }
+    }
+}
+
+/// One number, which any thread changes.
+private final class Cell: CounterHandler, MeterHandler, RecorderHandler, TimerHandler, Sendable {
+    private let number = Atomic<Int64>(0)
+
+    var value: Int64 { number.load(ordering: .relaxed) }
+
+    func increment(by amount: Int64) { number.wrappingAdd(amount, ordering: .relaxed) }
+    func reset() { number.store(0, ordering: .relaxed) }
+    func set(_ value: Int64) { number.store(value, ordering: .relaxed) }
+    func set(_ value: Double) { set(Self.whole(value)) }
+    func increment(by amount: Double) { increment(by: Self.whole(amount)) }
+    func decrement(by amount: Double) { increment(by: -Self.whole(amount)) }
+    func record(_ value: Int64) { set(value) }
+    func record(_ value: Double) { set(value) }
+    func recordNanoseconds(_ duration: Int64) { set(duration) }
+
+    /// The nearest whole number; 0 for what is none.
+    private static func whole(_ value: Double) -> Int64 { Int64(exactly: value.rounded()) ?? 0 }
+}

@@ -1,0 +1,81 @@
+import Broker
+import HTTP1
+import Net
+import PusherProtocol
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Addresses of clients") struct ClientAddressTests {
+    private func address(_ ip: String) throws -> ClientAddress {
+        let address = try #require(SocketAddress(ip: ip, port: 1))
+        return try #require(ClientAddress(address))
+    }
+
+    @Test func fourBytesCountAndTheNetworkOfSixteen() throws {
+        #expect(try address("192.0.2.1") != address("192.0.2.2"))
+        #expect(try address("::ffff:192.0.2.1") == address("192.0.2.1"))
+        #expect(try address("2001:db8:1:2::1") == address("2001:db8:1:2:ffff::9"))
+        #expect(try address("2001:db8:1:2::1") != address("2001:db8:1:3::1"))
+        #expect(try address("0.0.0.0") != address("::"))
+        #expect(ClientAddress(.unix(path: "/run/x")) == nil)
+    }
+
+    @Test(
+        "The last that is no proxy of ours is the client",
+        arguments: [
+            // From whom the connection comes, what the field says, who it is.
+            ("192.0.2.9", ["192.0.2.1"], "192.0.2.9"), ("10.0.0.1", ["192.0.2.1"], "192.0.2.1"),
+            ("10.0.0.1", ["192.0.2.7, 192.0.2.1"], "192.0.2.1"),
+            ("10.0.0.1", ["192.0.2.7", "192.0.2.1 , 10.1.2.3"], "192.0.2.1"),
+            ("::1", ["2001:db8::5"], "2001:db8::5"), ("::1", ["[2001:db8::5]:80"], "2001:db8::5"),
+            ("10.0.0.1", ["192.0.2.1:1234"], "192.0.2.1"), ("10.0.0.1", [], nil),
+            ("10.0.0.1", ["unknown"], nil), ("10.0.0.1", ["192.0.2.1, nonsense"], nil),
+            ("10.0.0.1", ["10.0.0.2"], nil), ("10.0.0.1", [""], nil),
+        ] as [(String, [String], String?)]
+    )
+    func proxies(peer: String, fields: [String], client: String?) throws {
+        let proxies = TrustedProxies(["10.0.0.0/8", "::1"])
+        let lines = fields.map { "X-Forwarded-For: \($0)\r\n" }.joined()
+        let bytes = Array("GET / HTTP/1.1\r\nHost: h\r\n\(lines)\r\n".utf8)
+        var parser = RequestParser(limits: HTTPLimits())
+        var index = 0
+        guard case .head(let head) = try parser.advance(over: bytes.span, from: &index) else {
+            Issue.record("no head")
+            return
+        }
+        let found = proxies.client(of: SocketAddress(ip: peer, port: 1), head)
+        #expect(try found == client.map { try address($0) })
+    }
+}
+
+@Suite("The book of addresses") struct AddressBookTests {
+    private func address(_ number: Int) throws -> ClientAddress {
+        let ip = "10.\(number >> 16).\(number >> 8 & 255).\(number & 255)"
+        let address = try #require(SocketAddress(ip: ip, port: 1))
+        return try #require(ClientAddress(address))
+    }
+
+    @Test func forgetsAddressesWithoutConnections() throws {
+        let book = AddressBook(connectionsMax: 2, arrivalRate: nil)
+        let one = try address(1)
+        #expect(book.enter(one, at: 0) == nil)
+        #expect(book.enter(one, at: 0) == nil)
+        #expect(book.enter(one, at: 0) == .connectionsPerAddress)
+        book.leave(one)
+        book.leave(one)
+        #expect(book.count == 0)
+    }
+
+    @Test("However many addresses come and go, only those with something to remember are kept")
+    func isBounded() throws {
+        let book = AddressBook(connectionsMax: .max, arrivalRate: Rate(perSecond: 1))
+        for number in 0..<10_000 {
+            let now = Int64(number) * 10_000_000
+            #expect(book.enter(try address(number), at: now) == nil)
+            book.leave(try address(number))
+        }
+        // A second's worth is a hundred.
+        #expect(book.count <= 1_025)
+    }
+}

@@ -1,0 +1,121 @@
+import PusherProtocol
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Limits of who may come in") struct AdmissionLimitTests {
+    @Test func connectionsOfTheProcess() async throws {
+        try await TestBroker.run {
+            $0.connectionsMax = 1
+        } _: { broker in
+            var client: WebSocketWire? = try await broker.admitted()
+            #expect(client != nil)
+            try await broker.expectRefusal(4100)
+            #expect(await broker.hits(.connections) == 1)
+            client = nil
+            try await eventually { try await broker.admitted() != nil }
+        }
+    }
+
+    @Test(arguments: [1, 2]) func connectionsOfAnAddress(loops: Int) async throws {
+        try await TestBroker.run(loops: loops) {
+            $0.admission.trustedProxies = []
+            $0.admission.connectionsPerAddressMax = 2
+        } _: { broker in
+            var first: WebSocketWire? = try await broker.admitted()
+            let second = try await broker.admitted()
+            #expect(first != nil && second != nil)
+            // What a stranger says of itself counts for nothing.
+            try await broker.expectRefusal(4100, fields: "X-Forwarded-For: 192.0.2.1\r\n")
+            #expect(await broker.hits(.connectionsPerAddress) == 1)
+            // The place of one who leaves is the next one's.
+            first = nil
+            try await eventually { try await broker.admitted() != nil }
+        }
+    }
+
+    @Test func connectionsOfAClientBehindATrustedProxy() async throws {
+        try await TestBroker.run {
+            $0.admission.connectionsPerAddressMax = 1
+        } _: { broker in
+            let ann = "X-Forwarded-For: 198.51.100.7, 192.0.2.1\r\n"
+            let bob = "X-Forwarded-For: 192.0.2.2\r\n"
+            let clients = [
+                try await broker.admitted(fields: ann), try await broker.admitted(fields: bob),
+                // A proxy that names nobody is not taken for its clients.
+                try await broker.admitted(), try await broker.admitted(),
+            ]
+            #expect(clients.allSatisfy { $0 != nil })
+            try await broker.expectRefusal(4100, fields: ann)
+            try await broker.expectRefusal(4100, fields: bob)
+            #expect(await broker.hits(.connectionsPerAddress) == 2)
+        }
+    }
+
+    @Test func newConnectionsOfASecond() async throws {
+        try await TestBroker.run {
+            $0.admission.newConnectionsPerSecondMax = 1
+        } _: { broker in
+            #expect(try await broker.admitted() != nil)
+            try await eventually { try await broker.admitted() == nil }
+            #expect(await broker.hits(.newConnections) > 0)
+            try await eventually { try await broker.admitted() != nil }
+        }
+    }
+
+    @Test func newConnectionsOfAnAddress() async throws {
+        try await TestBroker.run {
+            $0.admission.newConnectionsPerAddressPerSecondMax = 1
+        } _: { broker in
+            let ann = "X-Forwarded-For: 192.0.2.1\r\n"
+            #expect(try await broker.admitted(fields: ann) != nil)
+            try await eventually { try await broker.admitted(fields: ann) == nil }
+            #expect(await broker.hits(.newConnectionsPerAddress) > 0)
+            #expect(try await broker.admitted(fields: "X-Forwarded-For: 192.0.2.2\r\n") != nil)
+            try await eventually { try await broker.admitted(fields: ann) != nil }
+        }
+    }
+
+    @Test("Who connects and does nothing makes room for who has something to say")
+    func handshakes() async throws {
+        try await TestBroker.run {
+            $0.admission.handshakesMax = 4
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            let silent = try (0..<3).map { _ in try Wire(port: broker.port) }
+            let asking = try Wire(port: broker.port)
+            try asking.send("GET /health HT")
+            // A newcomer waits for a second at most, and then comes in.
+            let (newcomer, _) = try await broker.connected()
+            let answer = try await asking.answer()
+            #expect(answer.status == 503)
+            #expect(answer.head.lowercased().contains("\r\nretry-after: 1\r\n"))
+            for wire in silent { #expect(try await wire.readToEnd().isEmpty) }
+            #expect(await broker.hits(.handshakes) == 4)
+            for client in [client, newcomer] { try await client.subscribe(to: "news") }
+        }
+    }
+
+    @Test func connectionsOfAnApp() async throws {
+        try await TestBroker.run {
+            $0.apps[0].connectionsMax = 1
+        } _: { broker in
+            let client = try await broker.admitted()
+            try await broker.expectRefusal(4004)
+            #expect(await broker.hits(.appConnections) == 1)
+            #expect(await broker.metric(#"fanfare_app_connections{app="1"}"#) == 1)
+            #expect(client != nil)
+        }
+    }
+
+    @Test func timeToProveOneself() async throws {
+        try await TestBroker.run {
+            $0.apps[0].features.authorizedConnections = true
+            $0.apps[0].features.authorizationTimeout = 1
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            try await client.expectEnd(4009)
+            #expect(await broker.hits(.authorizationTime) == 1)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import PusherProtocol
+import Testing
+
+@testable import FanfareServer
+
+@Suite("The table of limits") struct LimitTableTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// The test that hits a limit: its file beside this one, and its function.
+    private func test(of limit: Limit) -> (file: String, function: String) {
+        switch limit {
+        case .connections: ("Admission", "connectionsOfTheProcess")
+        case .connectionsPerAddress: ("Admission", "connectionsOfAnAddress")
+        case .newConnections: ("Admission", "newConnectionsOfASecond")
+        case .newConnectionsPerAddress: ("Admission", "newConnectionsOfAnAddress")
+        case .handshakes: ("Admission", "handshakes")
+        case .appConnections: ("Admission", "connectionsOfAnApp")
+        case .authorizationTime: ("Admission", "timeToProveOneself")
+        case .tlsHandshakeTime: ("Time", "ofATLSHandshake")
+        case .requestHeadTime, .requestBodyTime: ("Time", "ofARequest")
+        case .requestIdleTime: ("Time", "withoutARequest")
+        case .pongTime: ("Time", "toAnswerAPing")
+        case .requestHeadLength: ("Length", "requestHead")
+        case .requestBodyLength: ("Length", "requestBody")
+        case .messageLength: ("Length", "message")
+        case .messageFragments: ("Length", "fragmentsOfAMessage")
+        case .channelNameLength, .eventDataLength, .triggerChannels, .batchEvents:
+            ("Length", "textsOfAnApp")
+        case .userInfoLength: ("Length", "whatAMemberTells")
+        case .requestRate: ("Rate", "requestsOfAnyKind")
+        case .triggerRate, .queryRate, .terminationRate: ("Rate", "requestsOfAKind")
+        case .subscriptionRate: ("Rate", "subscriptions")
+        case .clientEventRate: ("Rate", "clientEvents")
+        case .faultRate: ("Rate", "faultyMessages")
+        case .subscriptions: ("Quantity", "subscriptionsOfAConnection")
+        case .members: ("Quantity", "membersOfAChannel")
+        case .watchlist: ("Quantity", "watchedUsers")
+        case .cachedEvents: ("Quantity", "cachedEvents")
+        case .relayedEvents: ("Quantity", "relayedEvents")
+        case .queuedBytes: ("Queue", "bytesOfOneConnection")
+        case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")
+        case .webhooksInFlight, .webhooksQueued, .webhookBytesQueued: ("Webhook", "ofAnEndpoint")
+        }
+    }
+
+    @Test func everyLimitHasATestThatHitsIt() throws {
+        let folder = Self.root.appending(path: "Tests/FanfareServerTests/Limits")
+        for limit in Limit.allCases {
+            let (file, function) = test(of: limit)
+            let path = folder.appending(path: "\(file)LimitTests.swift")
+            let source = try String(contentsOf: path, encoding: .utf8)
+            #expect(source.contains("func \(function)("), "\(limit)")
+            let isNamed =
+                source.contains("hits(.\(limit))") || source.contains("[Limit.\(limit)")
+                || source.contains("Limit.\(limit)") || source.contains(", .\(limit)")
+            #expect(isNamed, "\(limit)")
+        }
+    }
+
+    @Test func everyLimitHasAKeyWithADefault() {
+        let keys = Set(ConfigurationShape.root.patterns)
+        for row in LimitTable(.development).rows {
+            #expect(keys.contains(row.key), "\(row.name)")
+            #expect(!row.value.isEmpty, "\(row.name)")
+        }
+        #expect(Set(LimitTable(.development).rows.map(\.key)).count == Limit.allCases.count)
+    }
+
+    @Test func whereAppsDifferEachValueIsShown() {
+        var configuration = Configuration.development
+        configuration.apps[0].membersMax = 7
+        configuration.apps.append(AppConfiguration(id: "2", key: "k", secret: "s"))
+        let row = LimitTable(configuration).rows.first { $0.name == "members" }
+        #expect(row?.value == "7, 100")
+    }
+
+    @Test("LIMITS.md is the table of the defaults")
+    func document() throws {
+        let path = Self.root.appending(path: "LIMITS.md")
+        let text = try String(contentsOf: path, encoding: .utf8)
+        let table = LimitTable(.development).markdown
+        #expect(text.hasSuffix(table), "its table must be this:\n\(table)")
+    }
+}

@@ -1,0 +1,75 @@
+import PusherProtocol
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Limits of how much is kept for somebody") struct QuantityLimitTests {
+    @Test func subscriptionsOfAConnection() async throws {
+        try await TestBroker.run {
+            $0.apps[0].subscriptionsMax = 2
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            for channel in ["a", "b"] { try await client.subscribe(to: channel) }
+            try client.send(#"{"event":"pusher:subscribe","data":{"channel":"c"}}"#)
+            #expect(try await client.nextText().contains("LimitReached"))
+            _ = try await client.nextText()
+            #expect(await broker.hits(.subscriptions) == 1)
+            try client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"a"}}"#)
+            try await client.subscribe(to: "c")
+        }
+    }
+
+    @Test(arguments: [1, 3]) func membersOfAChannel(loops: Int) async throws {
+        try await TestBroker.run(loops: loops) {
+            $0.apps[0].membersMax = 1
+        } _: { broker in
+            let (ann, _) = try await broker.joined("presence-x", as: "ann")
+            let (client, socketID) = try await broker.connected()
+            try client.send(
+                subscribeMessage(
+                    to: "presence-x",
+                    socketID: socketID,
+                    data: #"{"user_id":"bob"}"#
+                )
+            )
+            #expect(try await client.nextText().contains("LimitReached"))
+            #expect(await broker.hits(.members) == 1)
+            // She is still there.
+            try await ann.subscribe(to: "news")
+        }
+    }
+
+    @Test func watchedUsers() async throws {
+        try await TestBroker.run {
+            $0.apps[0].features.watchlist = true
+            $0.apps[0].watchlistMax = 2
+        } _: { broker in
+            let (client, _) = try await broker.signedIn(as: "ann", watching: ["a", "b", "c"])
+            #expect(try await client.nextText().contains(#""code":4302"#))
+            #expect(try await client.nextText() == watchlistEvents(offline: ["a", "b"]))
+            #expect(await broker.hits(.watchlist) == 1)
+        }
+    }
+
+    @Test func cachedEvents() async throws {
+        try await TestBroker.run {
+            $0.apps[0].cachedEventsMax = 2
+        } _: { broker in
+            for number in 0..<3 {
+                let answer = try await broker.trigger("e", "1", on: "cache-\(number)")
+                #expect(answer.status == 200)
+            }
+            #expect(await broker.hits(.cachedEvents) == 1)
+        }
+    }
+
+    @Test("More between two loops than may wait: 503 and Retry-After")
+    func relayedEvents() async throws {
+        try await TestBroker.run(loops: 2, lineLengthMax: -1) { broker in
+            let answer = try await broker.trigger("e", "1", on: "news")
+            #expect(answer.status == 503)
+            #expect(answer.head.lowercased().contains("\r\nretry-after: 1\r\n"))
+            #expect(await broker.hits(.relayedEvents) == 1)
+        }
+    }
+}

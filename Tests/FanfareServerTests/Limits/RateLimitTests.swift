@@ -1,0 +1,100 @@
+import PusherProtocol
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Limits of how often") struct RateLimitTests {
+    private static let trigger = SignedRequest(
+        path: "/apps/1/events",
+        body: #"{"name":"e","channel":"a","data":"1"}"#
+    )
+    private static let query = SignedRequest(method: "GET", path: "/apps/1/channels")
+    private static let termination = SignedRequest(
+        path: "/apps/1/users/ann/terminate_connections"
+    )
+
+    @Test(
+        "A kind of request over its rate is answered with 429 and Retry-After, others are not",
+        arguments: [Limit.triggerRate, .queryRate, .terminationRate]
+    )
+    func requestsOfAKind(limit: Limit) async throws {
+        let requests: [(Limit, SignedRequest)] = [
+            (.triggerRate, Self.trigger), (.queryRate, Self.query),
+            (.terminationRate, Self.termination),
+        ]
+        try await TestBroker.run {
+            switch limit {
+            case .triggerRate: $0.apps[0].triggersPerSecondMax = 1
+            case .queryRate: $0.apps[0].queriesPerSecondMax = 1
+            default: $0.apps[0].terminationsPerSecondMax = 1
+            }
+        } _: { broker in
+            let wire = try Wire(port: broker.port)
+            for (kind, request) in requests {
+                var statuses: Set<Int> = []
+                for _ in 0..<40 {
+                    let answer = try await wire.ask(request)
+                    statuses.insert(answer.status)
+                    guard answer.status == 429 else { continue }
+                    #expect(answer.head.lowercased().contains("\r\nretry-after: 1\r\n"))
+                    #expect(answer.body.hasPrefix("App 1 may make 1 requests that "))
+                }
+                #expect(statuses == (kind == limit ? [200, 429] : [200]), "\(kind)")
+            }
+            #expect(await broker.hits(limit) > 0)
+            try await eventually {
+                let request = requests.first { $0.0 == limit }?.1 ?? Self.query
+                return try await wire.ask(request).status == 200
+            }
+        }
+    }
+
+    @Test func requestsOfAnyKind() async throws {
+        try await TestBroker.run {
+            $0.apps[0].requestsPerSecondMax = 1
+        } _: { broker in
+            let wire = try Wire(port: broker.port)
+            try await eventually { try await wire.ask(Self.query).status == 429 }
+            #expect(await broker.hits(.requestRate) > 0)
+        }
+    }
+
+    @Test func subscriptions() async throws {
+        try await TestBroker.run {
+            $0.apps[0].subscriptionsPerSecondMax = 1
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            for number in 0..<20 {
+                try client.send(#"{"event":"pusher:subscribe","data":{"channel":"c\#(number)"}}"#)
+            }
+            try await eventually { await broker.hits(.subscriptionRate) > 0 }
+        }
+    }
+
+    @Test func clientEvents() async throws {
+        try await TestBroker.run {
+            $0.apps[0].clientEventsPerSecondMax = 1
+        } _: { broker in
+            let (client, _) = try await broker.subscribed(to: "private-x")
+            for _ in 0..<20 { try client.publish("client-x", "private-x", json: "1") }
+            #expect(try await client.nextText().contains(#""code":4301"#))
+            #expect(await broker.hits(.clientEventRate) > 0)
+        }
+    }
+
+    @Test func faultyMessages() async throws {
+        try await TestBroker.run {
+            $0.apps[0].faultyMessagesPerMinuteMax = 2
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            // Perhaps the minute ends in between.
+            for _ in 0..<6 { try? client.send("nonsense") }
+            try await eventually { await broker.hits(.faultRate) == 1 }
+            var frame = try await client.next()
+            while frame.text.contains(#""code":null"#) || !frame.text.contains("4100") {
+                frame = try await client.next()
+            }
+            #expect(try await client.next().closeCode == 4100)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import PusherProtocol
+import Testing
+
+@testable import FanfareServer
+
+extension TestBroker {
+    /// A metric's value; nil when there is none of this name and these labels.
+    func metric(_ series: String) async -> Int? {
+        await server.metrics.split(separator: "\n")
+            .first { $0.hasPrefix(series + " ") }
+            .flatMap { Int($0.dropFirst(series.count + 1)) }
+    }
+
+    /// How often a limit was met.
+    func hits(_ limit: Limit) async -> Int {
+        await metric(#"fanfare_limit_hits_total{limit="\#(limit.rawValue)"}"#) ?? -1
+    }
+
+    /// Connects, and expects to be closed with a code.
+    func expectRefusal(
+        _ code: Int,
+        target: String = "/app/app-key?protocol=7",
+        fields: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let client = try await WebSocketWire(port: port, target: target, fields: fields)
+        try await client.expectEnd(code, sourceLocation: sourceLocation)
+    }
+
+    /// Whether a client is let in; it stays as long as what is returned.
+    func admitted(fields: String = "") async throws -> WebSocketWire? {
+        let client = try await WebSocketWire(port: port, fields: fields)
+        return try await client.nextText().contains("connection_established") ? client : nil
+    }
+}
