@@ -131,7 +131,7 @@ public final class Listener {
         stream.currentOwner = accept(stream)
         guard stream.phase == .handshaking else { return }
         guard let tls else { return stream.open() }
-        // The handshake begins with the event that brings the client's first bytes.
+        // The handshake begins with the event that brings the rest of the client's first record.
         if stream.encrypt(tls, serverName: nil) {
             stream.setDeadline(after: limits.handshakeTimeout)
         }

@@ -1,3 +1,5 @@
+import Glibc
+
 // Encrypted bytes, in both directions.
 extension Stream {
     /// Whether the stream is encrypted.
@@ -52,6 +54,7 @@ extension Stream {
 
     /// Begins the handshake, or goes on with it after an event.
     func shakeHands(_ session: TLSSession) {
+        guard session.hasBegun || hasFirstRecord else { return }
         switch session.handshake() {
         case .done:
             // Bytes read together with the handshake's last wait in OpenSSL; no event announces them.
@@ -61,6 +64,24 @@ extension Stream {
         case .ended: end(with: .tls(.endedInHandshake))
         case .failed(let error): end(with: error)
         }
+    }
+
+    /// Whether a client's first record is here as a whole, so that it costs us no memory while it is on its way; or
+    /// something that is no such record, which is then OpenSSL's to refuse.
+    private var hasFirstRecord: Bool {
+        guard flags.isDisjoint(with: [.hungUp, .broken]) else { return true }
+        guard flags.contains(.readable) else { return false }
+        // RFC 8446 §5.1: type, version, and the length of what follows.
+        var header: [5 of UInt8] = .init(repeating: 0)
+        let count = recv(fd, &header, 5, Int32(MSG_PEEK))
+        if count < 0 { return errno != EAGAIN }
+        guard count > 0, header[0] == 22 else { return true }
+        guard count == 5 else { return false }
+        let length = 5 + (Int(header[3]) << 8 | Int(header[4]))
+        var available: Int32 = 0
+        guard length <= 5 + TLSSession.recordLengthMax, ioctl(fd, UInt(FIONREAD), &available) == 0
+        else { return true }
+        return available >= length
     }
 
     /// Reads records until there are no more, or the turn's share is used up.

@@ -16,8 +16,12 @@ public struct TLSFacts: Hashable, Sendable {
 }
 
 /// The TLS of one stream: an `SSL` over the stream's descriptor.
+///
+/// A server's has none before its handshake begins: with its buffers one takes some 45 KiB, which a client that says
+/// nothing shall not cost.
 final class TLSSession {
-    private let ssl: OpaquePointer
+    private var ssl: OpaquePointer?
+    private let fd: Int32
     private let context: TLSContext
     private let serverName: String?
     /// Bytes of a write that was refused after it had been encrypted: they must be offered again.
@@ -47,20 +51,25 @@ final class TLSSession {
     /// - Throws: `badHost`, or a call of OpenSSL that failed.
     init(_ context: TLSContext, fd: Int32, serverName: String?) throws(TLSError) {
         self.context = context
+        self.fd = fd
         self.serverName = serverName
+        guard let serverName else { return }
+        try makeSSL()
+        SSL_set_connect_state(ssl)
+        try prepareClient(serverName)
+    }
+
+    deinit { SSL_free(ssl) }
+
+    /// Whether there is anything of the handshake yet.
+    var hasBegun: Bool { ssl != nil }
+
+    private func makeSSL() throws(TLSError) {
         ssl = try context.makeSSL()
         let bio = try DescriptorBIO.make(fd)
         // Both directions are one BIO, which the SSL frees.
         SSL_set_bio(ssl, bio, bio)
-        if let serverName {
-            SSL_set_connect_state(ssl)
-            try prepareClient(serverName)
-        } else {
-            SSL_set_accept_state(ssl)
-        }
     }
-
-    deinit { SSL_free(ssl) }
 
     private func prepareClient(_ host: String) throws(TLSError) {
         guard !host.isEmpty, !host.utf8.contains(0) else { throw .badHost(host) }
@@ -98,6 +107,14 @@ final class TLSSession {
     // MARK: Calls
 
     func handshake() -> Progress {
+        if !hasBegun {
+            do throws(TLSError) {
+                try makeSSL()
+                SSL_set_accept_state(ssl)
+            } catch {
+                return .failed(.tls(error))
+            }
+        }
         begin()
         let result = SSL_do_handshake(ssl)
         if result == 1 { return .done(0) }
@@ -127,6 +144,7 @@ final class TLSSession {
 
     /// Sends `close_notify`; the peer's is not waited for, since its FIN says as much.
     func shutDown() -> Progress {
+        guard hasBegun else { return .done(0) }
         begin()
         let result = SSL_shutdown(ssl)
         return result >= 0 ? .done(0) : judge(result, "SSL_shutdown")

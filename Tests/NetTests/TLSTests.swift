@@ -321,7 +321,67 @@ struct SecurePair {
         peer.write([0x16, 3, 1])
         reactor.run { pair.server.isClosed }
         #expect(pair.server.error == .handshakeTimedOut)
-        #expect(peer.read() == nil)
+        #expect(peer.hasEnded)
+    }
+
+    /// The first bytes of a client's handshake.
+    private func clientHello(_ reactor: Reactor) throws -> [UInt8] {
+        let (server, client) = (Recorder(), Recorder())
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        let listener = try reactor.listen(on: address) { _ in server }
+        let stream = try reactor.connect(
+            to: listener.address,
+            tls: (TLSContext.client(trust: .insecure), "localhost"),
+            timeout: .seconds(10),
+            owner: client
+        )
+        reactor.run { server.received.count > 100 }
+        listener.close()
+        stream.abort()
+        reactor.settle()
+        return server.received
+    }
+
+    @Test("Nothing is kept for a client before its first record is here as a whole")
+    func beginsWithAWholeRecord() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let hello = try clientHello(reactor)
+        #expect(hello.count == 5 + (Int(hello[3]) << 8 | Int(hello[4])))
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        for cut in [0, 1, 4, 5, 6, hello.count / 2, hello.count - 1, hello.count] {
+            let peer = try RawPeer(to: pair.listener.address)
+            peer.write(Array(hello[..<cut]))
+            let count = pair.accepted.streams.count
+            reactor.run { pair.accepted.streams.count == count + 1 }
+            reactor.settle()
+            let session = try #require(pair.accepted.streams.last?.session)
+            #expect(session.hasBegun == (cut == hello.count), "cut at \(cut)")
+            peer.write(Array(hello[cut...]))
+            var answer: [UInt8] = []
+            reactor.run {
+                answer += peer.read() ?? []
+                return answer.count > 5
+            }
+            // A ServerHello.
+            #expect(answer[0] == 22 && answer[5] == 2)
+        }
+    }
+
+    @Test(
+        "What is no record of a handshake is refused at once",
+        arguments: [[0x15], [0x80, 0x2E], [22, 3, 1, 0x40, 1], [22, 3, 1, 0, 0]]
+    )
+    func refusesOtherFirstBytes(bytes: [UInt8]) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
+        let peer = try RawPeer(to: pair.listener.address)
+        peer.write(bytes)
+        reactor.run {
+            pair.accepted.streams.first?.session?.hasBegun == true || pair.server.isClosed
+        }
+        #expect(pair.server.openedCount == 0)
     }
 
     @Test("Peers that say nothing are dropped in their time, and disturb nobody")
@@ -349,7 +409,7 @@ struct SecurePair {
         reactor.run { pair.server.closedCount == 100 }
         #expect(start.duration(to: .current) >= timeout)
         #expect(pair.server.error == .handshakeTimedOut)
-        for peer in peers { #expect(peer.read() == nil) }
+        for peer in peers { #expect(peer.hasEnded) }
         // It is the others' time that was over.
         stream.write([2])
         reactor.run { pair.client.received == [1, 2] }

@@ -99,6 +99,13 @@ final class RawPeer {
         return Array(bytes.prefix(max(count, 0)))
     }
 
+    /// Whether the other side has closed: by an end, or by a reset when it has left bytes unread.
+    var hasEnded: Bool {
+        var byte: UInt8 = 0
+        let count = recv(fd, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK))
+        return count == 0 || count < 0 && errno == ECONNRESET
+    }
+
     /// Sends what the kernel takes at once.
     @discardableResult
     func write(_ bytes: [UInt8]) -> Int {
