@@ -40,7 +40,7 @@ import Testing
             await stop
             // 25 at 50 a second, the first of them at once.
             let elapsed = ContinuousClock.now - start
-            #expect(.milliseconds(400) < elapsed && elapsed < .seconds(15))
+            #expect(.milliseconds(400) < elapsed && elapsed < .seconds(20))
         }
     }
 
@@ -129,7 +129,7 @@ import Testing
             try await client.subscribe(to: "news")
             // More than the kernel takes for a socket that nobody reads.
             let data = String(repeating: "x", count: 10_000)
-            let count = 1_000
+            let count = 400
             let backend = try Wire(port: broker.port)
             for _ in 0..<count / 10 {
                 let event = #"{"name":"e","channel":"news","data":"\#(data)"}"#

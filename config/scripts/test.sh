@@ -10,7 +10,7 @@ echo "Building the tests and the programs …"
 swift build --build-tests || exit 1
 
 # Tests of short timeouts run by themselves: among a thousand others they would wait for a core, not for the broker.
-readonly timed='LivenessConformanceTests|ProbationTests|CacheChannelTests'
+readonly timed='LivenessConformanceTests|ProbationTests|CacheChannelTests|StoppingTests'
 # Those that start programs do so by themselves: among a thousand others, with all their descriptors and signals,
 # Foundation's Process has been seen to crash.
 readonly programs='FanfareCommandTests\.|SimulationProgramTests'
