@@ -67,6 +67,9 @@ final class Turnstile: Sendable {
         return address
     }
 
+    /// Whether nobody is inside.
+    var isEmpty: Bool { connections.isUnused }
+
     /// Takes in that a client has gone.
     func leave(_ address: ClientAddress?) {
         connections.giveBack()

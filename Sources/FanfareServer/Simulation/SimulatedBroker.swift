@@ -150,7 +150,7 @@ package final class SimulatedBroker {
         census.note("HTTP connections", stages.map(\.site.connectionCount).reduce(0, +))
         census.note("letters on lines", lines.joined().map(\.count).reduce(0, +))
         census.note("streams in memory", acquaintances.count { $0.stream != nil })
-        census.note("places in quotas", settings.quota.isUnused ? 0 : 1)
+        census.note("places in quotas", settings.turnstile.isEmpty ? 0 : 1)
         census.note("places in apps' quotas", tenants.quotas.values.count { !$0.isUnused })
         return census
     }
