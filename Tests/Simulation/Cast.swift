@@ -4,7 +4,7 @@ import FanfareServer
 struct Rules {
     var isEnabled = true
     var subscriptionsMax = 5
-    var membersMax = 3
+    var membersMax = 2
     var connectionsMax = 7
     var clientEvents = true
     var countsAreTold = true

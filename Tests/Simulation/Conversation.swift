@@ -144,6 +144,11 @@ final class Conversation {
             say("pusher:subscribe", #""channel":"no name!""#)
             owe(.subscriptionError(channel: "no name!", type: "InvalidChannel"), .error(code: nil))
         case .unsubscribe(let channel): unsubscribe(channel)
+        case .glance(let channel, let user, let stays):
+            guard currentTenure(channel) == nil else { return }
+            subscribe(channel, .right, user)
+            unsubscribe(channel)
+            if stays { subscribe(channel, .right, user) }
         case .signIn(let user, let watching, let signature): signIn(user, watching, signature)
         case .event(let channel, let length): publish(channel, length)
         case .burst(let channel):

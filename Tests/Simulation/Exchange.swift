@@ -39,6 +39,7 @@ final class Exchange {
     ///   - limit: How many bytes each way.
     ///   - isDraining: Whether the broker is being stopped.
     /// - Returns: How many bytes have moved.
+    /// - Throws: What is wrong with the answer.
     func pursue(_ limit: Int, whileDraining isDraining: Bool) throws(Violation) -> Int {
         let pushed = pipe.push(limit)
         let bytes = pipe.read(limit)

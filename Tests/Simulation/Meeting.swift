@@ -1,30 +1,35 @@
 /// What has to happen in some runs, or they would prove little.
-package enum Meeting: Hashable, CustomStringConvertible, Sendable {
-    /// A connection was closed with a code.
-    case close(Int)
-    /// A connection was cut off without a close frame.
-    case cut
-    /// A request was answered with a status.
-    case answer(Int)
-    case grant, lateGrant, signIn, watchlist, opening, miss, count, arrival, departure
-    /// A subscription was refused, with its type.
-    case refusal(String)
-    /// A presence channel was full.
-    case fullChannel
-    case event, clientEvent
-    /// A client event came too soon after others.
-    case tooSoon
-    case settlement
+package struct Meeting: Hashable, CustomStringConvertible, Sendable {
+    package let description: String
 
-    package var description: String {
-        switch self {
-        case .close(let code): "close \(code)"
-        case .answer(let status): "answer \(status)"
-        case .refusal(let type): "refusal \(type)"
-        case .lateGrant: "grant behind an unsubscription"
-        case .fullChannel: "full channel"
-        case .tooSoon: "client event too soon"
-        default: String(String(reflecting: self).split(separator: ".").last ?? "")
-        }
-    }
+    private init(_ description: String) { self.description = description }
+
+    /// A connection was closed with a code.
+    package static func close(_ code: Int) -> Meeting { Meeting("close \(code)") }
+    /// A connection was cut off without a close frame.
+    package static let cut = Meeting("cut")
+    /// A request was answered with a status.
+    package static func answer(_ status: Int) -> Meeting { Meeting("answer \(status)") }
+
+    package static let grant = Meeting("grant")
+    /// A grant came when the client had given the subscription up.
+    package static let lateGrant = Meeting("grant behind an unsubscription")
+    /// A subscription was refused, with its type.
+    package static func refusal(_ type: String) -> Meeting { Meeting("refusal \(type)") }
+    /// A subscription was refused for want of room on a presence channel.
+    package static let fullChannel = Meeting("full channel")
+    package static let arrival = Meeting("arrival of a member")
+    package static let departure = Meeting("departure of a member")
+    package static let count = Meeting("count of subscribers")
+    package static let signIn = Meeting("sign-in")
+    package static let watchlist = Meeting("watchlist")
+
+    package static let event = Meeting("event")
+    package static let clientEvent = Meeting("client event")
+    /// A client event was refused because it came too soon after others.
+    package static let tooSoon = Meeting("client event too soon")
+    /// A cache channel began with its last event.
+    package static let opening = Meeting("opening of a cache channel")
+    package static let miss = Meeting("miss of a cache channel")
+    package static let settlement = Meeting("settlement")
 }

@@ -7,7 +7,7 @@ extension Schedule {
         self.seed = seed
         shardCount = [1, 2, 3, 3, 4][random.number(5)]
         ending = random.pick([(2, .leave), (1, .drain), (1, .drainWhileBusy)])
-        lineLengthMax = random.number(4) == 0 ? 6 : 1_000
+        lineLengthMax = random.number(4) == 0 ? 2 : 1_000
         // Some runs are about few clients and channels that meet all the time, others about many.
         var choice = StepChoice(
             random: random,
@@ -16,8 +16,8 @@ extension Schedule {
             channels: Self.channels(&random)
         )
         steps = []
-        for _ in 0..<choice.clientCount / 2 + 1 { steps.append(choice.connect()) }
-        for _ in 0..<60 + random.number(240) { steps.append(choice.next()) }
+        for _ in 0..<choice.clientCount + 2 { steps.append(choice.connect()) }
+        for _ in 0..<80 + random.number(280) { steps.append(choice.next()) }
     }
 }
 
@@ -25,14 +25,15 @@ extension Schedule {
     /// Draws the channels that a run is about: of one sort often, so that it is tried thoroughly.
     private static func channels(_ random: inout SeededRandom) -> [Int] {
         let all = Cast.channels.indices
-        switch random.number(4) {
-        case 0:
+        switch random.number(5) {
+        case 0, 4:
             return all.filter { Cast.channels[$0].isPresence }.dropFirst(random.number(3)) + [
                 random.number(all.count)
             ]
         case 1: return [random.number(all.count)]
         case 2: return (0..<3).map { _ in random.number(all.count) }
-        default: return Array(all)
+        // Of the channels that belong to users, few can be joined by anybody.
+        default: return Array(all.prefix(Cast.firstUserChannel)) + [all.upperBound - 1]
         }
     }
 }
@@ -124,25 +125,27 @@ struct StepChoice {
 
     private mutating func signature() -> Utterance.Signature {
         random.pick([
-            (14, .right), (1, .none), (1, .wrong), (1, .ofAnotherSocket), (1, .foreign),
+            (28, .right), (1, .none), (1, .wrong), (1, .ofAnotherSocket), (1, .foreign),
             (1, .second),
         ])
     }
 
     private enum Saying {
-        case subscribe, invalidName, unsubscribe, signIn, event, burst, flood, ping, frame
+        case subscribe, glance, invalidName, unsubscribe, signIn, event, burst, flood, ping, frame
         case garbage, close
     }
 
     private mutating func utterance() -> Utterance {
         let sayings: [(weight: Int, thing: Saying)] = [
-            (40, .subscribe), (1, .invalidName), (14, .unsubscribe), (12, .signIn), (22, .event),
+            (40, .subscribe), (6, .glance), (1, .invalidName), (14, .unsubscribe), (12, .signIn),
+            (22, .event),
             (3, .ping), (2, .frame), (2, .garbage), (1, .close),
             (2, .burst), (1, .flood),
         ]
         switch random.pick(sayings) {
         case .subscribe:
             return .subscribe(channel(), signature(), user: random.happens(85) ? user() : nil)
+        case .glance: return .glance(channel(), user: user(), stays: random.happens(50))
         case .invalidName: return .subscribeToInvalidName
         case .unsubscribe: return .unsubscribe(channel())
         case .signIn:

@@ -39,6 +39,8 @@ enum Utterance {
     case subscribe(Int, Signature, user: Int?)
     case subscribeToInvalidName
     case unsubscribe(Int)
+    /// Subscribes and gives it up at once, and perhaps subscribes again.
+    case glance(Int, user: Int, stays: Bool)
     case signIn(Int, watching: [Int], Signature)
     case event(Int, length: Int)
     /// More events than a second allows.

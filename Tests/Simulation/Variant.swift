@@ -46,7 +46,7 @@ package enum Variant: String, CaseIterable, Sendable {
         case .lostReport: [.users]
         case .foreignCredential: [.authorisation]
         case .oneSubscriptionMore, .oneMemberMore, .oneConnectionMore, .oneEventMore: [.limits]
-        case .stoppedClock: [.closing, .memory]
+        case .stoppedClock: [.closing, .memory, .users]
         }
     }
 
