@@ -7,7 +7,7 @@ extension Schedule {
         self.seed = seed
         shardCount = [1, 2, 3, 3, 4][random.number(5)]
         ending = random.pick([(2, .leave), (1, .drain), (1, .drainWhileBusy)])
-        lineLengthMax = random.number(4) == 0 ? 2 : 1_000
+        lineLengthMax = random.number(3) == 0 ? 1 : 1_000
         // Some runs are about few clients and channels that meet all the time, others about many.
         var choice = StepChoice(
             random: random,
@@ -139,7 +139,7 @@ struct StepChoice {
         let sayings: [(weight: Int, thing: Saying)] = [
             (40, .subscribe), (6, .glance), (1, .invalidName), (14, .unsubscribe), (12, .signIn),
             (22, .event),
-            (3, .ping), (2, .frame), (2, .garbage), (1, .close),
+            (3, .ping), (2, .frame), (3, .garbage), (1, .close),
             (2, .burst), (1, .flood),
         ]
         switch random.pick(sayings) {
@@ -159,9 +159,9 @@ struct StepChoice {
         case .garbage:
             return .garbage(
                 random.pick([
-                    (6, .noJSON), (6, .unknownEvent), (6, .noEvent), (1, .binary),
-                    (1, .invalidText),
-                    (1, .unmasked), (1, .reserved), (1, .tooLong),
+                    (6, .noJSON), (6, .unknownEvent), (6, .noEvent), (2, .binary),
+                    (2, .invalidText),
+                    (2, .unmasked), (2, .reserved), (2, .tooLong),
                 ])
             )
         case .close: return .close
