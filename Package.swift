@@ -310,10 +310,14 @@ let package = Package(
         // … what the fuzzer runs over its inputs, as the tests do over the seeds, …
         .target(
             name: "FuzzTargets",
-            dependencies: [
-                "WebSocket", "HTTP1", "PusherProtocol", "Broker", "FanfareServer", "TestRandom",
-            ],
+            dependencies: ["WebSocket", "HTTP1", "PusherProtocol", "Broker", "TestRandom"],
             path: "Tests/Fuzz/Targets",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ConfigurationFuzzTarget",
+            dependencies: ["FuzzTargets", "FanfareServer"],
+            path: "Tests/Fuzz/Configuration",
             swiftSettings: strict
         ),
         // … the broker between its clients and backends, played from a seed, …
@@ -515,7 +519,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["FuzzTargets"],
+            dependencies: ["FuzzTargets", "ConfigurationFuzzTarget"],
             path: "Tests/Fuzz/Tests",
             swiftSettings: strict
         ),
@@ -539,14 +543,20 @@ let package = Package(
     ]
 )
 
-// The program of `make fuzz` links the fuzzer's own `main`: only a build with `-sanitize=fuzzer` has one.
+// The programs of `make fuzz` link the fuzzer's own `main`: only a build with `-sanitize=fuzzer` has one.
 if Context.environment["FANFARE_FUZZ"] != nil {
-    package.targets.append(
+    package.targets += [
         .executableTarget(
             name: "fanfare-fuzz",
             dependencies: ["FuzzTargets"],
             path: "Tests/Fuzz/Program",
             swiftSettings: strict
-        )
-    )
+        ),
+        .executableTarget(
+            name: "fanfare-fuzz-configuration",
+            dependencies: ["ConfigurationFuzzTarget", "FuzzTargets"],
+            path: "Tests/Fuzz/ConfigurationProgram",
+            swiftSettings: strict
+        ),
+    ]
 }

@@ -19,14 +19,20 @@ readonly work=$PWD/var/fuzz
 # Swift's own account of a crash takes a minute, and libFuzzer has told everything by then.
 export SWIFT_BACKTRACE=enable=no
 
-echo "Building the fuzz targets, optimised and with checks (some minutes the first time) …"
 mkdir -p "$work"
-if ! FANFARE_FUZZ=1 swift build -c release --scratch-path .build/fuzz --sanitize fuzzer --sanitize address \
-    --product fanfare-fuzz >"$work/build.log" 2>&1; then
+
+# The program of a target; the configuration has one of its own, whose build brings all of the server.
+program() {
+    if [ "$1" = configuration ]; then echo fanfare-fuzz-configuration; else echo fanfare-fuzz; fi
+}
+
+build() {
+    echo "Building $1, optimised and with checks (some minutes the first time) …"
+    FANFARE_FUZZ=1 swift build -c release --scratch-path .build/fuzz --sanitize fuzzer --sanitize address \
+        --product "$1" >"$work/build.log" 2>&1 && return 0
     tail -n 40 "$work/build.log" >&2
     exit 1
-fi
-readonly program=$PWD/.build/fuzz/release/fanfare-fuzz
+}
 
 # Short inputs are tried often, and every rule can be broken by one; long ones are what tests are for.
 longest_input() {
@@ -39,32 +45,37 @@ longest_input() {
 
 if [ $# -gt 0 ]; then
     target=$1 && shift
-    exec "$program" --target="$target" -timeout=20 "$@"
+    build "$(program "$target")"
+    exec ".build/fuzz/release/$(program "$target")" --target="$target" -timeout=20 "$@"
 fi
 
 targets=()
 for folder in Tests/Fuzz/Seeds/*/; do targets+=("$(basename "$folder")"); done
 if [ -n "${FUZZ:-}" ]; then read -ra targets <<<"$FUZZ"; fi
+for target in "${targets[@]}"; do
+    if [ ! -d "Tests/Fuzz/Seeds/$target" ]; then
+        echo "There is no fuzz target $target: Tests/Fuzz/Seeds has a folder for each" >&2
+        exit 64
+    fi
+done
 
 # The last value of a line of libFuzzer's, as of "stat::number_of_executed_units: 12".
 statistic() { sed -n "s/^stat::$1: *//p" "$2" | tail -n 1; }
 last() { grep -oE "$1: [0-9]+" "$2" | tail -n 1 | grep -oE '[0-9]+$' || echo 0; }
 
+for product in $(for target in "${targets[@]}"; do program "$target"; done | sort -u); do build "$product"; done
+
 failures=0
-table=$(printf '%-15s%12s%10s%10s%10s  %s\n' target executions edges corpus 'MiB at most' findings)
+table=$(printf '%-15s%12s%10s%10s%10s  %s\n' target executions edges corpus 'peak MiB' findings)
 for target in "${targets[@]}"; do
     folder=$work/$target
-    if [ ! -d "Tests/Fuzz/Seeds/$target" ]; then
-        echo "There is no fuzz target $target: Tests/Fuzz/Seeds has a folder for each" >&2
-        exit 64
-    fi
     mkdir -p "$folder/corpus" "$folder/findings"
     words=()
     if [ -f "Tests/Fuzz/Words/$target.dict" ]; then words=(-dict="Tests/Fuzz/Words/$target.dict"); fi
     echo
     echo "$target, $seconds s …"
     status=0
-    "$program" --target="$target" -max_total_time="$seconds" -max_len="$(longest_input "$target")" -timeout=20 \
+    ".build/fuzz/release/$(program "$target")" --target="$target" -max_total_time="$seconds" -max_len="$(longest_input "$target")" -timeout=20 \
         -rss_limit_mb=2048 -print_final_stats=1 -use_value_profile=1 -artifact_prefix="$folder/findings/" \
         "${words[@]}" "$folder/corpus" "Tests/Fuzz/Seeds/$target" >"$folder/log" 2>&1 &
     process=$!

@@ -22,7 +22,7 @@ struct SmallBroker {
     init(options: UInt8) {
         var limits = AppLimits(
             subscriptionsMax: 4,
-            membersMax: 2,
+            membersMax: 3,
             userInfoLengthMax: 20,
             watchlistMax: 2,
             cachedEventsMax: 1,

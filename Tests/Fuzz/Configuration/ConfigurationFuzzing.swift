@@ -1,4 +1,10 @@
 import FanfareServer
+public import FuzzTargets
+
+extension FuzzTarget {
+    /// The configuration file, which needs all of the server.
+    public static let configuration = FuzzTarget("configuration", ConfigurationFuzzing.run)
+}
 
 /// The text of a configuration file, all of the input.
 enum ConfigurationFuzzing {
