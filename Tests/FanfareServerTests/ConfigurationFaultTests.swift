@@ -294,4 +294,23 @@ func faults(
         )
         #expect(throws: ConfigurationError.self) { try configuration.validate() }
     }
+
+    @Test func aliasesThatStandForBillionsOfValuesAreRefusedAtOnce() {
+        var yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+        for level in 1...9 {
+            let aliases = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")
+            yaml += "a\(level): &a\(level) [\(aliases)]\n"
+        }
+        let found = faults(yaml)
+        #expect(found.count == 1)
+        #expect(found[0].contains("there are more than 100000 values: "))
+    }
+
+    @Test func ofThousandsOfUnknownKeysTheFirstAreReported() {
+        let yaml = (0..<5_000).map { "key\($0): 1\n" }.joined()
+        let found = faults(yaml)
+        #expect(found.count == 201)
+        #expect(found[0].hasPrefix("f.yaml:1: key0 is not a key"))
+        #expect(found[200] == "f.yaml:201: there is more that is no key: mend these first")
+    }
 }

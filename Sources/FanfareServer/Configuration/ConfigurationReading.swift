@@ -51,12 +51,22 @@ extension Configuration {
 
 /// The step from settings to a configuration, which collects every fault on its way.
 struct ConfigurationReading {
+    /// How many faults of place are looked for: each is compared with all keys and with the faults before it.
+    static let misplacedMax = 200
+
     var settings = Settings()
     var faults: [ConfigurationFault] = []
 
     /// Reads the settings and judges the result.
     mutating func finish() throws(ConfigurationError) -> Configuration {
-        for setting in settings.all { judgePlace(of: setting) }
+        for setting in settings.all {
+            guard faults.count < ConfigurationReading.misplacedMax else {
+                let problem = "there is more that is no key: mend these first"
+                faults.append(ConfigurationFault(key: "", problem: problem, origin: setting.origin))
+                break
+            }
+            judgePlace(of: setting)
+        }
         var configuration = Configuration()
         SettingTree(settings.all)
             .read(ConfigurationKey<Configuration>.all, into: &configuration, &faults)

@@ -2,6 +2,9 @@ internal import Yams
 
 /// The reading of a YAML document into settings, each with its line.
 enum YAMLSettings {
+    /// The most values of a document, each alias counted as all that it stands for: a few lines can stand for billions.
+    static let valuesMax = 100_000
+
     /// Reads a document.
     ///
     /// - Parameters:
@@ -30,7 +33,7 @@ enum YAMLSettings {
             )
         }
         var settings: [Setting] = []
-        flatten(root, path: [], line: 1, file: file, into: &settings)
+        try flatten(root, path: [], line: 1, file: file, into: &settings)
         return settings
     }
 
@@ -40,7 +43,14 @@ enum YAMLSettings {
         line: Int,
         file: String,
         into settings: inout [Setting]
-    ) {
+    ) throws(ConfigurationError) {
+        guard settings.count <= valuesMax else {
+            let problem =
+                "there are more than \(valuesMax) values: aliases count as what they stand for"
+            let origin = SettingOrigin.line(line, file: file)
+            throw ConfigurationError([ConfigurationFault(key: "", problem: problem, origin: origin)]
+            )
+        }
         func add(_ value: Setting.Value) {
             settings.append(Setting(path: path, value: value, origin: .line(line, file: file)))
         }
@@ -55,13 +65,19 @@ enum YAMLSettings {
                 let name = key.scalar?.string ?? "?"
                 // The key's line: a value may begin further down, and an alias points elsewhere.
                 let line = key.mark?.line ?? line
-                flatten(value, path: path + [name], line: line, file: file, into: &settings)
+                try flatten(value, path: path + [name], line: line, file: file, into: &settings)
             }
         case .sequence(let sequence):
             if sequence.isEmpty { add(.emptyList) }
             for (index, item) in sequence.enumerated() {
                 let line = item.mark?.line ?? line
-                flatten(item, path: path + ["\(index)"], line: line, file: file, into: &settings)
+                try flatten(
+                    item,
+                    path: path + ["\(index)"],
+                    line: line,
+                    file: file,
+                    into: &settings
+                )
             }
         case .alias:
             break  // Composing has replaced aliases by what they stand for.
