@@ -7,6 +7,10 @@ enum ConfigurationSummary {
     static func lines(of configuration: Configuration) -> [String] {
         var lines: [(String, String)] = []
         for address in addresses(of: configuration) { lines.append(("listens", address)) }
+        if let port = configuration.metrics.port {
+            let place = url("http", configuration.metrics.host, port)
+            lines.append(("metrics", port == 0 ? place : place + "/metrics"))
+        }
         if !configuration.pathPrefix.isEmpty {
             lines.append(("paths", "begin with \(configuration.pathPrefix)"))
         }
@@ -64,18 +68,20 @@ enum ConfigurationSummary {
     }
 
     private static func addresses(of configuration: Configuration) -> [String] {
-        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
-        func url(_ scheme: String, _ port: UInt16) -> String {
-            port == 0 ? "\(scheme)://\(host) on any free port" : "\(scheme)://\(host):\(port)"
-        }
+        let host = configuration.host
         var addresses: [String] = []
-        if let port = configuration.port { addresses.append(url("ws", port)) }
+        if let port = configuration.port { addresses.append(url("ws", host, port)) }
         if let port = configuration.tlsPort {
             let files = configuration.certificates.map(\.certificate).joined(separator: ", ")
-            addresses.append("\(url("wss", port)) with \(files)")
+            addresses.append("\(url("wss", host, port)) with \(files)")
         }
         if let path = configuration.unixSocket { addresses.append("unix:\(path)") }
         return addresses
+    }
+
+    private static func url(_ scheme: String, _ host: String, _ port: UInt16) -> String {
+        let host = host.contains(":") ? "[\(host)]" : host
+        return port == 0 ? "\(scheme)://\(host) on any free port" : "\(scheme)://\(host):\(port)"
     }
 
     private static func format(_ log: Configuration.Log) -> String {

@@ -132,6 +132,7 @@ struct Serve: AsyncParsableCommand {
         metadata["plain"] = addresses.plain.map { "\($0)" }
         metadata["tls"] = addresses.tls.map { "\($0)" }
         metadata["unix"] = addresses.unix.map { "\($0)" }
+        metadata["metrics"] = addresses.metrics.map { "\($0)" }
         return metadata
     }
 

@@ -62,6 +62,7 @@ import Testing
               - {url: https://b.test/hook, headers: {Authorization: hush}, batching: true}
           - {id: 10, key: n, secret: hush, features: {users: false}}
         limits: {connections_max: 100, message_length_max: 5000}
+        metrics: {port: 9100}
         compression: {enabled: false}
         log: {level: warning, format: json}
         """.write(toFile: file, atomically: true, encoding: .utf8)
@@ -69,7 +70,8 @@ import Testing
         #expect(result.code == 0)
         let expected = [
             "\(file) is fine.", "listens      ws://[::] on any free port",
-            "listens      unix:/run/fanfare.sock", "paths        begin with /realtime",
+            "listens      unix:/run/fanfare.sock", "metrics      http://127.0.0.1:9100/metrics",
+            "paths        begin with /realtime",
             "loops        2", "app 7        key k, 5 connections, 10000 channels a connection",
             "app 8        key l, disabled",
             "app 9        key m and another credential, 10000 channels a connection, "

@@ -156,6 +156,10 @@ func faults(
             "listen:\n  port: none",
             "f.yaml:2: listen.port is none, and so are tls.port and listen.unix_socket: set one"
         ),
+        (
+            "metrics: {port: 6001}",
+            "f.yaml:1: metrics.port is 6001, as listen.port is: choose one of its own"
+        ),
         ("loops: 1\nloops: 2", "f.yaml:1: loops is written twice in the same place: keep one"),
         ("- loops", "f.yaml:1: the file must be a list of \"key: value\" lines"),
     ])

@@ -43,6 +43,12 @@ extension Configuration {
         if let port, port != 0, port == tlsPort {
             add("tls.port", "is \(port), as listen.port is: choose another, for each is a listener")
         }
+        if let metricsPort = metrics.port, metricsPort != 0 {
+            for (key, other) in [("listen.port", port), ("tls.port", tlsPort)]
+            where other == metricsPort {
+                add("metrics.port", "is \(metricsPort), as \(key) is: choose one of its own")
+            }
+        }
         if tlsPort != nil, certificates.isEmpty {
             add(
                 "tls.port",

@@ -20,7 +20,12 @@ final class FrontDoor: HTTPResponder {
     }
 
     func failed(_ error: StreamError) {
-        if error == .handshakeTimedOut { switchboard.met(.tlsHandshakeTime) }
+        switch error {
+        case .handshakeTimedOut: switchboard.met(.tlsHandshakeTime)
+        case .overflow: switchboard.met(.queuedBytes)
+        case .overdrawn: switchboard.met(.queuedBytesTotal)
+        default: break
+        }
     }
 
     func connectionDisplaced() { switchboard.met(.handshakes) }
