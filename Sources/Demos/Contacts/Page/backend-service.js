@@ -45,6 +45,11 @@ export class BackendService {
     for (const model of this.#models.values()) model.load();
   }
 
+  /**
+   * Edits are not kept for later when the backend cannot be reached: the form keeps them, and while it is open shows
+   * what somebody else has written into the same field, for its user to choose. A field is replaced as a whole, so an
+   * edit that left by itself hours later would replace what nobody who made it has seen.
+   */
   async #change(route, body) {
     await request("POST", `/contacts/${route}`, body);
     // Without the broker no event will tell.
