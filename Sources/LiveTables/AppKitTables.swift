@@ -11,7 +11,7 @@
         ///
         /// Here the calls of a batch follow one another, each in the rows that the one before has
         /// left: so a row that moves goes with the deleted ones, and comes with the inserted.
-        public func performBatch(_ changes: RowChanges, takeRows: () -> Void) {
+        public func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
             takeRows()
             beginUpdates()
             removeRows(

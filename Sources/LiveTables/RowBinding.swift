@@ -66,7 +66,7 @@ public import LiveRows
             return
         }
         if changes.hasBatch {
-            view.performBatch(changes) { rows = new }
+            view.performBatch(changes) { [self] in rows = new }
         } else {
             rows = new
         }

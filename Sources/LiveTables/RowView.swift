@@ -10,8 +10,8 @@ public import LiveRows
     /// - Parameters:
     ///   - changes: The batch; its updates are not part of it.
     ///   - takeRows: Makes the data source report the rows after the batch. To be called once, within
-    ///     the batch.
-    func performBatch(_ changes: RowChanges, takeRows: () -> Void)
+    ///     the batch, before this returns.
+    func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void)
 
     /// Makes the contents of rows anew, in place, when no batch is going on.
     ///
@@ -29,8 +29,8 @@ public import LiveRows
     /// - Parameters:
     ///   - changes: The batch; its updates are not part of it.
     ///   - takeSections: Makes the data source report the sections after the batch. To be called once,
-    ///     within the batch.
-    func performBatch(_ changes: SectionChanges, takeSections: () -> Void)
+    ///     within the batch, before this returns.
+    func performBatch(_ changes: SectionChanges, takeSections: @escaping () -> Void)
 
     /// Makes the contents of rows anew, in place, when no batch is going on.
     ///

@@ -44,7 +44,7 @@ where Row.ID: Sendable {
             return
         }
         if changes.hasBatch {
-            view.performBatch(changes) { sections = new }
+            view.performBatch(changes) { [self] in sections = new }
         } else {
             sections = new
         }

@@ -9,8 +9,8 @@
         public func reloadRows() { reloadData() }
 
         /// Performs the batch in section 0.
-        public func performBatch(_ changes: RowChanges, takeRows: () -> Void) {
-            performBatchUpdates {
+        public func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
+            performBatchUpdates { [self] in
                 takeRows()
                 deleteRows(at: paths(changes.deletes), with: .automatic)
                 insertRows(at: paths(changes.inserts), with: .automatic)
@@ -34,8 +34,8 @@
         public func reloadSections() { reloadData() }
 
         /// Performs the batch.
-        public func performBatch(_ changes: SectionChanges, takeSections: () -> Void) {
-            performBatchUpdates {
+        public func performBatch(_ changes: SectionChanges, takeSections: @escaping () -> Void) {
+            performBatchUpdates { [self] in
                 takeSections()
                 deleteSections(IndexSet(changes.sections.deletes), with: .automatic)
                 insertSections(IndexSet(changes.sections.inserts), with: .automatic)
@@ -58,8 +58,8 @@
         public func reloadRows() { reloadData() }
 
         /// Performs the batch in section 0.
-        public func performBatch(_ changes: RowChanges, takeRows: () -> Void) {
-            performBatchUpdates {
+        public func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
+            performBatchUpdates { [self] in
                 takeRows()
                 deleteItems(at: paths(changes.deletes))
                 insertItems(at: paths(changes.inserts))

@@ -21,7 +21,7 @@ struct Contact: Identifiable, Equatable, Sendable {
         oracle.reload(dataSource())
     }
 
-    func performBatch(_ changes: RowChanges, takeRows: () -> Void) {
+    func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
         calls.append("batch")
         if Array(dataSource()) != oracle.cells { calls.append("the data changed before the batch") }
         takeRows()
@@ -57,7 +57,7 @@ struct Contact: Identifiable, Equatable, Sendable {
         oracle = SectionOracle(sections: dataSource())
     }
 
-    func performBatch(_ changes: SectionChanges, takeSections: () -> Void) {
+    func performBatch(_ changes: SectionChanges, takeSections: @escaping () -> Void) {
         calls.append("batch")
         takeSections()
         // The oracle of sections takes batch and updates together.

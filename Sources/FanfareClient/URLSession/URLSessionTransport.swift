@@ -8,6 +8,9 @@
     #if canImport(FoundationNetworking)
         import FoundationNetworking
     #endif
+    #if canImport(Security)
+        import Security
+    #endif
 
     /// Carries clients over `URLSession`: the default where there is no epoll.
     ///

@@ -10,7 +10,7 @@ import LiveTables
 
     final class PrintedTable: RowView {
         func reloadRows() { print("reload") }
-        func performBatch(_ changes: RowChanges, takeRows: () -> Void) {
+        func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
             takeRows()
             print(changes)
         }

@@ -1,0 +1,26 @@
+// What the sources use of the framework, to be checked against: see README.md here.
+// swift-format-ignore-file
+
+public import FoundationNetworking
+
+public enum NWEndpoint: Sendable {
+    public struct Host: Sendable, ExpressibleByStringLiteral {
+        public init(_ string: String) {}
+        public init(stringLiteral string: String) {}
+    }
+    public struct Port: Sendable, ExpressibleByIntegerLiteral {
+        public init(integerLiteral value: UInt16) {}
+    }
+    case hostPort(host: Host, port: Port)
+}
+
+public struct ProxyConfiguration: Sendable {
+    public init(httpCONNECTProxy proxyEndpoint: NWEndpoint, tlsOptions: Never? = nil) {}
+    public var allowFailover = true
+    public mutating func applyCredential(username: String, password: String) {}
+}
+
+// Foundation's own there.
+extension URLSessionConfiguration {
+    public var proxyConfigurations: [ProxyConfiguration] { get { [] } set {} }
+}
