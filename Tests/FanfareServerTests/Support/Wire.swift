@@ -97,6 +97,12 @@ final class Wire {
         return sent
     }
 
+    /// How many bytes the kernel has for a test that has read all before.
+    var receivedCount: Int {
+        var count: Int32 = 0
+        return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+    }
+
     /// Ends this side: the peer reads an end, and can still write.
     func endSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
