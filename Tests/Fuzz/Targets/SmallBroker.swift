@@ -116,6 +116,7 @@ struct SmallBroker {
             let (socket, shard) = (client.socketID, client.shard)
             switch effect {
             case .send(let message): try check(message)
+            case .met: break
             case .join(let channel, let member, let request):
                 let isNew = clients[place]?.asked.insert(channel).inserted ?? false
                 try expect(isNew, "\(channel) is asked for twice")
