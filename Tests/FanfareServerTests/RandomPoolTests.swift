@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import FanfareServer
@@ -12,5 +13,16 @@ import Testing
             #expect(seen.insert(pool.next()).inserted)
             #expect(seen.insert(other.next()).inserted)
         }
+    }
+
+    @Test("A source that can be repeated takes the place of the system's")
+    func comeFromTheSourceThatIsGiven() {
+        func numbers() -> [UInt64] {
+            var random = SeededRandom(seed: 7)
+            var pool = RandomPool(source: { random.next() })
+            return (0..<100).map { _ in pool.next() }
+        }
+        #expect(numbers() == numbers())
+        #expect(Set(numbers()).count == 100)
     }
 }

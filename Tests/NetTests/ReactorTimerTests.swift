@@ -38,4 +38,27 @@ private final class Clock: TimerTarget {
         reactor.run { clock.tags.count == 6 }
         #expect(clock.tags == [0, 1, 2, 3, 4, 5])
     }
+
+    @Test("A clock that somebody else moves is the only one that timers know")
+    func followsTheClockThatItIsGiven() throws {
+        var now = MonotonicTime(nanoseconds: 5_000_000)
+        var unixTime: Int64 = 1_700_000_000
+        let reactor = try Reactor(
+            loop: EventLoop(name: "test"),
+            clock: LoopClock(now: { now }, unixTime: { unixTime })
+        )
+        defer { reactor.shutDown() }
+        let clock = Clock()
+        reactor.schedule(after: .seconds(3600), clock, tag: 1)
+        #expect(reactor.timerCount == 1)
+        reactor.settle()
+        #expect(clock.tags.isEmpty)
+        now = now.advanced(by: .seconds(3601))
+        unixTime -= 1
+        reactor.settle()
+        #expect(clock.tags == [1])
+        #expect(reactor.now == now)
+        #expect(reactor.unixTime == 1_699_999_999)
+        #expect(reactor.timerCount == 0)
+    }
 }
