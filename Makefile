@@ -6,7 +6,8 @@ format := swift format --configuration config/swift-format.json
 lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test fuzz simulate format lint conformance bench microbench soak stalled docs pictures clean
+.PHONY: help run build test format lint docs pictures clean
+.PHONY: conformance bench microbench fuzz simulate sanitize soak stalled
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -29,6 +30,10 @@ test: ## Run every test: Swift, official client libraries, and a browser
 fuzz: ## Look for inputs that break something, a minute a target
 	@$(scripts)/install.sh build
 	@$(scripts)/fuzz.sh
+
+sanitize: ## Run the Swift tests under the thread and address sanitizers
+	@$(scripts)/install.sh build
+	@$(scripts)/sanitize.sh
 
 format: ## Put all Swift sources into the project's format
 	$(format) --in-place --recursive $(sources)

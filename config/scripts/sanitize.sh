@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Runs the Swift tests under the thread sanitizer, then under the address sanitizer with its search for leaks.
+#
+#     make sanitize                       both
+#     make sanitize SANITIZER=thread      one of them: thread or address
+#     make sanitize ROOMS='NetTests'      only the tests of these rooms
+#
+# Nothing is suppressed. Each has a build of its own (.build/sanitize-…), which takes a while the first time. What is
+# reported lies in var/sanitize/SANITIZER, beside the output of each room's tests.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+
+read -ra sanitizers <<<"${SANITIZER:-thread address}"
+mapfile -t rooms < <(grep -oE 'name: "[A-Za-z0-9]+Tests"' Package.swift | cut -d'"' -f2 | sort -u)
+if [ -n "${ROOMS:-}" ]; then read -ra rooms <<<"$ROOMS"; fi
+
+# Swift's own account of a crash takes a minute, and the sanitizer has told everything by then.
+export SWIFT_BACKTRACE=enable=no
+
+# Makes what shows a Mutex to the thread sanitizer, and proves that it shows that and hides nothing.
+prepare_thread() {
+    local folder=$1 clang
+    clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
+    "$clang" -O2 -fPIC -shared -o "$folder/swift-mutex.so" config/sanitizers/swift-mutex.c || return 1
+    swiftc -O -sanitize=thread -o "$folder/mutex-proof" config/sanitizers/mutex-proof.swift 2>"$folder/proof.log" ||
+        return 1
+    if ! LD_PRELOAD=$folder/swift-mutex.so "$folder/mutex-proof" >"$folder/proof.log" 2>&1; then
+        echo "A Mutex that is used well is reported as a race: see $folder/proof.log" >&2
+        return 1
+    fi
+    if LD_PRELOAD=$folder/swift-mutex.so "$folder/mutex-proof" races >"$folder/proof.log" 2>&1; then
+        echo "A race beside a Mutex is not reported: see $folder/proof.log" >&2
+        return 1
+    fi
+    echo "The thread sanitizer sees a Mutex, and a race beside it."
+}
+
+count_reports() { find "$1" -name 'report.*' | wc -l; }
+
+failed=0
+summary=
+for sanitizer in "${sanitizers[@]}"; do
+    folder=$PWD/var/sanitize/$sanitizer
+    build=.build/sanitize-$sanitizer
+    rm -rf "$folder" && mkdir -p "$folder"
+    case "$sanitizer" in
+        thread)
+            prepare_thread "$folder" || exit 1
+            settings=("LD_PRELOAD=$folder/swift-mutex.so" "TSAN_OPTIONS=log_path=$folder/report:history_size=4")
+            ;;
+        address) settings=("ASAN_OPTIONS=log_path=$folder/report:detect_leaks=1") ;;
+        *) echo "SANITIZER is thread or address, not $sanitizer" >&2 && exit 64 ;;
+    esac
+
+    echo "Building the tests for the $sanitizer sanitizer …"
+    swift build --build-tests --sanitize "$sanitizer" --scratch-path "$build" >"$folder/build.log" 2>&1 || {
+        tail -n 40 "$folder/build.log" >&2
+        exit 1
+    }
+    number=0
+    for room in "${rooms[@]}"; do
+        number=$((number + 1)) SECONDS=0
+        printf '    %d/%d %s … ' $number ${#rooms[@]} "$room"
+        before=$(count_reports "$folder")
+        # XCTest, of which no test here is, leaves memory behind when it ends.
+        env "${settings[@]}" swift test --skip-build --disable-xctest --sanitize "$sanitizer" --scratch-path "$build" \
+            --filter "^$room\\." >"$folder/$room.log" 2>&1
+        status=$?
+        reports=$(($(count_reports "$folder") - before))
+        if [ $status = 0 ] && [ $reports = 0 ]; then
+            echo "clean (${SECONDS} s)"
+        else
+            failed=$((failed + 1))
+            echo "FAILED: exit status $status, reports of $reports processes (${SECONDS} s)"
+            grep -hE '^✘ Test .* recorded an issue|^error:' "$folder/$room.log" | head -n 5 | sed 's/^/        /'
+            summary+="    $room under the $sanitizer sanitizer: $folder"$'\n'
+        fi
+    done
+    find "$folder" -name 'report.*' -exec grep -hE '^SUMMARY' {} + | sort | uniq -c | sort -rn | head -n 20
+done
+
+echo
+if [ $failed = 0 ]; then
+    echo "Clean: ${#rooms[@]} rooms under the ${sanitizers[*]} sanitizer."
+else
+    printf 'FAILED:\n%s' "$summary"
+    exit 1
+fi
