@@ -64,10 +64,12 @@ final class OutputQueue {
             gathers = bytes.count <= Self.shortLengthMax
             return
         }
+        held?.release(buffers[last])
         if buffers[last].capacity < buffers[last].count + bytes.count {
             buffers[last].reserveCapacity(Self.gatheredLengthMax)
         }
         buffers[last].append(contentsOf: bytes)
+        held?.retain(buffers[last], for: account)
         byteCount += bytes.count
     }
 

@@ -22,7 +22,7 @@ import Testing
         try begun.send([0x16, 3, 1])
         #expect(try await silent.readToEnd().isEmpty)
         #expect(try await begun.readToEnd().isEmpty)
-        let broker = TestBroker(server: server, port: port)
+        let broker = TestBroker(server: server, port: port, tlsPort: port)
         try await eventually { await broker.hits(.tlsHandshakeTime) == 2 }
         await server.stop(within: .seconds(1))
     }
