@@ -206,7 +206,12 @@ final class World {
     private func end() throws {
         if schedule.ending != .drainWhileBusy {
             try settle()
-            try pass(5)
+            // A silent client may be given up meanwhile: its user is there for another moment.
+            var count = 0
+            repeat {
+                count = clients.count { $0?.isGone == false }
+                try pass(5)
+            } while clients.count { $0?.isGone == false } != count
             try settle(knowsUsers: true)
         }
         isDraining = schedule.ending != .leave
