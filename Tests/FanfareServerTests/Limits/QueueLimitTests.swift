@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Limits of what waits for slow readers") struct QueueLimitTests {
     private let channels = (0..<10).map { "chat-\($0)" }
-    private let data = String(repeating: "x", count: 10_000)
+    private let data = String(repeating: "x", count: 50_000)
 
     /// Lets events pile up for a client that does not read, beside one that does and misses none, until `isEnough`.
     private func pile(
@@ -45,6 +45,7 @@ import Testing
 
     @Test func bytesOfOneConnection() async throws {
         try await TestBroker.run {
+            $0.apps[0].eventDataLengthMax = 50_000
             $0.queuedBytesMax = 1 << 20
         } _: { broker in
             let (slow, quick) = try await pile(broker) { await broker.hits(.queuedBytes) > 0 }
@@ -62,6 +63,7 @@ import Testing
     func bytesOfAll(limit: Limit) async throws {
         let max = 4 << 20
         try await TestBroker.run {
+            $0.apps[0].eventDataLengthMax = 50_000
             if limit == .queuedBytesTotal { $0.queuedBytesTotalMax = max }
             if limit == .appQueuedBytes { $0.apps[0].queuedBytesMax = max }
         } _: { broker in

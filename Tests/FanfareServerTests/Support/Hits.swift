@@ -27,6 +27,19 @@ extension TestBroker {
         try await client.expectEnd(code, sourceLocation: sourceLocation)
     }
 
+    /// How many of some clients that all ask at once are let in; none of them stays.
+    func admittedCount(of count: Int, fields: String = "") async throws -> Int {
+        let wires = try (0..<count).map { _ in try Wire(port: port) }
+        for wire in wires { try wire.send(WebSocketWire.upgrade(fields: fields)) }
+        var admitted = 0
+        for wire in wires {
+            _ = try await wire.read(through: "\r\n\r\n")
+            let event = try await wire.read(through: #""data""#)
+            if event.contains("connection_established") { admitted += 1 }
+        }
+        return admitted
+    }
+
     /// Whether a client is let in; it stays as long as what is returned.
     func admitted(fields: String = "") async throws -> WebSocketWire? {
         let client = try await WebSocketWire(port: port, fields: fields)

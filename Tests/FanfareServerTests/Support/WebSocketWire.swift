@@ -19,25 +19,27 @@ struct WebSocketWire {
     /// The answer to the upgrade.
     let responseHead: String
 
+    /// The request that a client begins with.
+    static func upgrade(target: String = Self.target, fields: String = "") -> String {
+        "GET \(target) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+            + "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            + "Sec-WebSocket-Version: 13\r\n\(fields)\r\n"
+    }
+
+    /// Where the development app's clients connect to.
+    static let target = "/app/app-key?protocol=7&client=test&version=1.0"
+
     init(
         port: UInt16,
-        target: String = "/app/app-key?protocol=7&client=test&version=1.0",
+        target: String = Self.target,
         fields: String = ""
     ) async throws {
         try await self.init(over: Wire(port: port), target: target, fields: fields)
     }
 
-    init(
-        over wire: Wire,
-        target: String = "/app/app-key?protocol=7&client=test&version=1.0",
-        fields: String = ""
-    ) async throws {
+    init(over wire: Wire, target: String = Self.target, fields: String = "") async throws {
         self.wire = wire
-        try wire.send(
-            "GET \(target) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-                + "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-                + "Sec-WebSocket-Version: 13\r\n\(fields)\r\n"
-        )
+        try wire.send(Self.upgrade(target: target, fields: fields))
         responseHead = try await wire.read(through: "\r\n\r\n")
         #expect(responseHead.hasPrefix("HTTP/1.1 101 "))
     }
