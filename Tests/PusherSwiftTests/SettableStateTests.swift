@@ -6,12 +6,16 @@ import Testing
 
 @Suite("What an app sets at the official client", .timeLimit(.minutes(1))) @MainActor
 struct SettableStateTests {
-    private func connected(_ broker: ScriptedBroker, to channel: String) async throws -> Pusher {
+    private func connected(
+        _ broker: ScriptedBroker,
+        to channel: String,
+        as number: Int = 1
+    ) async throws -> Pusher {
         let options = broker.options(.inline(secret: broker.settings.secret))
         let pusher = Pusher(key: "app-key", options: options)
         pusher.subscribe(channel)
         pusher.connect()
-        try await broker.waitForSubscribers(to: channel)
+        try await broker.waitForSubscribers(number, to: channel)
         try await broker.settle()
         return pusher
     }
@@ -51,8 +55,7 @@ struct SettableStateTests {
         channel.myId = "ben"
         #expect(channel.members.isEmpty && channel.me() == nil)
         #expect(channel.findMember(userId: id) == nil)
-        let other = try await connected(broker, to: "presence-a")
-        try await broker.waitForSubscribers(2, to: "presence-a")
+        let other = try await connected(broker, to: "presence-a", as: 2)
         try await broker.settle()
         #expect(channel.members.count == 2 && channel.myId == id)
         for pusher in [ann, other] { pusher.disconnect() }
