@@ -92,7 +92,9 @@
         // MARK: Refusals
 
         /// The proxy ended the connection before it answered.
-        package var ended: Refusal { refusal("ended the connection instead of answering; check its log") }
+        package var ended: Refusal {
+            refusal("ended the connection instead of answering; check its log")
+        }
 
         /// The proxy was not reached, or has not answered, in the time there was.
         package func timedOut(after limit: Duration) -> Refusal {

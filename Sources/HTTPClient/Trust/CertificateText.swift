@@ -12,7 +12,8 @@ package enum CertificateText {
     ///   - source: What the text is, for an error.
     /// - Returns: At least one certificate in DER form; what is inside of it is not judged.
     /// - Throws: What is wrong, with the number of the certificate and of its line.
-    package static func read(_ bytes: [UInt8], from source: String) throws(TrustFault) -> [[UInt8]] {
+    package static func read(_ bytes: [UInt8], from source: String) throws(TrustFault) -> [[UInt8]]
+    {
         guard bytes.count <= lengthMax else {
             throw TrustFault("\(source) has \(bytes.count) bytes; at most \(lengthMax) are read")
         }
