@@ -102,5 +102,7 @@ if [ "$run" = soak ]; then
     "$program" bench soak "${bench[@]}" --warm-up "$warm_up" --settle 35 --size 2048 --backlog 1 \
         --tls-url "$tls_url" --trust "$folder/certificate.pem"
 else
-    "$program" bench stalled "${bench[@]}" --backlog 5 --budget 4000
+    # Slices of a minute, so that queues fill to their bound in each.
+    rounds=$(awk -v minutes="$minutes" 'BEGIN { print minutes < 1 ? 1 : int(minutes) }')
+    "$program" bench stalled "${bench[@]}" --rounds "$rounds" --backlog 5 --budget 4000
 fi

@@ -101,7 +101,7 @@ struct SoakPlan: BenchPlan {
         )
         let crowd = StalledCrowd(
             count: max(1, slowCount / share),
-            channels: channels,
+            beside: residents.audience,
             backlog: backlog,
             reconnectsPerSecond: 10,
             generator: generator

@@ -9,7 +9,7 @@ import PusherProtocol
 final class StalledCrowd: Crowd {
     /// How the server ended their connections.
     private(set) var partings = Partings()
-    /// How often one that read again found everything that had been sent to it, and its connection open.
+    /// How often one that read again was sent what was published only then: the server had not closed it.
     private(set) var unclosedCount = 0
     /// How many are subscribed and do not read.
     private(set) var stalledCount = 0
@@ -17,7 +17,8 @@ final class StalledCrowd: Crowd {
     private(set) var failure: BenchError?
 
     private let generator: Generator
-    private let channels: [ChannelName]
+    private let audience: Audience
+    private var scanner: MarkerScanner
     private let backlog: Int
     private let reconnectInterval: Duration
     private var places: [Place]
@@ -36,32 +37,37 @@ final class StalledCrowd: Crowd {
         case coming
         /// It stopped reading when so many bytes had been sent to its channel.
         case stalled(Device, since: Int)
-        /// It reads again, and should find that it was closed before one loses patience with it.
-        case waking(Device, until: MonotonicTime)
+        /// It reads again, and should find that it was closed before the channel's event with this number.
+        case waking(Device, upcoming: UInt32, until: MonotonicTime)
         case leaving
     }
+
+    /// How long one that reads again may take to find the end: TCP may have to repeat what there was no room for, and it
+    /// lets as much time pass before that as has passed already.
+    private static let wakingTime = Duration.seconds(60)
 
     /// A crowd that nobody belongs to yet.
     ///
     /// - Parameters:
     ///   - count: How many there are.
-    ///   - channels: What they subscribe to, one each, in turn.
+    ///   - audience: Whose channels they subscribe to, one each, in turn.
     ///   - backlog: After how many bytes of data one reads again.
     ///   - reconnectsPerSecond: How many that were closed come back a second, and how many read again.
     ///   - generator: Makes the connections.
     init(
         count: Int,
-        channels: [ChannelName],
+        beside audience: Audience,
         backlog: Int,
         reconnectsPerSecond: Double,
         generator: Generator
     ) {
         self.generator = generator
-        self.channels = channels
+        self.audience = audience
+        scanner = MarkerScanner(run: audience.run)
         self.backlog = backlog
         reconnectInterval = .seconds(1 / reconnectsPerSecond)
         places = [Place](repeating: .absent, count: count)
-        published = [Int](repeating: 0, count: channels.count)
+        published = [Int](repeating: 0, count: audience.channels.count)
     }
 
     /// Counts what was sent to a channel, in bytes of data.
@@ -116,13 +122,17 @@ final class StalledCrowd: Crowd {
             switch places[index] {
             case .stalled(let device, let since)
             where wakeCount < wakeCountMax
-                && published[index % channels.count] - since >= backlog:
+                && published[channel(of: index)] - since >= backlog:
                 wakeCount += 1
                 stalledCount -= 1
-                places[index] = .waking(device, until: now.advanced(by: generator.subject.patience))
+                places[index] = .waking(
+                    device,
+                    upcoming: audience.tally.upcoming(on: channel(of: index)),
+                    until: now.advanced(by: Self.wakingTime)
+                )
                 device.wake()
-            case .waking(let device, let end) where now >= end:
-                unclosedCount += 1
+            case .waking(let device, _, let end) where now >= end:
+                partings.count(Parting(wasSubscribed: true, code: nil))
                 places[index] = .leaving
                 device.reset()
             default: break
@@ -148,13 +158,15 @@ final class StalledCrowd: Crowd {
                 stalledCount -= 1
                 places[index] = .leaving
                 device.reset()
-            case .waking(let device, _):
+            case .waking(let device, _, _):
                 places[index] = .leaving
                 device.reset()
             case .absent, .coming, .leaving: break
             }
         }
     }
+
+    private func channel(of index: Int) -> Int { index % audience.channels.count }
 
     private func connect(_ index: Int) throws(BenchError) {
         places[index] = .coming
@@ -175,7 +187,7 @@ final class StalledCrowd: Crowd {
     // MARK: Crowd
 
     func greeted(_ device: Device, as socketID: SocketID) {
-        let channel = channels[device.index % channels.count]
+        let channel = audience.channels[channel(of: device.index)]
         device.subscribe(generator.subject.subscription(to: channel, of: socketID))
     }
 
@@ -186,22 +198,19 @@ final class StalledCrowd: Crowd {
             return device.reset()
         }
         stalledCount += 1
-        let channel = device.index % channels.count
-        places[device.index] = .stalled(device, since: published[channel])
+        let since = published[channel(of: device.index)]
+        places[device.index] = .stalled(device, since: since)
         device.stall()
     }
 
     func heard(_ text: Span<UInt8>, by device: Device, at now: MonotonicTime) -> Bool {
-        // Its close frame has to be read by the device itself; what came before is of no interest.
-        Self.isEvent(text)
-    }
-
-    /// Whether a message is an event of a channel: anything but what the protocol itself says.
-    private static func isEvent(_ text: Span<UInt8>) -> Bool {
-        let prefix = Array(#"{"event":"pusher"#.utf8)
-        guard text.count >= prefix.count else { return true }
-        for index in prefix.indices where text[index] != prefix[index] { return true }
-        return false
+        guard let marker = scanner.find(in: text) else { return false }
+        if case .waking(_, let upcoming, _) = places[device.index], marker.sequence >= upcoming {
+            unclosedCount += 1
+            places[device.index] = .leaving
+            device.reset()
+        }
+        return true
     }
 
     func left(_ device: Device, isClean: Bool) { vacate(device.index) }

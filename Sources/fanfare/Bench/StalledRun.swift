@@ -63,7 +63,7 @@ final class StalledRun: BenchRun {
         )
         stalled = StalledCrowd(
             count: plan.stalledCount,
-            channels: plan.channels,
+            beside: audience,
             backlog: plan.backlog,
             reconnectsPerSecond: plan.reconnectsPerSecond,
             generator: generator
