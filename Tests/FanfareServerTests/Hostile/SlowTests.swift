@@ -75,7 +75,7 @@ import Testing
             var wires: [Wire] = []
             let requests = Frames.repeated(
                 Array("GET /health HTTP/1.1\r\nHost: h\r\n\r\n".utf8),
-                500_000
+                300_000
             )
             for _ in 0..<3 {
                 let wire = try Wire(port: broker.port, keepsLittle: true)

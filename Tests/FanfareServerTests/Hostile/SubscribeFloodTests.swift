@@ -2,147 +2,153 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("A million subscribes", .serialized) struct SubscribeFloodTests {
-    private func subscribes(_ numbers: Range<Int>) -> [UInt8] {
-        numbers.flatMap { Frames.subscribe("flood-\($0)") }
-    }
+extension HostileTests {
+    @Suite("A million subscribes") struct SubscribeFloodTests {
+        private func subscribes(_ numbers: Range<Int>) -> [UInt8] {
+            numbers.flatMap { Frames.subscribe("flood-\($0)") }
+        }
 
-    private func expectGranted(_ number: Int, by client: WebSocketWire) async throws {
-        let text = try await client.nextText()
-        #expect(
-            text
-                == #"{"event":"pusher_internal:subscription_succeeded","channel":"flood-\#(number)","data":"{}"}"#
+        private func expectGranted(_ number: Int, by client: WebSocketWire) async throws {
+            let text = try await client.nextText()
+            #expect(
+                text
+                    == #"{"event":"pusher_internal:subscription_succeeded","channel":"flood-\#(number)","data":"{}"}"#
+            )
+        }
+
+        @Test(
+            "Past as many as a connection may have each is refused, and a habit of it is closed with 4100"
         )
-    }
-
-    @Test(
-        "Past as many as a connection may have each is refused, and a habit of it is closed with 4100"
-    )
-    func pastTheLimit() async throws {
-        try await TestBroker.attacked(loops: 2) {
-            $0.apps[0].subscriptionsMax = 50
-        } by: { broker in
-            let (client, _) = try await broker.connected()
-            // Twice the faults of a minute: the minute may end in between.
-            try await client.wire.pour(subscribes(0..<1_000))
-            // The grants come from two loops: those of one of them in order.
-            var grantCount = 0
-            var refusalCount = 0
-            var frame = try await client.next()
-            while !frame.text.contains(#""code":4100"#) {
-                if frame.text.contains("subscription_succeeded") {
-                    grantCount += 1
-                } else if frame.text.contains("pusher:subscription_error") {
-                    #expect(frame.text.contains("may have 50 subscriptions at the most"))
-                    refusalCount += 1
-                } else {
-                    #expect(
-                        frame.text.contains(#""code":null,"message":"A connection may have 50"#)
-                    )
-                }
-                frame = try await client.next()
-            }
-            #expect(grantCount <= 50 && refusalCount <= 242 && refusalCount >= 120)
-            #expect(frame.text.contains("More than 120 faulty messages a minute"))
-            #expect(try await client.next().closeCode == 4100)
-            try await client.wire.expectNoMore()
-        }
-    }
-
-    @Test("Faster than the app allows each is refused")
-    func fasterThanAllowed() async throws {
-        try await TestBroker.attacked {
-            $0.apps[0].subscriptionsPerSecondMax = 10
-        } by: { broker in
-            let (client, _) = try await broker.connected()
-            try await client.wire.pour(subscribes(0..<100))
-            var texts: [String] = []
-            for _ in 0..<10 { texts.append(try await client.nextText()) }
-            #expect(texts.allSatisfy { $0.contains("subscription_succeeded") })
-            let refusal = try await client.nextText()
-            #expect(refusal.contains("may subscribe to 10 channels a second: try again later"))
-            client.wire.reset()
-        }
-    }
-
-    @Test("All that a connection may have, and gone at once with it")
-    func manyAtOnce() async throws {
-        try await TestBroker.attacked(loops: 2) { broker in
-            var clients: [WebSocketWire] = []
-            for client in 0..<4 {
-                clients.append(try await broker.connected().0)
-                try await clients[client].wire.pour(subscribes(client * 500..<client * 500 + 1_000))
-            }
-            for client in clients {
-                for _ in 0..<1_000 {
-                    #expect(try await client.nextText().contains("subscription_succeeded"))
-                }
-            }
-            for client in clients { client.wire.reset() }
-        }
-    }
-
-    @Test("In and out of one channel, and of ever new ones", arguments: [true, false])
-    func inAndOut(isOneChannel: Bool) async throws {
-        try await TestBroker.attacked { broker in
-            let (client, _) = try await broker.connected()
-            var flood: [UInt8] = []
-            for number in 0..<2_000 {
-                let channel = "flood-\(isOneChannel ? 0 : number)"
-                flood += Frames.subscribe(channel) + Frames.unsubscribe(channel)
-            }
-            try await client.wire.pour(flood)
-            for number in 0..<2_000 {
-                try await expectGranted(isOneChannel ? 0 : number, by: client)
-            }
-            try await client.expectNothing()
-            #expect(try await !broker.isOccupied("flood-0"))
-        }
-    }
-
-    @Test("To a channel that one has already, and out of those that one has not")
-    func nonsense() async throws {
-        try await TestBroker.attacked { broker in
-            let (client, _) = try await broker.connected()
-            try await client.subscribe(to: "flood")
-            try await client.wire.pour(Frames.repeated(Frames.subscribe("flood"), 40))
-            try await client.wire.pour(Frames.repeated(Frames.unsubscribe("other"), 40))
-            for _ in 0..<40 {
-                let text = try await client.nextText()
-                #expect(text.contains("Existing subscription to channel flood"))
-            }
-            for _ in 0..<40 {
-                let text = try await client.nextText()
-                #expect(text.contains("No current subscription to channel other"))
-            }
-            try await client.expectNothing()
-        }
-    }
-
-    @Test("More members than a presence channel may have, and all of them gone, again and again")
-    func presence() async throws {
-        try await TestBroker.attacked(loops: 2) {
-            $0.apps[0].membersMax = 20
-        } by: { broker in
-            for _ in 0..<3 {
-                var clients: [WebSocketWire] = []
-                var refusedCount = 0
-                for number in 0..<40 {
-                    let (client, socketID) = try await broker.connected()
-                    let data = #"{"user_id":"\#(number)"}"#
-                    try client.send(
-                        subscribeMessage(to: "presence-flood", socketID: socketID, data: data)
-                    )
-                    let answer = try await client.nextText()
-                    if answer.contains("subscription_error") {
-                        refusedCount += 1
-                        #expect(answer.contains("has 20 members, and may not have more"))
+        func pastTheLimit() async throws {
+            try await TestBroker.attacked(loops: 2) {
+                $0.apps[0].subscriptionsMax = 50
+            } by: { broker in
+                let (client, _) = try await broker.connected()
+                // Twice the faults of a minute: the minute may end in between.
+                try await client.wire.pour(subscribes(0..<1_000))
+                // The grants come from two loops: those of one of them in order.
+                var grantCount = 0
+                var refusalCount = 0
+                var frame = try await client.next()
+                while !frame.text.contains(#""code":4100"#) {
+                    if frame.text.contains("subscription_succeeded") {
+                        grantCount += 1
+                    } else if frame.text.contains("pusher:subscription_error") {
+                        #expect(frame.text.contains("may have 50 subscriptions at the most"))
+                        refusalCount += 1
+                    } else {
+                        #expect(
+                            frame.text.contains(#""code":null,"message":"A connection may have 50"#)
+                        )
                     }
-                    clients.append(client)
+                    frame = try await client.next()
                 }
-                #expect(refusedCount == 20)
+                #expect(grantCount <= 50 && refusalCount <= 242 && refusalCount >= 120)
+                #expect(frame.text.contains("More than 120 faulty messages a minute"))
+                #expect(try await client.next().closeCode == 4100)
+                try await client.wire.expectNoMore()
+            }
+        }
+
+        @Test("Faster than the app allows each is refused")
+        func fasterThanAllowed() async throws {
+            try await TestBroker.attacked {
+                $0.apps[0].subscriptionsPerSecondMax = 10
+            } by: { broker in
+                let (client, _) = try await broker.connected()
+                try await client.wire.pour(subscribes(0..<100))
+                var texts: [String] = []
+                for _ in 0..<10 { texts.append(try await client.nextText()) }
+                #expect(texts.allSatisfy { $0.contains("subscription_succeeded") })
+                let refusal = try await client.nextText()
+                #expect(refusal.contains("may subscribe to 10 channels a second: try again later"))
+                client.wire.reset()
+            }
+        }
+
+        @Test("All that a connection may have, and gone at once with it")
+        func manyAtOnce() async throws {
+            try await TestBroker.attacked(loops: 2) { broker in
+                var clients: [WebSocketWire] = []
+                for client in 0..<4 {
+                    clients.append(try await broker.connected().0)
+                    try await clients[client].wire.pour(
+                        subscribes(client * 500..<client * 500 + 1_000)
+                    )
+                }
+                for client in clients {
+                    for _ in 0..<1_000 {
+                        #expect(try await client.nextText().contains("subscription_succeeded"))
+                    }
+                }
                 for client in clients { client.wire.reset() }
-                try await eventually { try await !broker.isOccupied("presence-flood") }
+            }
+        }
+
+        @Test("In and out of one channel, and of ever new ones", arguments: [true, false])
+        func inAndOut(isOneChannel: Bool) async throws {
+            try await TestBroker.attacked { broker in
+                let (client, _) = try await broker.connected()
+                var flood: [UInt8] = []
+                for number in 0..<2_000 {
+                    let channel = "flood-\(isOneChannel ? 0 : number)"
+                    flood += Frames.subscribe(channel) + Frames.unsubscribe(channel)
+                }
+                try await client.wire.pour(flood)
+                for number in 0..<2_000 {
+                    try await expectGranted(isOneChannel ? 0 : number, by: client)
+                }
+                try await client.expectNothing()
+                #expect(try await !broker.isOccupied("flood-0"))
+            }
+        }
+
+        @Test("To a channel that one has already, and out of those that one has not")
+        func nonsense() async throws {
+            try await TestBroker.attacked { broker in
+                let (client, _) = try await broker.connected()
+                try await client.subscribe(to: "flood")
+                try await client.wire.pour(Frames.repeated(Frames.subscribe("flood"), 40))
+                try await client.wire.pour(Frames.repeated(Frames.unsubscribe("other"), 40))
+                for _ in 0..<40 {
+                    let text = try await client.nextText()
+                    #expect(text.contains("Existing subscription to channel flood"))
+                }
+                for _ in 0..<40 {
+                    let text = try await client.nextText()
+                    #expect(text.contains("No current subscription to channel other"))
+                }
+                try await client.expectNothing()
+            }
+        }
+
+        @Test(
+            "More members than a presence channel may have, and all of them gone, again and again"
+        )
+        func presence() async throws {
+            try await TestBroker.attacked(loops: 2) {
+                $0.apps[0].membersMax = 20
+            } by: { broker in
+                for _ in 0..<3 {
+                    var clients: [WebSocketWire] = []
+                    var refusedCount = 0
+                    for number in 0..<40 {
+                        let (client, socketID) = try await broker.connected()
+                        let data = #"{"user_id":"\#(number)"}"#
+                        try client.send(
+                            subscribeMessage(to: "presence-flood", socketID: socketID, data: data)
+                        )
+                        let answer = try await client.nextText()
+                        if answer.contains("subscription_error") {
+                            refusedCount += 1
+                            #expect(answer.contains("has 20 members, and may not have more"))
+                        }
+                        clients.append(client)
+                    }
+                    #expect(refusedCount == 20)
+                    for client in clients { client.wire.reset() }
+                    try await eventually { try await !broker.isOccupied("presence-flood") }
+                }
             }
         }
     }
