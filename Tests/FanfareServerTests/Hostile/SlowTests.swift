@@ -41,7 +41,7 @@ import Testing
         try await TestBroker.attacked(loops: 2, Self.beShort) { broker in
             var senders: [(name: String, wire: Wire, rest: ArraySlice<UInt8>)] = []
             for (name, beginning, rest) in Self.drips {
-                for _ in 0..<10 {
+                for _ in 0..<5 {
                     let wire = try Wire(port: broker.port)
                     try await wire.pour(Array(beginning.utf8))
                     senders.append((name, wire, Array(rest.utf8)[...]))
