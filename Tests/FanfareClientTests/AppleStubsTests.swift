@@ -85,7 +85,9 @@ struct AppleStubsTests {
         }
         compiler.arguments =
             [
-                "swiftc", "-emit-sil", "-o", "/dev/null", "-wmo", "-parse-as-library",
+                // Into a file of the folder: the compiler replaces what it writes to, and root may replace a device.
+                "swiftc", "-emit-sil", "-o", folder.appending(path: "\(module).sil").path,
+                "-wmo", "-parse-as-library",
                 "-module-name", module, "-package-name", root.lastPathComponent.lowercased(),
                 "-emit-module", "-emit-module-path",
                 folder.appending(path: "\(module).swiftmodule").path,

@@ -21,7 +21,8 @@ import Testing
         let begun = try Wire(port: port)
         try begun.send([0x16, 3, 1])
         #expect(try await silent.readToEnd().isEmpty)
-        #expect(try await begun.readToEnd().isEmpty)
+        // What it has sent is not read before its record is whole: the kernel says so by a reset.
+        #expect(try await begun.readToEnd(orReset: true).isEmpty)
         let broker = TestBroker(server: server, port: port, tlsPort: port)
         try await eventually { await broker.hits(.tlsHandshakeTime) == 2 }
         await server.stop(within: .seconds(1))
