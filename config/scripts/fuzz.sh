@@ -18,17 +18,21 @@ readonly seconds=${TIME:-60}
 readonly work=$PWD/var/fuzz
 # Swift's own account of a crash takes a minute, and libFuzzer has told everything by then.
 export SWIFT_BACKTRACE=enable=no
+export LSAN_OPTIONS=suppressions=$PWD/config/sanitizers/leaks.txt:print_suppressions=0
 
 mkdir -p "$work"
 
-# The program of a target; the configuration has one of its own, whose build brings all of the server.
-program() {
+# The product of a target; the configuration has one of its own, whose build brings all of the server. Each is built in
+# a folder of its own, .build/PRODUCT: where they share one, SwiftPM builds everything anew when the product changes.
+product() {
     if [ "$1" = configuration ]; then echo fanfare-fuzz-configuration; else echo fanfare-fuzz; fi
 }
 
+program() { echo ".build/$(product "$1")/release/$(product "$1")"; }
+
 build() {
     echo "Building $1, optimised and with checks (some minutes the first time) …"
-    FANFARE_FUZZ=1 swift build -c release --scratch-path .build/fuzz --sanitize fuzzer --sanitize address \
+    FANFARE_FUZZ=1 swift build -c release --scratch-path ".build/$1" --sanitize fuzzer --sanitize address \
         --product "$1" >"$work/build.log" 2>&1 && return 0
     tail -n 40 "$work/build.log" >&2
     exit 1
@@ -45,8 +49,8 @@ longest_input() {
 
 if [ $# -gt 0 ]; then
     target=$1 && shift
-    build "$(program "$target")"
-    exec ".build/fuzz/release/$(program "$target")" --target="$target" -timeout=20 "$@"
+    build "$(product "$target")"
+    exec "$(program "$target")" --target="$target" -timeout=20 "$@"
 fi
 
 targets=()
@@ -63,7 +67,7 @@ done
 statistic() { sed -n "s/^stat::$1: *//p" "$2" | tail -n 1; }
 last() { grep -oE "$1: [0-9]+" "$2" | tail -n 1 | grep -oE '[0-9]+$' || echo 0; }
 
-for product in $(for target in "${targets[@]}"; do program "$target"; done | sort -u); do build "$product"; done
+for name in $(for target in "${targets[@]}"; do product "$target"; done | sort -u); do build "$name"; done
 
 failures=0
 table=$(printf '%-15s%12s%10s%10s%10s  %s\n' target executions edges corpus 'peak MiB' findings)
@@ -75,7 +79,7 @@ for target in "${targets[@]}"; do
     echo
     echo "$target, $seconds s …"
     status=0
-    ".build/fuzz/release/$(program "$target")" --target="$target" -max_total_time="$seconds" -max_len="$(longest_input "$target")" -timeout=20 \
+    "$(program "$target")" --target="$target" -max_total_time="$seconds" -max_len="$(longest_input "$target")" -timeout=20 \
         -rss_limit_mb=2048 -print_final_stats=1 -use_value_profile=1 -artifact_prefix="$folder/findings/" \
         "${words[@]}" "$folder/corpus" "Tests/Fuzz/Seeds/$target" >"$folder/log" 2>&1 &
     process=$!

@@ -5,8 +5,9 @@
 #     make sanitize SANITIZER=thread      one of them: thread or address
 #     make sanitize ROOMS='NetTests'      only the tests of these rooms
 #
-# Nothing is suppressed. Each has a build of its own (.build/sanitize-…), which takes a while the first time. What is
-# reported lies in var/sanitize/SANITIZER, beside the output of each room's tests.
+# No race is suppressed, and no leak but those of globals (config/sanitizers/leaks.txt). Each has a build of its own
+# (.build/sanitize-…), which takes a while the first time. What is reported lies in var/sanitize/SANITIZER, beside the
+# output of each room's tests.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -49,7 +50,10 @@ for sanitizer in "${sanitizers[@]}"; do
             prepare_thread "$folder" || exit 1
             settings=("LD_PRELOAD=$folder/swift-mutex.so" "TSAN_OPTIONS=log_path=$folder/report:history_size=4")
             ;;
-        address) settings=("ASAN_OPTIONS=log_path=$folder/report:detect_leaks=1") ;;
+        address)
+            settings=("ASAN_OPTIONS=log_path=$folder/report:detect_leaks=1"
+                "LSAN_OPTIONS=suppressions=$PWD/config/sanitizers/leaks.txt:print_suppressions=0")
+            ;;
         *) echo "SANITIZER is thread or address, not $sanitizer" >&2 && exit 64 ;;
     esac
 
