@@ -1,5 +1,6 @@
 """What the tests share: a certificate, one broker, and clients of it."""
 
+import signal
 import subprocess
 from types import SimpleNamespace
 
@@ -8,6 +9,11 @@ import pytest
 
 from browser import Page
 from programs import Broker
+
+# What a shell runs in the background ignores SIGINT, and what runs without a terminal SIGHUP: the programs would inherit
+# it, and they are told to stop by them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
