@@ -163,7 +163,7 @@ open class PusherConnection: NSObject {
     ///   - data: What `JSONSerialization` can write.
     ///   - channel: The channel that an event of a client goes to.
     open func sendEvent(event: String, data: Any, channel: PusherChannel? = nil) {
-        guard event.hasPrefix("client-") else { return say(event, data) }
+        guard event.utf8.starts(with: "client-".utf8) else { return say(event, data) }
         guard let channel else {
             return delegation.log(.warning, "\(event) is not sent: it is for no channel")
         }

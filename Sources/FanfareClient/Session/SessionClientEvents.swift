@@ -46,7 +46,8 @@ extension ClientSession {
 
     private func refusal(of name: String, on channel: String, _ json: [UInt8]) -> String? {
         let kind = ChannelKind(ofName: channel)
-        guard name.hasPrefix("client-"), name != "client-" else {
+        // By bytes, as the broker does: a combining mark would be one character with the hyphen.
+        guard name.utf8.starts(with: "client-".utf8), name != "client-" else {
             return "its name has to begin with client-, and to go on"
         }
         let limits = ProtocolLimits()

@@ -34,7 +34,7 @@ enum MessageFuzzing {
     }
 
     private static func judge(_ event: ClientEvent) throws(Finding) {
-        try expect(event.name.hasPrefix("client-"), "the client event \(event.name)")
+        try expect(event.name.utf8.starts(with: "client-".utf8), "the client event \(event.name)")
         let length = event.name.unicodeScalars.count
         try expect(length <= limits.eventNameLengthMax, "a name of \(length) characters")
         let dataLength = event.data?.utf8.count ?? 0
