@@ -43,6 +43,19 @@ final class FrontDoor: HTTPResponder {
     }
 }
 
+extension Switchboard {
+    /// Where the shard's streams come in, with the limits of its settings.
+    func makeSite() -> HTTPSite {
+        HTTPSite(
+            reactor: reactor,
+            limits: settings.httpLimits,
+            timeouts: settings.httpTimeouts,
+            connectionsMax: settings.handshakesMax,
+            responder: FrontDoor(switchboard: self)
+        )
+    }
+}
+
 extension HTTPError {
     /// The limit that is met, if that is what is wrong.
     fileprivate func limit(whileWaitingFor wait: HTTPConnection.Wait) -> Limit? {

@@ -19,7 +19,6 @@ actor Shard: LoopResident {
     ) throws(SystemError) {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
-        reactor.queueAccount.byteCountMax = settings.heldBytesMax
         switchboard = Switchboard(
             reactor: reactor,
             settings: settings,
@@ -28,13 +27,7 @@ actor Shard: LoopResident {
             witness: witness
         )
         switchboard.watchLiveness()
-        site = HTTPSite(
-            reactor: reactor,
-            limits: settings.httpLimits,
-            timeouts: settings.httpTimeouts,
-            connectionsMax: settings.handshakesMax,
-            responder: FrontDoor(switchboard: switchboard)
-        )
+        site = switchboard.makeSite()
     }
 
     /// One turn of the switchboard, unless the loop is to end.

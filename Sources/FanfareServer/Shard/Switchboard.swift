@@ -59,6 +59,7 @@ final class Switchboard: TimerTarget {
             shardCount: lines.count,
             random: random
         )
+        reactor.queueAccount.byteCountMax = settings.heldBytesMax
     }
 
     // MARK: - The turn

@@ -62,14 +62,7 @@ package final class SimulatedBroker {
                 random: RandomPool(source: random)
             )
             switchboard.watchLiveness()
-            let site = HTTPSite(
-                reactor: reactor,
-                limits: settings.httpLimits,
-                timeouts: settings.httpTimeouts,
-                connectionsMax: settings.handshakesMax,
-                responder: FrontDoor(switchboard: switchboard)
-            )
-            stages.append(Stage(switchboard: switchboard, site: site))
+            stages.append(Stage(switchboard: switchboard, site: switchboard.makeSite()))
         }
     }
 
