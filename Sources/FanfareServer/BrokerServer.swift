@@ -86,7 +86,12 @@ public final class BrokerServer: Sendable {
         }
         let registry = PrometheusRegistry()
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
-        let settings = ServerSettings(configuration, shardCount: shardCount, metrics: registry)
+        let settings = ServerSettings(
+            configuration,
+            shardCount: shardCount,
+            metrics: registry,
+            log: log
+        )
         let tenants = Tenants(configuration.apps)
         self.tenants = Mutex(tenants)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)

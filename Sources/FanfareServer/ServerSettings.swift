@@ -1,6 +1,7 @@
 import Broker
 import HTTP1
 import HTTPServer
+import Logging
 import Metrics
 import Net
 import WebSocket
@@ -31,14 +32,15 @@ final class ServerSettings: Sendable {
     init(
         _ configuration: Configuration,
         shardCount: Int = 1,
-        metrics: any MetricsFactory = NOOPMetricsHandler.instance
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        log: Logger = Logger(label: "nobody") { _ in SwiftLogNoOpLogHandler() }
     ) {
         // Shares, not sums: no shard has to know what another has. The kernel spreads connections evenly.
         handshakesMax = max(1, configuration.admission.handshakesMax / shardCount)
         heldBytesMax = (configuration.queuedBytesTotalMax ?? Memory.available / 4) / shardCount
         lineLengthMax = configuration.relayedEventsMax
         turnstile = Turnstile(configuration)
-        hits = LimitHits(metrics)
+        hits = LimitHits(metrics, log: log)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion
         liveness = Liveness.Settings(

@@ -25,6 +25,7 @@ public final class Listener {
     private var admittedCount = 0
     private var accept: ((Stream) -> any StreamOwner)?
     private let hasRoom: () -> Bool
+    private let refused: () -> Void
     private var retryTimer: TimerID?
 
     /// Connections taken in one turn, so that a crowd at the door does not hold up those inside.
@@ -41,6 +42,7 @@ public final class Listener {
         tls: TLSContext?,
         limits: StreamLimits,
         hasRoom: @escaping () -> Bool,
+        refused: @escaping () -> Void,
         accept: @escaping (Stream) -> any StreamOwner
     ) {
         fd = descriptor.raw
@@ -52,6 +54,7 @@ public final class Listener {
         self.tls = tls
         self.limits = limits
         self.hasRoom = hasRoom
+        self.refused = refused
         self.accept = accept
     }
 
@@ -148,6 +151,7 @@ public final class Listener {
             return false
         }
         refusedCount += 1
+        refused()
         // In one step the connection is closed and its descriptor is the reserve again: no other thread of the process
         // can take the place in between.
         if dup2(reactor.loop.wakeup.raw, accepted) < 0 { return Glibc.close(accepted) == 0 }

@@ -16,6 +16,7 @@ extension Reactor {
     ///   - streamLimits: The limits of each accepted stream.
     ///   - hasRoom: Whether one more connection is to be accepted; if not, those that come wait in the backlog, and it
     ///     is asked again every few milliseconds.
+    ///   - refused: Is told of each connection that is closed at once because no descriptor is left for it.
     ///   - accept: Names the owner of a new stream, before it is opened.
     /// - Returns: The listener, which the reactor keeps until it is closed.
     /// - Throws: The call that failed, for example `bind` if the address is in use.
@@ -27,6 +28,7 @@ extension Reactor {
         tls: TLSContext? = nil,
         streamLimits: StreamLimits = .init(),
         hasRoom: @escaping () -> Bool = { true },
+        refused: @escaping () -> Void = {},
         accept: @escaping (Stream) -> any StreamOwner
     ) throws(SystemError) -> Listener {
         var file: UnixSocketFile?
@@ -45,6 +47,7 @@ extension Reactor {
             tls: tls,
             limits: streamLimits,
             hasRoom: hasRoom,
+            refused: refused,
             accept: accept
         )
         do throws(SystemError) {

@@ -86,7 +86,8 @@ extension Configuration {
     public struct Admission: Sendable, Hashable {
         /// The addresses, or ranges of them, of proxies, which name their clients in `X-Forwarded-For`.
         public var trustedProxies = ["127.0.0.0/8", "::1"]
-        /// The connections of one address, an IPv4 address or a /64 of IPv6; `nil` for any number.
+        /// The connections of one address, an IPv4 address or a /64 of IPv6; `nil` for any number while half of all
+        /// connections are free, and from then on for a quarter of all, and 100 at least.
         public var connectionsPerAddressMax: Int?
         /// The connections that may begin in a second; `nil` for any number.
         public var newConnectionsPerSecondMax: Int?

@@ -2,7 +2,7 @@ import Broker
 import PusherProtocol
 import Synchronization
 
-/// The connections of each address, over all shards; there is one only where limits by address are configured.
+/// The connections of each address that were entered, over all shards.
 final class AddressBook: Sendable {
     private struct Entry {
         var connectionCount = 0
@@ -34,11 +34,14 @@ final class AddressBook: Sendable {
     /// - Parameters:
     ///   - address: The address.
     ///   - now: The time in nanoseconds.
+    ///   - isCounted: Whether the connections of one address are limited at this time.
     /// - Returns: The limit that is met; `nil` when the connection is entered, and to be struck off once.
-    func enter(_ address: ClientAddress, at now: Int64) -> Limit? {
+    func enter(_ address: ClientAddress, at now: Int64, isCounted: Bool = true) -> Limit? {
         state.withLock { state in
             var entry = state.entries[address] ?? Entry()
-            guard entry.connectionCount < connectionsMax else { return .connectionsPerAddress }
+            guard !isCounted || entry.connectionCount < connectionsMax else {
+                return .connectionsPerAddress
+            }
             if let arrivalRate, !entry.arrivals.take(at: now, arrivalRate) {
                 return .newConnectionsPerAddress
             }

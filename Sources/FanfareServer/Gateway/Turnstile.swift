@@ -5,28 +5,34 @@ import PusherProtocol
 
 /// How many clients may come in, and how fast: of the whole process, and of each address.
 ///
-/// All shards share it. Where nothing is limited by address, nobody's address is asked for.
+/// All shards share it. Nobody's address is asked for where it would decide nothing: as long as there is room, and no
+/// limit by address is configured.
 final class Turnstile: Sendable {
     private let connections: ConnectionQuota
     private let arrivals: SharedTokenBucket?
-    private let addresses: AddressBook?
+    private let addresses: AddressBook
     private let proxies: TrustedProxies
+    /// From how many connections on the address of the next one is entered.
+    private let enteringCount: Int
+    /// From how many connections on an address may have no more than its share.
+    private let sharingCount: Int
 
     init(_ configuration: Configuration) {
         let admission = configuration.admission
+        let limit = configuration.connectionsMax ?? Descriptors.limit
         connections = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
         arrivals = admission.newConnectionsPerSecondMax.map {
             SharedTokenBucket(Rate(perSecond: $0))
         }
         proxies = TrustedProxies(admission.trustedProxies)
         let rate = admission.newConnectionsPerAddressPerSecondMax.map(Rate.init)
-        addresses =
-            admission.connectionsPerAddressMax == nil && rate == nil
-            ? nil
-            : AddressBook(
-                connectionsMax: admission.connectionsPerAddressMax ?? .max,
-                arrivalRate: rate
-            )
+        // One address must not be able to take all that there is, unless somebody says so.
+        addresses = AddressBook(
+            connectionsMax: admission.connectionsPerAddressMax ?? max(100, limit / 4),
+            arrivalRate: rate
+        )
+        sharingCount = admission.connectionsPerAddressMax == nil ? limit / 2 : 0
+        enteringCount = rate == nil ? sharingCount : 0
     }
 
     /// Lets a client in.
@@ -45,7 +51,7 @@ final class Turnstile: Sendable {
             // The address first: who is over a limit of their own takes nothing from the others.
             let address = try enterAddress(stream, head, at: now)
             guard arrivals?.take(at: now) ?? true else {
-                if let address { addresses?.leave(address) }
+                if let address { addresses.leave(address) }
                 throw Exclusion(.overCapacity, meeting: .newConnections)
             }
             return address
@@ -58,10 +64,12 @@ final class Turnstile: Sendable {
     private func enterAddress(_ stream: Stream, _ head: RequestHead, at now: Int64)
         throws(Exclusion) -> ClientAddress?
     {
-        guard let addresses, let address = proxies.client(of: stream.remoteAddress(), head) else {
-            return nil
-        }
-        if let limit = addresses.enter(address, at: now) {
+        // This one is among those that are counted.
+        let count = connections.takenCount
+        guard count > enteringCount,
+            let address = proxies.client(of: stream.remoteAddress(), head)
+        else { return nil }
+        if let limit = addresses.enter(address, at: now, isCounted: count > sharingCount) {
             throw Exclusion(.overCapacity, meeting: limit)
         }
         return address
@@ -73,6 +81,6 @@ final class Turnstile: Sendable {
     /// Takes in that a client has gone.
     func leave(_ address: ClientAddress?) {
         connections.giveBack()
-        if let address { addresses?.leave(address) }
+        if let address { addresses.leave(address) }
     }
 }

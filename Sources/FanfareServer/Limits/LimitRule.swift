@@ -47,7 +47,10 @@ extension Limit {
     private var admissionRule: LimitRule {
         switch self {
         case .connectionsPerAddress:
-            .process("connections_per_address_max", "the client is closed with 4100")
+            .process(
+                "connections_per_address_max",
+                "the client is closed with 4100 (none: from half of all connections on, a quarter)"
+            )
         case .newConnections:
             .process("new_connections_per_second_max", "the client is closed with 4100")
         case .newConnectionsPerAddress:

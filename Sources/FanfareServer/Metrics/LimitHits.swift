@@ -1,29 +1,70 @@
+import Logging
 import Metrics
+import Net
 import PusherProtocol
+import Synchronization
 
-/// Counts how often each limit was met: `fanfare_limit_hits_total`.
+/// Counts how often each limit was met, `fanfare_limit_hits_total`, and says so in the log.
 ///
-/// Only a refusal costs anything: an atomic addition.
+/// Only a refusal costs anything: two atomic additions and a look at the clock. However many there are, a limit has a
+/// line a minute in the log.
 final class LimitHits: Sendable {
-    private let counters: [Limit: Counter]
+    private final class Meter: Sendable {
+        let counter: Counter
+        /// How often it was met since the log said so.
+        let untoldCount = Atomic(0)
+        /// When the log may speak of it again, in nanoseconds.
+        let quietUntil = Atomic<Int64>(.min)
+
+        init(_ counter: Counter) { self.counter = counter }
+    }
+
+    private let meters: [Limit: Meter]
+    private let log: Logger
+
+    /// The time between two lines about one limit.
+    private static let pause: Int64 = 60_000_000_000
 
     /// Makes counters that begin at zero, all of which are there from the start.
-    init(_ factory: any MetricsFactory) {
-        counters = Dictionary(
+    init(_ factory: any MetricsFactory, log: Logger) {
+        self.log = log
+        meters = Dictionary(
             uniqueKeysWithValues: Limit.allCases.map {
-                let dimensions = [("limit", $0.rawValue)]
-                return (
-                    $0,
-                    Counter(
-                        label: "fanfare_limit_hits_total",
-                        dimensions: dimensions,
-                        factory: factory
-                    )
+                let counter = Counter(
+                    label: "fanfare_limit_hits_total",
+                    dimensions: [("limit", $0.rawValue)],
+                    factory: factory
                 )
+                return ($0, Meter(counter))
             }
         )
     }
 
     /// Counts that a limit was met.
-    func note(_ limit: Limit, count: Int = 1) { counters[limit]?.increment(by: count) }
+    ///
+    /// - Parameters:
+    ///   - limit: The limit.
+    ///   - count: How often.
+    ///   - consequence: What becomes of whoever met it, if that is not what the limit's rule says.
+    func note(_ limit: Limit, count: Int = 1, consequence: String? = nil) {
+        guard let meter = meters[limit] else { return }
+        meter.counter.increment(by: count)
+        meter.untoldCount.add(count, ordering: .relaxed)
+        let now = MonotonicTime.current.nanoseconds
+        let quietUntil = meter.quietUntil.load(ordering: .relaxed)
+        guard now >= quietUntil,
+            meter.quietUntil.compareExchange(
+                expected: quietUntil,
+                desired: now + Self.pause,
+                ordering: .relaxed
+            ).exchanged
+        else { return }
+        log.notice(
+            "a limit is met: \(consequence ?? limit.rule.consequence)",
+            metadata: [
+                "limit": "\(limit.rawValue)", "key": "\(limit.rule.key)",
+                "times": "\(meter.untoldCount.exchange(0, ordering: .relaxed))",
+            ]
+        )
+    }
 }

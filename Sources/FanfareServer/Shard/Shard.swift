@@ -56,6 +56,7 @@ actor Shard: LoopResident {
             tls: tls,
             streamLimits: switchboard.settings.streamLimits,
             hasRoom: site.hasRoom,
+            refused: switchboard.ranOutOfDescriptors,
             accept: site.accept
         )
         listeners.append(listener)

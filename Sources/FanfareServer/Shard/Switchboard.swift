@@ -127,6 +127,11 @@ final class Switchboard: TimerTarget {
     /// Counts that a limit was met.
     func met(_ limit: Limit) { settings.hits.note(limit) }
 
+    /// Counts that a connection was closed because no descriptor was left for it.
+    func ranOutOfDescriptors() {
+        settings.hits.note(.connections, consequence: Descriptors.shortage)
+    }
+
     /// The connection with this socket ID, if it is one of this shard and still open.
     func connection(_ id: SocketID) -> Connection? { connections[id] }
 

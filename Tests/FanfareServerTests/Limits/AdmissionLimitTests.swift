@@ -34,6 +34,26 @@ import Testing
         }
     }
 
+    @Test("Nobody takes the last places of a broker whose limits by address nobody has set")
+    func shareOfAnAddress() async throws {
+        try await TestBroker.run {
+            $0.connectionsMax = 220
+        } _: { broker in
+            let ann = "X-Forwarded-For: 192.0.2.1\r\n"
+            // The first half is for everybody, and then an address has a hundred, which is more than a quarter.
+            var clients: [WebSocketWire] = []
+            while clients.count < 300, let client = try await broker.admitted(fields: ann) {
+                clients.append(client)
+            }
+            #expect(clients.count == 210)
+            #expect(await broker.hits(.connectionsPerAddress) == 1)
+            let bob = try await broker.admitted(fields: "X-Forwarded-For: 192.0.2.2\r\n")
+            #expect(bob != nil)
+            clients.removeLast()
+            try await eventually { try await broker.admitted(fields: ann) != nil }
+        }
+    }
+
     @Test func connectionsOfAClientBehindATrustedProxy() async throws {
         try await TestBroker.run {
             $0.admission.connectionsPerAddressMax = 1

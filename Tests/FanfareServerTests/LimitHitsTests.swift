@@ -1,0 +1,62 @@
+import Logging
+import Metrics
+import PusherProtocol
+import Synchronization
+import Testing
+
+@testable import FanfareServer
+
+/// Keeps what is logged.
+private final class Lines: Sendable {
+    private let kept = Mutex<[String]>([])
+
+    var all: [String] { kept.withLock { $0 } }
+
+    var logger: Logger {
+        Logger(label: "test") { _ in Handler(lines: self) }
+    }
+
+    private struct Handler: LogHandler {
+        let lines: Lines
+        var metadata = Logger.Metadata()
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }
+                .map { "\($0.key)=\($0.value)" }
+            lines.kept.withLock {
+                $0.append("\(event.level) \(event.message) \(fields.joined(separator: " "))")
+            }
+        }
+    }
+}
+
+@Suite("Limits in the log") struct LimitHitsTests {
+    @Test func eachLimitIsToldOnceAMinuteHoweverOftenItIsMet() {
+        let lines = Lines()
+        let hits = LimitHits(NOOPMetricsHandler.instance, log: lines.logger)
+        for _ in 0..<1_000 { hits.note(.connections) }
+        hits.note(.members, count: 7)
+        #expect(
+            lines.all == [
+                "notice a limit is met: the client is closed with 4100 (none: as many as descriptors) "
+                    + "key=limits.connections_max limit=connections times=1",
+                "notice a limit is met: pusher:subscription_error; the client stays "
+                    + "key=apps.N.members_max limit=members times=7",
+            ]
+        )
+    }
+
+    @Test func whatElseBecomesOfSomebodyIsSaid() {
+        let lines = Lines()
+        let hits = LimitHits(NOOPMetricsHandler.instance, log: lines.logger)
+        hits.note(.connections, consequence: Descriptors.shortage)
+        #expect(lines.all.count == 1)
+        #expect(lines.all[0].contains("hard limit of \(Descriptors.limit)"))
+    }
+}
