@@ -14,6 +14,11 @@ struct Program {
     static let url = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appending(path: "fanfare")
 
+    /// What every program is given: where the tests run under a sanitizer, that holds for their programs too.
+    static let inherited = ProcessInfo.processInfo.environment.filter {
+        ["LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"].contains($0.key)
+    }
+
     /// Runs the program to its end, with `arguments` behind its name and nothing else in its environment.
     static func run(
         _ arguments: [String],
@@ -23,7 +28,7 @@ struct Program {
         let process = Process()
         process.executableURL = url
         process.arguments = arguments
-        process.environment = environment
+        process.environment = inherited.merging(environment) { $1 }
         let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors

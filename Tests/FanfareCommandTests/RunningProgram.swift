@@ -13,7 +13,7 @@ final class RunningProgram: Sendable {
         process = Process()
         process.executableURL = Program.url
         process.arguments = arguments
-        process.environment = [:]
+        process.environment = Program.inherited
         let (outputPipe, errorPipe) = (Pipe(), Pipe())
         process.standardOutput = outputPipe
         process.standardError = errorPipe
