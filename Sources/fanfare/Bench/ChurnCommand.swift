@@ -50,7 +50,7 @@ struct ChurnCommand: ParsableCommand {
             channel: try checkedChannel(channel),
             cycleCount: try checked(cycles, "--cycles", max: 100_000_000),
             concurrency: try checked(concurrency, "--concurrency", max: 100_000),
-            rate: try checkedRate(rate)
+            rate: try rate.map { try checked($0, "--rate", in: sendableRates) }
         )
     }
 }

@@ -39,13 +39,10 @@ struct IdleCommand: ParsableCommand {
     ///
     /// - Throws: `ValidationError` for the first that makes no sense.
     func plan() throws -> IdlePlan {
-        guard (0.1...86_400).contains(seconds) else {
-            throw ValidationError("--seconds must be between 0.1 and 86,400")
-        }
-        return IdlePlan(
+        IdlePlan(
             channel: try checkedChannel(channel),
             connectionCount: try checked(connections, "--connections"),
-            duration: .seconds(seconds)
+            duration: .seconds(try checked(seconds, "--seconds", in: measurableSeconds))
         )
     }
 }

@@ -56,15 +56,14 @@ struct JoinsCommand: ParsableCommand {
     ///
     /// - Throws: `ValidationError` for the first that makes no sense.
     func plan() throws -> JoinsPlan {
-        if let within, !(0.1...86_400).contains(within) {
-            throw ValidationError("--within must be between 0.1 and 86,400")
-        }
         let userCount = try checked(users, "--users", max: 20_000)
         return JoinsPlan(
             channel: try checkedChannel(channel, isPresence: true),
             userCount: userCount,
             stepCount: try checked(step ?? min(1_000, userCount), "--step", max: userCount),
-            rate: within.map { Double(userCount) / $0 }
+            rate: try within.map {
+                Double(userCount) / (try checked($0, "--within", in: measurableSeconds))
+            }
         )
     }
 }

@@ -23,7 +23,7 @@ struct PaceOptions: ParsableArguments {
         if window != nil, rate != nil {
             throw ValidationError("--window and --rate exclude each other")
         }
-        if let rate = try checkedRate(rate) { return .rate(rate) }
+        if let rate { return .rate(try checked(rate, "--rate", in: sendableRates)) }
         return .window(try checked(window ?? 8, "--window"))
     }
 }
@@ -38,13 +38,34 @@ func checked(_ count: Int, _ option: String, max: Int = 1_000_000) throws -> Int
     return count
 }
 
-/// A rate that an option gave: more than 0 a second.
-func checkedRate(_ rate: Double?) throws -> Double? {
-    guard let rate else { return nil }
-    guard (0.001...1_000_000).contains(rate) else {
-        throw ValidationError("--rate must be between 0.001 and 1,000,000")
+/// A number that an option gave, of seconds or of something a second.
+///
+/// - Throws: `ValidationError` with the option's name and the least and the greatest number that make sense.
+func checked(_ number: Double, _ option: String, in range: ClosedRange<Double>) throws -> Double {
+    guard range.contains(number) else {
+        throw ValidationError(
+            "\(option) must be between \(range.lowerBound) and \(grouped(Int(range.upperBound)))"
+        )
     }
-    return rate
+    return number
+}
+
+/// How long a benchmark may take, in seconds: a day.
+let measurableSeconds = 0.1...86_400
+
+/// How many events a benchmark may send in a second.
+let sendableRates = 0.001...1_000_000
+
+/// A number of MiB that an option gave, in bytes.
+func checkedMiB(_ count: Int, _ option: String, max: Int = 1 << 20) throws -> Int {
+    try checked(count, option, max: max) << 20
+}
+
+/// Refuses compression where a queue is to fill by as much as is sent.
+func refuseDeflate(_ options: BenchOptions) throws {
+    if options.deflate {
+        throw ValidationError("--deflate leaves open how much waits for a slow reader")
+    }
 }
 
 /// A length of data that an option gave.

@@ -57,7 +57,7 @@ struct PresenceCommand: ParsableCommand {
             observerCount: try checked(observers, "--observers", max: 100_000),
             visitorCount: try checked(visitors, "--visitors", max: 99),
             visitCount: try checked(visits, "--visits", max: 10_000_000),
-            rate: try checkedRate(rate)
+            rate: try rate.map { try checked($0, "--rate", in: sendableRates) }
         )
     }
 }

@@ -76,9 +76,7 @@ struct SoakCommand: ParsableCommand {
 
     func validate() throws {
         _ = try plan()
-        if options.deflate {
-            throw ValidationError("--deflate leaves open how much waits for a slow reader")
-        }
+        try refuseDeflate(options)
     }
 
     func run() throws { try options.run(plan()) }
@@ -87,15 +85,7 @@ struct SoakCommand: ParsableCommand {
     ///
     /// - Throws: `ValidationError` for the first that makes no sense.
     func plan() throws -> SoakPlan {
-        let times = [(seconds, "--seconds"), (warmUp, "--warm-up"), (settle, "--settle")]
-        for (value, name) in times {
-            guard (0.1...604_800).contains(value) else {
-                throw ValidationError("\(name) must be between 0.1 and 604,800")
-            }
-        }
-        guard (0.1...1_000).contains(visitors) else {
-            throw ValidationError("--visitors must be between 0.1 and 1,000")
-        }
+        let week = 0.1...604_800
         let target = try tlsURL.map { url in
             guard let target = BenchTarget(url: url), target.isSecure else {
                 throw ValidationError("--tls-url must be like wss://127.0.0.1:6002")
@@ -103,15 +93,15 @@ struct SoakCommand: ParsableCommand {
             return target
         }
         return SoakPlan(
-            duration: .seconds(seconds),
-            warmUp: .seconds(warmUp),
-            settling: .seconds(settle),
+            duration: .seconds(try checked(seconds, "--seconds", in: week)),
+            warmUp: .seconds(try checked(warmUp, "--warm-up", in: week)),
+            settling: .seconds(try checked(settle, "--settle", in: week)),
             residentCount: try checked(residents, "--residents", max: 100_000),
-            rate: try checkedRate(rate) ?? rate,
+            rate: try checked(rate, "--rate", in: sendableRates),
             dataLength: try checkedSize(size),
-            visitorRate: visitors,
+            visitorRate: try checked(visitors, "--visitors", in: 0.1...1_000),
             slowCount: try checked(slow, "--slow", max: 100_000),
-            backlog: try checked(backlog, "--backlog", max: 1 << 20) << 20,
+            backlog: try checkedMiB(backlog, "--backlog"),
             secureTarget: target
         )
     }

@@ -84,9 +84,7 @@ struct StalledCommand: ParsableCommand {
 
     func validate() throws {
         _ = try plan()
-        if options.deflate {
-            throw ValidationError("--deflate leaves open how much waits for a slow reader")
-        }
+        try refuseDeflate(options)
     }
 
     func run() throws { try options.run(plan()) }
@@ -100,27 +98,20 @@ struct StalledCommand: ParsableCommand {
         guard count.isMultiple(of: channelCount) else {
             throw ValidationError("--subscribers must be a multiple of --channels")
         }
-        guard (0.1...86_400).contains(seconds) else {
-            throw ValidationError("--seconds must be between 0.1 and 86,400")
-        }
-        guard (0.1...10_000).contains(reconnects) else {
-            throw ValidationError("--reconnects must be between 0.1 and 10,000")
-        }
         let stalledCount = try checked(stalled, "--stalled", max: 100_000)
-        let budgetSize = try checked(budget ?? 16 * stalledCount, "--budget", max: 16 << 20)
         let names =
             channelCount == 1 ? [channel] : (0..<channelCount).map { "\(channel)-\($0)" }
         return StalledPlan(
             channels: try names.map { try checkedChannel($0) },
             subscribersPerChannel: count / channelCount,
             stalledCount: stalledCount,
-            duration: .seconds(seconds),
+            duration: .seconds(try checked(seconds, "--seconds", in: measurableSeconds)),
             roundCount: try checked(rounds, "--rounds", max: 1_000),
             dataLength: try checkedSize(size),
             pace: try pace.pace(),
-            backlog: try checked(backlog, "--backlog", max: 1 << 20) << 20,
-            reconnectsPerSecond: reconnects,
-            budget: budgetSize << 20
+            backlog: try checkedMiB(backlog, "--backlog"),
+            reconnectsPerSecond: try checked(reconnects, "--reconnects", in: 0.1...10_000),
+            budget: try checkedMiB(budget ?? 16 * stalledCount, "--budget", max: 16 << 20)
         )
     }
 }
