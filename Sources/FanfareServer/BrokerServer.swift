@@ -125,27 +125,27 @@ public final class BrokerServer: Sendable {
         }
     }
 
-    /// Starts the loops and listens.
+    /// Starts the loops and listens; a broker that cannot start is stopped when this returns.
     ///
     /// - Returns: The addresses, with the ports that the kernel chose where 0 was asked for.
     /// - Throws: ``StartError`` that names the address that could not be listened on.
     public func start() async throws(StartError) -> Addresses {
-        // Before anybody can come of whom there is something to tell.
-        do { try await courier.start() } catch { throw .webhooks(error) }
-        do {
-            return try await listen()
-        } catch {
-            await courier.stop(within: .zero)
-            throw error
-        }
-    }
-
-    private func listen() async throws(StartError) -> Addresses {
         do throws(SystemError) {
             for shard in shards { try shard.loop.start(shard) }
         } catch {
             throw .system(error)
         }
+        do throws(StartError) {
+            // Before anybody can come of whom there is something to tell.
+            do { try await courier.start() } catch { throw .webhooks(error) }
+            return try await listen()
+        } catch {
+            await stop(within: .zero)
+            throw error
+        }
+    }
+
+    private func listen() async throws(StartError) -> Addresses {
         var addresses = Addresses()
         if let port = configuration.port {
             addresses.plain = try await listen(host: configuration.host, port: port, tls: nil)

@@ -181,6 +181,7 @@ import Testing
         // In a process of its own, whose limit bothers nobody else.
         await #expect(processExitsWith: .success) {
             let reactor = try Reactor.forTest()
+            defer { reactor.shutDown() }
             let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
             let owner = Recorder()
             let listener = try reactor.listen(on: address) { _ in owner }

@@ -30,7 +30,7 @@ private final class Clock: TimerTarget {
         defer { reactor.shutDown() }
         let clock = Clock()
         let other = reactor.schedule(after: .milliseconds(5), clock, tag: 99)
-        clock.onFire = { tag in
+        clock.onFire = { [unowned clock] tag in
             reactor.cancel(other)
             if tag < 5 { reactor.schedule(after: .zero, clock, tag: tag + 1) }
         }

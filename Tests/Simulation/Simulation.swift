@@ -26,6 +26,7 @@ package enum Simulation {
         trace: Trace = Trace()
     ) throws -> Outcome {
         let world = try World(schedule, variant, trace: trace)
+        defer { world.dissolve() }
         do {
             try world.play()
             return Outcome(violation: nil, hash: world.trace.hash, meetings: world.meetings)

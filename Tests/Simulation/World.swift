@@ -79,7 +79,14 @@ final class World {
         emptyCensus = broker.census()
     }
 
-    deinit { for client in everyone { client.forget() } }
+    /// Parts all who refer to each other, and would for ever.
+    func dissolve() {
+        for client in everyone { client.forget() }
+        exchanges = []
+        rooms = [:]
+        publications = [:]
+        lastAccepted = [:]
+    }
 
     private static var epoch: Int64 { 1_700_000_000 }
 

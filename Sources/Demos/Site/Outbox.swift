@@ -62,6 +62,8 @@ package final class Outbox: Sendable {
         }
     }
 
+    deinit { announcements.finish() }
+
     /// Puts an event behind those that wait.
     package func post(_ announcement: Announcement) {
         if case .dropped(let oldest) = announcements.yield(announcement) {
