@@ -48,6 +48,7 @@ actor FaultyBroker: LoopResident {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     nonisolated let port: UInt16
     private let reactor: Reactor
+    private let hall: Hall
     private var isStopping = false
 
     private init(_ fault: BrokerFault, isSecure: Bool, loop: EventLoop) throws {
@@ -55,6 +56,7 @@ actor FaultyBroker: LoopResident {
         let reactor = try Reactor(loop: loop)
         self.reactor = reactor
         let (hall, lobby) = (Hall(fault), FaultyLobby(fault))
+        self.hall = hall
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw NoLoopback() }
         let tls = isSecure ? try Self.tls() : nil
         let listener = try reactor.listen(on: address, tls: tls) { _ in
@@ -77,6 +79,7 @@ actor FaultyBroker: LoopResident {
 
     func stop() {
         reactor.shutDown()
+        hall.clear()
         isStopping = true
     }
 
@@ -104,6 +107,9 @@ private final class Hall {
     func join(_ connection: FaultyConnection, _ stream: Stream, _ channel: String) {
         members.append((connection, stream, channel))
     }
+
+    /// Lets go of the members, each of which has the hall.
+    func clear() { members = [] }
 
     func publish(_ publication: Publication) {
         for channel in publication.channels {

@@ -5,9 +5,9 @@
 #     make sanitize SANITIZER=thread      one of them: thread or address
 #     make sanitize ROOMS='NetTests'      only the tests of these rooms
 #
-# No race is suppressed, and no leak but those of globals (config/sanitizers/leaks.txt). Each has a build of its own
-# (.build/sanitize-…), which takes a while the first time. What is reported lies in var/sanitize/SANITIZER, beside the
-# output of each room's tests.
+# No race is suppressed, and no leak but those that config/sanitizers/leaks.txt gives a reason for: globals, Foundation's
+# own, programs that end with what they have. Each has a build of its own (.build/sanitize-…), which takes a while the
+# first time. What is reported lies in var/sanitize/SANITIZER, beside the output of each room's tests.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.."
