@@ -58,6 +58,8 @@ await() {
 
 # What is held back for a slow reader is less than by default, so that its bound is met often.
 if [ "$run" = soak ]; then bound='256 KiB'; else bound='4 MiB'; fi
+# MiB that all queues together may hold, and that the broker may grow by; frames that several wait for are there once.
+readonly budget=64
 cat >"$folder/fanfare.yaml" <<CONFIGURATION
 listen: {port: 0}
 tls:
@@ -65,6 +67,7 @@ tls:
   certificates: [{certificate: $folder/certificate.pem, key: $folder/key.pem}]
 limits:
   queued_bytes_max: $bound
+  queued_bytes_total_max: $budget MiB
 apps:
   - id: "1"
     key: app-key
@@ -104,5 +107,5 @@ if [ "$run" = soak ]; then
 else
     # Slices of a minute, so that queues fill to their bound in each.
     rounds=$(awk -v minutes="$minutes" 'BEGIN { print minutes < 1 ? 1 : int(minutes) }')
-    "$program" bench stalled "${bench[@]}" --rounds "$rounds" --backlog 5 --budget 4000
+    "$program" bench stalled "${bench[@]}" --rounds "$rounds" --backlog 5 --budget $budget
 fi
