@@ -103,6 +103,13 @@ final class Wire {
         return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
+    /// Whether the peer sends nothing more; what it has sent can still be read.
+    var hasPeerEnded: Bool {
+        // POLLRDHUP (poll(2)), which Glibc's module does not name.
+        var news = pollfd(fd: descriptor, events: 0x2000, revents: 0)
+        return poll(&news, 1, 0) > 0
+    }
+
     /// Ends this side: the peer reads an end, and can still write.
     func endSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
