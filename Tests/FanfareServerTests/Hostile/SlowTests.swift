@@ -7,7 +7,7 @@ import Testing
     private static func beShort(_ configuration: inout Configuration) {
         configuration.admission.requestHeadTimeout = 1
         configuration.admission.requestBodyTimeout = 1
-        configuration.admission.requestIdleTimeout = 8
+        configuration.admission.requestIdleTimeout = 30
     }
     private static let post = "POST /apps/1/events HTTP/1.1\r\nHost: h\r\n"
 
