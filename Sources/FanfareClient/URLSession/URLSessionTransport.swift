@@ -41,8 +41,18 @@
 
     /// A `URLSessionWebSocketTask` with the session that it alone has.
     final class SessionTask: WebSocketTask {
-        private let task: URLSessionWebSocketTask
-        private let session: URLSession
+        private struct State {
+            var task: URLSessionWebSocketTask?
+            var isCancelled = false
+        }
+
+        let session: URLSession
+        private let message: URLRequest
+        private let messageLengthMax: Int
+        private let state = Mutex(State())
+
+        /// Made when it is resumed: one that never is would keep its session for ever on Linux, even when cancelled.
+        private var task: URLSessionWebSocketTask? { state.withLock { $0.task } }
 
         static func url(of request: TransportRequest) -> String {
             let endpoint = request.endpoint
@@ -75,30 +85,37 @@
                 let list = request.subprotocols.joined(separator: ", ")
                 message.setValue(list, forHTTPHeaderField: "Sec-WebSocket-Protocol")
             }
-            task = session.webSocketTask(with: message)
-            task.maximumMessageSize = request.messageLengthMax
+            self.message = message
+            messageLengthMax = request.messageLengthMax
         }
 
-        var receivedCloseCode: Int { task.closeCode.rawValue }
+        var receivedCloseCode: Int { task?.closeCode.rawValue ?? 0 }
 
         var receivedCloseReason: String {
-            task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            task?.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
 
         func resume() {
-            task.resume()
-            // The session keeps its delegate, and so the link, until its only task has ended.
-            session.finishTasksAndInvalidate()
+            state.withLock { state in
+                // A session that has been invalidated makes no task.
+                guard !state.isCancelled else { return }
+                let task = session.webSocketTask(with: message)
+                task.maximumMessageSize = messageLengthMax
+                task.resume()
+                // The session keeps its delegate, and so the link, until its only task has ended.
+                session.finishTasksAndInvalidate()
+                state.task = task
+            }
         }
 
         func send(_ text: String, completion: @escaping @Sendable ((any Error)?) -> Void) {
-            task.send(.string(text), completionHandler: completion)
+            task?.send(.string(text), completionHandler: completion)
         }
 
         func receive(
             completion: @escaping @Sendable (Result<WebSocketTaskMessage, any Error>) -> Void
         ) {
-            task.receive { result in
+            task?.receive { result in
                 completion(
                     result.map { message in
                         if case .string(let text) = message { .text(text) } else { .binary }
@@ -109,12 +126,16 @@
 
         func close(code: UInt16, reason: String) {
             let code = URLSessionWebSocketTask.CloseCode(rawValue: Int(code)) ?? .normalClosure
-            task.cancel(with: code, reason: reason.isEmpty ? nil : Data(reason.utf8))
+            task?.cancel(with: code, reason: reason.isEmpty ? nil : Data(reason.utf8))
         }
 
         func cancel() {
-            task.cancel()
-            // One that never was resumed.
+            let task = state.withLock { state in
+                state.isCancelled = true
+                return state.task
+            }
+            task?.cancel()
+            // Without a task, it has nothing to wait for.
             session.invalidateAndCancel()
         }
     }

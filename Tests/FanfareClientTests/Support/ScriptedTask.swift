@@ -57,6 +57,15 @@ final class ScriptedTask: WebSocketTask {
         state.withLock { exchange(&$0.reader, with: nil) }?(result)
     }
 
+    /// Calls nobody any more.
+    func forget() {
+        let forgotten = state.withLock { state in
+            (exchange(&state.sent, with: []), exchange(&state.reader, with: nil))
+        }
+        // What their closures own ends here, where no lock is held.
+        _ = forgotten
+    }
+
     /// A close frame has come, and nobody was told yet.
     func noteClose(_ code: Int, _ reason: String = "") {
         state.withLock { $0.closeFrame = (code, reason) }

@@ -3,11 +3,23 @@ import Testing
 
 @testable import FanfareClient
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// A link over a scripted task.
 private struct LinkBench {
     let task = ScriptedTask()
     let receiver = ScriptedReceiver()
     let link: TaskLink
+    private let ending: Ending
+
+    /// Has the task let go of what waits for it, as one that has ended does.
+    private final class Ending {
+        private let task: ScriptedTask
+        init(of task: ScriptedTask) { self.task = task }
+        deinit { task.forget() }
+    }
 
     init(
         closeTimeout: Duration = .seconds(5),
@@ -16,6 +28,7 @@ private struct LinkBench {
         var request = TransportRequest.toBroker()
         change(&request)
         link = TaskLink(request, receiver, closeTimeout: closeTimeout)
+        ending = Ending(of: task)
     }
 
     static func open(_ change: (inout TransportRequest) -> Void = { _ in }) -> LinkBench {
@@ -376,6 +389,20 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             let connection = URLSessionTransport().open(request, receiver: receiver)
             connection.close(code: 1000, reason: "")
             #expect(receiver.all == [])
+        }
+
+        @Test func leavesNoSessionBehindWhenCancelledBeforeItBegins() async throws {
+            weak var session: URLSession?
+            do {
+                let request = TransportRequest.toBroker()
+                let link = TaskLink(request, ScriptedReceiver())
+                let plan = try ConnectionPlan(for: request)
+                let task = try #require(SessionTask(request, plan, link))
+                session = task.session
+                task.cancel()
+            }
+            while session != nil, !Task.isCancelled { await Task.yield() }
+            #expect(session == nil)
         }
     }
 #endif
