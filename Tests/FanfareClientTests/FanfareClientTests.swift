@@ -11,6 +11,14 @@ struct Bench {
     let transport = ScriptedTransport()
     let clock = ManualClock()
     let client: FanfareClient
+    private let ending: Ending
+
+    /// Disconnects with its bench: a client that stays connected keeps itself alive.
+    private final class Ending: Sendable {
+        private let client: FanfareClient
+        init(of client: FanfareClient) { self.client = client }
+        deinit { client.disconnect() }
+    }
 
     init(_ change: (inout ClientOptions) -> Void = { _ in }) {
         var options = ClientOptions()
@@ -22,6 +30,7 @@ struct Bench {
             endpoint: .plain(host: "broker.test", port: 6001, pathPrefix: "/live"),
             options: options
         )
+        ending = Ending(of: client)
     }
 
     /// Connects, with a subscription that the broker has confirmed.
@@ -288,11 +297,12 @@ final class Seen<Value: Sendable>: Sendable {
         let seen = Seen<String>()
         let channel = bench.client.channel("a")
         let done = AsyncStream.makeStream(of: Void.self)
-        channel.bind("e", on: queue) { event in
+        // Callbacks that keep their client keep it for ever, unless they are unbound.
+        channel.bind("e", on: queue) { [weak client = bench.client] event in
             seen.add("outer")
-            channel.bind("e", on: queue) { _ in
+            client?.channel("a").bind("e", on: queue) { [weak client] _ in
                 seen.add("inner")
-                bench.client.disconnect()
+                client?.disconnect()
                 done.continuation.finish()
             }
         }

@@ -82,6 +82,34 @@ final class RawClient: TransportReceiver {
     func transportClosed(_ closure: TransportClosure) { state.withLock { $0.closure = closure } }
 }
 
+/// The clients that a test has made, which go when it ends: one that stays connected keeps itself alive.
+final class ClientsOfTest: Sendable {
+    private let endings = Mutex<[@Sendable () -> Void]>([])
+
+    /// A real client of a broker.
+    func add(
+        to broker: ScriptedBroker,
+        as user: String? = nil,
+        _ configure: (inout ClientOptions) -> Void = { _ in }
+    ) -> FanfareClient {
+        let client = broker.client(as: user, configure)
+        endings.withLock { $0.append { client.disconnect() } }
+        return client
+    }
+
+    /// A client that says what the test puts into its mouth.
+    func addRaw(
+        to broker: ScriptedBroker,
+        answer: @escaping @Sendable (RawClient, String) -> Void = { _, _ in }
+    ) -> RawClient {
+        let client = RawClient(broker, answer: answer)
+        endings.withLock { $0.append { client.close() } }
+        return client
+    }
+
+    deinit { for end in endings.withLock({ $0 }) { end() } }
+}
+
 extension FanfareClient {
     /// Waits until the status is as wanted.
     func status(where isWanted: @Sendable (ConnectionStatus) -> Bool) async {

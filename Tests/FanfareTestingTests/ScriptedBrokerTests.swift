@@ -4,6 +4,8 @@ import Synchronization
 import Testing
 
 @Suite("A scripted broker", .timeLimit(.minutes(1))) @MainActor struct ScriptedBrokerTests {
+    private let clients = ClientsOfTest()
+
     private struct User: Codable, Equatable, Sendable {
         var name: String
     }
@@ -13,7 +15,7 @@ import Testing
         _ broker: ScriptedBroker,
         _ channels: String...
     ) async throws -> (client: FanfareClient, heard: Heard) {
-        let client = broker.client()
+        let client = clients.add(to: broker)
         let heard = Heard()
         for channel in channels {
             let before = broker.subscribers(of: channel).count
@@ -73,8 +75,8 @@ import Testing
 
     @Test func carriesClientEventsToTheOthers() async throws {
         let broker = ScriptedBroker()
-        let ann = RawClient(broker)
-        let ben = RawClient(broker)
+        let ann = clients.addRaw(to: broker)
+        let ben = clients.addRaw(to: broker)
         for client in [ann, ben] { await client.subscribe("presence-a") }
         ann.send(
             #"{"event":"client-typing","channel":"presence-a","data":{"n":1}}"#
@@ -93,7 +95,7 @@ import Testing
         var settings = ScriptedBroker.Settings()
         settings.clientEventsPerSecondMax = 1
         let broker = ScriptedBroker(settings)
-        let client = RawClient(broker)
+        let client = clients.addRaw(to: broker)
         await client.subscribe("public")
         client.send(#"{"event":"client-a","channel":"public","data":"1"}"#)
         client.send(#"{"event":"client-a","channel":"private-elsewhere","data":"1"}"#)
@@ -113,14 +115,14 @@ import Testing
 
     @Test func keepsTheRosterOfAPresenceChannel() async throws {
         let broker = ScriptedBroker()
-        let (ann, ben) = (RawClient(broker), RawClient(broker))
+        let (ann, ben) = (clients.addRaw(to: broker), clients.addRaw(to: broker))
         await ann.subscribe("presence-a", as: #"{"user_id":"ann","user_info":{"age":7}}"#)
         await ben.subscribe("presence-a", as: #"{"user_id":"ben"}"#)
         #expect(broker.members(of: "presence-a") == ["ann", "ben"])
         #expect(ann.received.last?.contains("pusher_internal:member_added") == true)
         #expect(ben.received.last?.contains(#"\"ids\":[\"ann\",\"ben\"]"#) == true)
         // A second connection of a member is no other member.
-        let again = RawClient(broker)
+        let again = clients.addRaw(to: broker)
         await again.subscribe("presence-a", as: #"{"user_id":"ben"}"#)
         try broker.cut("2.1")
         try await broker.settle()
@@ -136,7 +138,7 @@ import Testing
         var settings = ScriptedBroker.Settings()
         settings.authorization = .signed
         let broker = ScriptedBroker(settings)
-        let client = RawClient(broker)
+        let client = clients.addRaw(to: broker)
         await client.subscribe("private-a")
         #expect(client.received.count { $0.contains("pusher:subscription_error") } == 1)
         let auth = try broker.authorization(of: "1.1", for: "private-a")
@@ -157,14 +159,14 @@ import Testing
         var settings = ScriptedBroker.Settings()
         settings.authorization = authorization
         let broker = ScriptedBroker(settings)
-        let ann = broker.client(as: "ann") { options in
+        let ann = clients.add(to: broker, as: "ann") { options in
             options.userAuthenticator = broker.userAuthenticator(
                 as: "ann",
                 info: #"{"age":7}"#,
                 watchlist: ["ben"]
             )
         }
-        let ben = broker.client(as: "ben")
+        let ben = clients.add(to: broker, as: "ben")
         for client in [ann, ben] {
             client.subscribe("presence-a")
             client.signIn()
@@ -187,10 +189,10 @@ import Testing
 
     @Test func signsUsersInAndTellsThemOfEachOther() async throws {
         let broker = ScriptedBroker()
-        let ann = RawClient(broker)
+        let ann = clients.addRaw(to: broker)
         await ann.signIn(#"{"id":"ann","watchlist":["ben"]}"#)
         #expect(ann.received.last?.contains(#""name":"offline","user_ids":["ben"]"#) == true)
-        let ben = RawClient(broker)
+        let ben = clients.addRaw(to: broker)
         await ben.signIn(#"{"id":"ben"}"#)
         #expect(ann.received.last?.contains(#""name":"online","user_ids":["ben"]"#) == true)
         #expect(broker.connections.map(\.user) == ["ann", "ben"])
@@ -241,7 +243,7 @@ import Testing
         var settings = ScriptedBroker.Settings()
         settings.actionsMax = 3
         let broker = ScriptedBroker(settings)
-        let client = RawClient(broker)
+        let client = clients.addRaw(to: broker)
         try await broker.advance(by: .seconds(5))
         client.send(#"{"event":"pusher:ping"}"#)
         client.send("{")
@@ -254,7 +256,7 @@ import Testing
 
     @Test func saysWhatItHasSeenWhenATestWaitsInVain() async throws {
         let broker = ScriptedBroker()
-        let client = RawClient(broker)
+        let client = clients.addRaw(to: broker)
         await client.subscribe("b")
         let error = await #expect(throws: FanfareTestingError.self) {
             try await broker.waitForSubscribers(to: "a", within: .milliseconds(20))
@@ -268,7 +270,7 @@ import Testing
 
     @Test func findsThatSomethingAnswersEveryMessage() async throws {
         let broker = ScriptedBroker()
-        let client = RawClient(broker) { client, text in
+        let client = clients.addRaw(to: broker) { client, text in
             if text.contains("pong") || text.contains("established") {
                 client.send(#"{"event":"pusher:ping"}"#)
             }

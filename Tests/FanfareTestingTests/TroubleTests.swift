@@ -4,10 +4,12 @@ import Testing
 
 @Suite("What goes wrong when a test wants it", .timeLimit(.minutes(1))) @MainActor
 struct TroubleTests {
+    private let clients = ClientsOfTest()
+
     private func subscriber(
         _ broker: ScriptedBroker
     ) async throws -> (client: FanfareClient, heard: Heard) {
-        let client = broker.client()
+        let client = clients.add(to: broker)
         let heard = Heard()
         client.channel("a").bind("e") { heard.add($0) }
         client.subscribe("a")
@@ -61,7 +63,7 @@ struct TroubleTests {
 
     @Test func losesWhatAClientSays() async throws {
         let broker = ScriptedBroker()
-        let client = broker.client()
+        let client = clients.add(to: broker)
         broker.inject(.drop, .toBroker) { $0.event == "pusher:subscribe" && $0.channel == "a" }
         client.subscribe("a")
         client.subscribe("b")
@@ -111,7 +113,7 @@ struct TroubleTests {
     @Test func refusesClients() async throws {
         let broker = ScriptedBroker()
         broker.reception = .refuse(code: 4004, message: "full")
-        let client = broker.client()
+        let client = clients.add(to: broker)
         client.connect()
         try await broker.settle()
         #expect(client.status == .failed(because: .refused(code: 4004, message: "full")))
@@ -154,7 +156,7 @@ struct TroubleTests {
     @Test func refusesSubscriptionsUntilItAcceptsThem() async throws {
         let broker = ScriptedBroker()
         broker.refuseSubscriptions(to: "a", message: "no")
-        let client = broker.client()
+        let client = clients.add(to: broker)
         client.subscribe("a")
         var errors: [FanfareError] = []
         client.onError { errors.append($0) }
@@ -205,7 +207,7 @@ struct TroubleTests {
         var settings = ScriptedBroker.Settings()
         settings.messagesWaitingMax = 3
         let broker = ScriptedBroker(settings)
-        let client = RawClient(broker)
+        let client = clients.addRaw(to: broker)
         await client.subscribe("a")
         client.pauseReading()
         try await trigger(3, broker)

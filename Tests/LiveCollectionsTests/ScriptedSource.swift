@@ -8,11 +8,19 @@ final class ScriptedSource: LiveSource {
 
     private struct State {
         var tell: Tell?
-        var fetches: [CheckedContinuation<ListSnapshot<Player>, any Error>] = []
-        var commits: [(ListCommit<Player>, CheckedContinuation<UInt64?, any Error>)] = []
+        var fetches: [Question<Void, ListSnapshot<Player>>] = []
+        var commits: [Question<ListCommit<Player>, UInt64?>] = []
+        var questions = 0
         var listens = 0
         var end: CheckedContinuation<Void, any Error>?
         var isCancelled = false
+    }
+
+    /// What a list has asked, and waits for.
+    private struct Question<Subject: Sendable, Answer: Sendable>: Sendable {
+        let number: Int
+        let subject: Subject
+        let continuation: CheckedContinuation<Answer, any Error>
     }
 
     private let state = Mutex(State())
@@ -21,12 +29,12 @@ final class ScriptedSource: LiveSource {
     var listens: Int { state.withLock { $0.listens } }
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
     var fetchCount: Int { state.withLock { $0.fetches.count } }
-    var commits: [ListCommit<Player>] { state.withLock { $0.commits.map(\.0) } }
+    var commits: [ListCommit<Player>] { state.withLock { $0.commits.map(\.subject) } }
 
     func say(_ event: SourceEvent<Player>) async { await state.withLock { $0.tell }?(event) }
 
     func answerFetch(_ answer: Result<ListSnapshot<Player>, any Error>) {
-        state.withLock { $0.fetches.removeFirst() }.resume(with: answer)
+        state.withLock { $0.fetches.removeFirst() }.continuation.resume(with: answer)
     }
 
     func answerFetch(_ revision: UInt64, _ rows: [Player]) {
@@ -34,7 +42,7 @@ final class ScriptedSource: LiveSource {
     }
 
     func answerCommit(_ answer: Result<UInt64?, any Error>) {
-        state.withLock { $0.commits.removeFirst() }.1.resume(with: answer)
+        state.withLock { $0.commits.removeFirst() }.continuation.resume(with: answer)
     }
 
     func fail(_ error: any Error) {
@@ -62,14 +70,43 @@ final class ScriptedSource: LiveSource {
     }
 
     func snapshot() async throws -> ListSnapshot<Player> {
-        try await withCheckedThrowingContinuation { continuation in
-            state.withLock { $0.fetches.append(continuation) }
-        }
+        try await ask((), among: \.fetches)
     }
 
     func commit(_ commit: ListCommit<Player>) async throws -> UInt64? {
-        try await withCheckedThrowingContinuation { continuation in
-            state.withLock { $0.commits.append((commit, continuation)) }
+        try await ask(commit, among: \.commits)
+    }
+
+    /// Waits for the test's answer, or for the list to let go of its tasks.
+    private func ask<Subject, Answer>(
+        _ subject: Subject,
+        among questions: any WritableKeyPath<State, [Question<Subject, Answer>]> & Sendable
+    ) async throws -> Answer {
+        let number = state.withLock { state in
+            state.questions += 1
+            return state.questions
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let question = Question(
+                    number: number,
+                    subject: subject,
+                    continuation: continuation
+                )
+                let isLate = state.withLock { state in
+                    // Who cancels comes through this lock: what is true here, it has not seen yet.
+                    if Task.isCancelled { return true }
+                    state[keyPath: questions].append(question)
+                    return false
+                }
+                if isLate { continuation.resume(throwing: CancellationError()) }
+            }
+        } onCancel: {
+            let question = state.withLock { state in
+                state[keyPath: questions].firstIndex { $0.number == number }
+                    .map { state[keyPath: questions].remove(at: $0) }
+            }
+            question?.continuation.resume(throwing: CancellationError())
         }
     }
 }

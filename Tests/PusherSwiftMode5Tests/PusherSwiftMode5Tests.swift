@@ -26,7 +26,7 @@ import Testing
                 calls[index].append(call)
                 if call.hasPrefix("delete") { break }
             }
-            device.pusher.disconnect()
+            device.close()
         }
         #expect(calls[0] == ["reload", "move 0 1", "delete 2"])
         #expect(calls[1] == ["reload", "reload", "move 0 1", "delete 2"])
@@ -45,7 +45,7 @@ import Testing
         try await broker.api.trigger("closed", on: "notes", text: "")
         for await _ in closed.stream {}
         #expect(notebook.text == "hello")
-        notebook.pusher.disconnect()
+        notebook.close()
         await broker.stop()
     }
 }

@@ -33,7 +33,7 @@ struct RoomTests {
         try await broker.settle()
         #expect(editors[0].textView.text == "Hello, you")
         #expect(editors[0].counter == "10")
-        for editor in editors { editor.pusher.disconnect() }
+        for editor in editors { editor.close() }
     }
 
     @Test func knowWhoIsInARoom() async throws {
@@ -67,6 +67,6 @@ struct RoomTests {
         try await broker.wait(for: "the refusal") {
             rooms[0].lines.last == "not subscribed to private-other"
         }
-        rooms[0].pusher.disconnect()
+        for room in rooms { room.leave() }
     }
 }

@@ -48,6 +48,12 @@ class TextViewController: ViewController {
         pusher.connect()
     }
 
+    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    func close() {
+        pusher.disconnect()
+        pusher.unsubscribeAll()
+    }
+
     /// What the text view's delegate hears when somebody types.
     func textViewDidChange(_ text: String) {
         textView.text = text
@@ -79,6 +85,13 @@ class Room: NSObject, PusherDelegate, Authorizer, AuthRequestBuilderProtocol {
             eventCallback: { _ in self.add("\(channel.members.count) here") }
         )
         pusher.connect()
+    }
+
+    /// Leaves as an app's screen does: callbacks and options that keep it would do so for ever.
+    func leave() {
+        pusher.disconnect()
+        pusher.unsubscribeAll()
+        pusher = nil
     }
 
     func add(_ line: String) {

@@ -71,6 +71,12 @@ class UserTableViewController: TableViewController {
         }
         pusher.connect()
     }
+
+    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    func close() {
+        pusher.disconnect()
+        pusher.unsubscribeAll()
+    }
 }
 
 extension UserTableViewController: PusherDelegate {
@@ -97,5 +103,12 @@ class Notebook {
             if message["event"] as! String == "closed" { self.closed() }
         })
         pusher.connect()
+    }
+
+    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    func close() {
+        pusher.disconnect()
+        pusher.unsubscribeAll()
+        pusher.unbindAll()
     }
 }

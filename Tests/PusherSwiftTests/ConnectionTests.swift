@@ -171,6 +171,7 @@ struct ConnectionTests {
         other.connect()
         try await broker.waitForSubscribers(2, to: "a")
         try await broker.settle()
+        other.disconnect()
         #expect(counts == [1, 2] && channel.subscriptionCount == 2)
         #expect(seen == ["pusher:subscription_succeeded"])
     }

@@ -38,7 +38,7 @@ extension TestBroker {
         #expect(devices[0].calls == ["reload", "move 0 2", "delete 0"])
         #expect(devices[1].calls == ["reload", "reload", "move 0 2", "delete 0"])
         #expect(devices[2].calls == devices[1].calls)
-        for device in devices { device.pusher.disconnect() }
+        for device in devices { device.close() }
         await broker.stop()
     }
 
@@ -196,6 +196,12 @@ private final class Counter {
         )
         pusher.connect()
     }
+
+    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    func close() {
+        pusher.disconnect()
+        pusher.unsubscribeAll()
+    }
 }
 
 @Suite("Callbacks on another queue", .timeLimit(.minutes(1))) struct CallbackQueueTests {
@@ -236,7 +242,7 @@ private final class Counter {
                 continuation.resume()
             }
         }
-        counter.pusher.disconnect()
+        counter.close()
         await broker.stop()
     }
 }

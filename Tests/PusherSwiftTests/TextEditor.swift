@@ -41,6 +41,12 @@ final class TextEditor {
         }
         pusher.connect()
     }
+
+    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    func close() {
+        pusher.disconnect()
+        pusher.unsubscribeAll()
+    }
 }
 
 @Suite("A text editor for the official client", .timeLimit(.minutes(1))) @MainActor
@@ -60,6 +66,6 @@ struct TextEditorTests {
         try await broker.settle()
         #expect(editors.map(\.text) == ["Hello", "Hello, \"you\" 🎉"])
         #expect(editors[0].changes == ["Hello", "Hello, \"you\" 🎉"])
-        for editor in editors { editor.pusher.disconnect() }
+        for editor in editors { editor.close() }
     }
 }

@@ -67,6 +67,12 @@ final class UserTable {
 
     func append(_ name: String, id: Int) { users.append(["id": id, "name": name]) }
 
+    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    func close() {
+        pusher.disconnect()
+        pusher.unsubscribeAll()
+    }
+
     /// Waits until this many events have been taken, own ones included.
     func take(_ count: Int) async {
         var taken = 0

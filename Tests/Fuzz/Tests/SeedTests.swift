@@ -18,13 +18,19 @@ import Testing
         )
     }
 
+    private static func bytes(of seed: URL) throws -> [UInt8] {
+        // Foundation keeps for ever what it meant to read an empty file into.
+        let isEmpty = try seed.resourceValues(forKeys: [.fileSizeKey]).fileSize == 0
+        return isEmpty ? [] : [UInt8](try Data(contentsOf: seed))
+    }
+
     @Test("Each seed of a target holds what the target asserts", arguments: targets.map(\.name))
     func everySeedHolds(name: String) throws {
         let target = try #require(Self.targets.first { $0.name == name })
         let seeds = try Self.seeds(of: target)
         #expect(!seeds.isEmpty)
         for seed in seeds {
-            let input = [UInt8](try Data(contentsOf: seed))
+            let input = try Self.bytes(of: seed)
             #expect(throws: Never.self, "\(seed.lastPathComponent)") { try target.run(input) }
         }
     }
