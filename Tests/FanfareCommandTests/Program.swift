@@ -16,7 +16,8 @@ struct Program {
 
     /// What every program is given: where the tests run under a sanitizer, that holds for their programs too.
     static let inherited = ProcessInfo.processInfo.environment.filter {
-        ["LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"].contains($0.key)
+        ["LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "LSAN_OPTIONS"]
+            .contains($0.key)
     }
 
     /// Runs the program to its end, with `arguments` behind its name and nothing else in its environment.

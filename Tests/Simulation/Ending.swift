@@ -40,6 +40,7 @@ extension Conversation {
     func forget() {
         tenures = [:]
         debts = []
+        events = []
     }
 
     /// What speaks against the close; `nil` when there is a reason for it.

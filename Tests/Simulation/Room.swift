@@ -79,6 +79,13 @@ final class Room {
         self.channel = channel
     }
 
+    /// Lets go of what refers to the room.
+    func clear() {
+        tenures = []
+        lastEvents = []
+        open = []
+    }
+
     /// The subscriptions that stand.
     var standing: [Tenure] { tenures.filter(\.stands) }
 

@@ -82,6 +82,7 @@ final class World {
     /// Parts all who refer to each other, and would for ever.
     func dissolve() {
         for client in everyone { client.forget() }
+        for room in rooms.values { room.clear() }
         exchanges = []
         rooms = [:]
         publications = [:]

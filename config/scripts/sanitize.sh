@@ -51,7 +51,9 @@ for sanitizer in "${sanitizers[@]}"; do
             settings=("LD_PRELOAD=$folder/swift-mutex.so" "TSAN_OPTIONS=log_path=$folder/report:history_size=4")
             ;;
         address)
+            # By its path: a program that a test starts has none to look for it. Reasons are given by function.
             settings=("ASAN_OPTIONS=log_path=$folder/report:detect_leaks=1"
+                "ASAN_SYMBOLIZER_PATH=$(command -v llvm-symbolizer)"
                 "LSAN_OPTIONS=suppressions=$PWD/config/sanitizers/leaks.txt:print_suppressions=0")
             ;;
         *) echo "SANITIZER is thread or address, not $sanitizer" >&2 && exit 64 ;;

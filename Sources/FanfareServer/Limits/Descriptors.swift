@@ -5,7 +5,9 @@ enum Descriptors {
     /// How many may be open: the soft limit (getrlimit(2)).
     static var limit: Int {
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return .max
+        }
         return Int(clamping: limit.rlim_cur)
     }
 
