@@ -210,8 +210,9 @@ public final class Reactor {
             case nil: break
             }
         }
-        timers.removeAll()
         while !closed.isEmpty { part() }
+        // Those too that owners have asked for in the last moment.
+        timers.removeAll()
         ready = []
         dirty = []
         notices = []

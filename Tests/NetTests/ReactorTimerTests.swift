@@ -61,4 +61,23 @@ private final class Clock: TimerTarget {
         #expect(reactor.unixTime == 1_699_999_999)
         #expect(reactor.timerCount == 0)
     }
+
+    @Test("What an owner asks for when it is told of the end keeps nobody")
+    func forgetsTimersOfTheLastMoment() throws {
+        weak var kept: Clock?
+        do {
+            let reactor = try Reactor.forTest()
+            let clock = Clock()
+            kept = clock
+            let owner = Recorder()
+            owner.onClose = { reactor.schedule(after: .seconds(1), clock) }
+            let (_, peer) = try reactor.lonely(owner)
+            reactor.shutDown()
+            #expect(owner.isClosed)
+            #expect(reactor.timerCount == 0)
+            owner.onClose = nil
+            peer.close()
+        }
+        #expect(kept == nil)
+    }
 }
