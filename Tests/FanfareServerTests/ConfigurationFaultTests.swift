@@ -161,6 +161,10 @@ func faults(
             "f.yaml:1: metrics.port is 6001, as listen.port is: choose one of its own"
         ),
         ("loops: 1\nloops: 2", "f.yaml:1: loops is written twice in the same place: keep one"),
+        (
+            "x: 1\n? [a, b]\n: 1\nx: 2\n? [a, b]\n: 2",
+            "f.yaml: a list or a mapping stands where a key should, more than once"
+        ),
         ("- loops", "f.yaml:1: the file must be a list of \"key: value\" lines"),
     ])
     func names(yaml: String, fault: String) {

@@ -84,6 +84,9 @@ enum YAMLSettings {
         }
     }
 
+    /// What Yams calls keys that are lists or mappings; which of several it names first, and where, is chance.
+    private static let nameOfNoText = "<uncovertable>"
+
     private static func fault(_ error: YamlError, file: String) -> ConfigurationFault {
         switch error {
         case .scanner(let context, let problem, let mark, _),
@@ -95,6 +98,11 @@ enum YAMLSettings {
                 key: "",
                 problem: "this is not YAML at \(place): \(what)",
                 origin: .line(mark.line, file: file)
+            )
+        case .duplicatedKeysInMapping(let names, _) where names.contains(nameOfNoText):
+            return ConfigurationFault(
+                key: "",
+                problem: "\(file): a list or a mapping stands where a key should, more than once"
             )
         case .duplicatedKeysInMapping(let names, let context):
             return ConfigurationFault(
