@@ -15,10 +15,13 @@ struct Program {
         .appending(path: "fanfare")
 
     /// What every program is given: where the tests run under a sanitizer, that holds for their programs too.
-    static let inherited = ProcessInfo.processInfo.environment.filter {
-        ["LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "LSAN_OPTIONS"]
-            .contains($0.key)
-    }
+    static let inherited: [String: String] = {
+        let names = ["LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"]
+        var values = ProcessInfo.processInfo.environment.filter { names.contains($0.key) }
+        // What a program has when it ends, ends with it: leaks are looked for in processes that go on.
+        values["ASAN_OPTIONS"]?.append(":detect_leaks=0")
+        return values
+    }()
 
     /// Runs the program to its end, with `arguments` behind its name and nothing else in its environment.
     static func run(
