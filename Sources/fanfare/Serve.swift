@@ -2,6 +2,7 @@ import ArgumentParser
 import FanfareServer
 import Glibc
 import Logging
+import Net
 
 /// `fanfare serve`: runs the broker until a signal ends it.
 struct Serve: AsyncParsableCommand {

@@ -1,3 +1,4 @@
+import Net
 import Testing
 
 @testable import fanfare

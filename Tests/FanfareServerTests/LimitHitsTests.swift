@@ -52,11 +52,21 @@ private final class Lines: Sendable {
         )
     }
 
-    @Test func whatElseBecomesOfSomebodyIsSaid() {
+    @Test func whatElseBecomesOfSomebodyIsSaidAndAskedForNoMoreOftenThanThat() {
         let lines = Lines()
         let hits = LimitHits(NOOPMetricsHandler.instance, log: lines.logger)
-        hits.note(.connections, consequence: Descriptors.shortage)
-        #expect(lines.all.count == 1)
-        #expect(lines.all[0].contains("hard limit of \(Descriptors.limit)"))
+        var askedCount = 0
+        func consequence() -> String {
+            askedCount += 1
+            return "no descriptor is left"
+        }
+        for _ in 0..<100 { hits.note(.connections, consequence: consequence()) }
+        #expect(askedCount == 1)
+        #expect(
+            lines.all == [
+                "notice a limit is met: no descriptor is left "
+                    + "key=limits.connections_max limit=connections times=1"
+            ]
+        )
     }
 }

@@ -195,7 +195,7 @@ def test_out_of_descriptors(tmp_path):
         before = cpu_time(broker)
         assert backend.trigger("news", "1")[0] == 200
         assert first.next("greeting")["data"] == "1"
-        broker.await_line("no descriptor is left")
+        broker.await_line("no descriptor is left, the connection is closed at once; raise the hard limit of 40")
         # What needs a file is refused, and changes nothing.
         broker.signal(signal.SIGHUP)
         broker.await_line("Too many open files")

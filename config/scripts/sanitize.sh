@@ -70,7 +70,7 @@ for sanitizer in "${sanitizers[@]}"; do
         # Only the whole stack tells what libcurl leaves behind for Foundation, and costs too much to take everywhere.
         options=()
         if [ "$sanitizer" = address ] && [[ $room == PusherSwift* ]]; then
-            options=("ASAN_OPTIONS=log_path=$folder/report:detect_leaks=1:fast_unwind_on_malloc=0")
+            options=("${settings[0]}:fast_unwind_on_malloc=0")
         fi
         # Programs and benchmarks give up on a server that is silent for seconds: one at a time, for each is ten times slower.
         order=()

@@ -19,7 +19,7 @@ final class Turnstile: Sendable {
 
     init(_ configuration: Configuration) {
         let admission = configuration.admission
-        let limit = configuration.connectionsMax ?? Descriptors.limit
+        let limit = configuration.connectionsMax ?? DescriptorLimit.current
         connections = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
         arrivals = admission.newConnectionsPerSecondMax.map {
             SharedTokenBucket(Rate(perSecond: $0))

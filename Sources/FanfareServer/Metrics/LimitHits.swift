@@ -45,8 +45,12 @@ final class LimitHits: Sendable {
     /// - Parameters:
     ///   - limit: The limit.
     ///   - count: How often.
-    ///   - consequence: What becomes of whoever met it, if that is not what the limit's rule says.
-    func note(_ limit: Limit, count: Int = 1, consequence: String? = nil) {
+    ///   - consequence: What becomes of whoever met it, if that is not what the limit's rule says; asked for by the log.
+    func note(
+        _ limit: Limit,
+        count: Int = 1,
+        consequence: @autoclosure () -> String? = nil
+    ) {
         guard let meter = meters[limit] else { return }
         meter.counter.increment(by: count)
         meter.untoldCount.add(count, ordering: .relaxed)
@@ -60,7 +64,7 @@ final class LimitHits: Sendable {
             ).exchanged
         else { return }
         log.notice(
-            "a limit is met: \(consequence ?? limit.rule.consequence)",
+            "a limit is met: \(consequence() ?? limit.rule.consequence)",
             metadata: [
                 "limit": "\(limit.rawValue)", "key": "\(limit.rule.key)",
                 "times": "\(meter.untoldCount.exchange(0, ordering: .relaxed))",

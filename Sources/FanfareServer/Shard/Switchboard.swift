@@ -129,7 +129,12 @@ final class Switchboard: TimerTarget {
 
     /// Counts that a connection was closed because no descriptor was left for it.
     func ranOutOfDescriptors() {
-        settings.hits.note(.connections, consequence: Descriptors.shortage)
+        settings.hits.note(
+            .connections,
+            consequence:
+                "no descriptor is left, the connection is closed at once; raise the hard limit "
+                + "of \(DescriptorLimit.current) (ulimit -Hn, LimitNOFILE= of systemd), or set a number"
+        )
     }
 
     /// The connection with this socket ID, if it is one of this shard and still open.

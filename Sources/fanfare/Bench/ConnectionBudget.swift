@@ -1,3 +1,5 @@
+import Net
+
 /// How many connections this process and this machine allow.
 enum ConnectionBudget {
     /// Descriptors that are not the benchmark's devices: the publisher, the loop's own, standard streams.
