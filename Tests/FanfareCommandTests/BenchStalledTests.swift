@@ -113,7 +113,7 @@ struct BenchStalledTests {
         #expect(report["unclosed"] == .integer(0))
         guard case .integer(let closed) = report["stalled_closed_4100"],
             case .integer(let ended) = report["stalled_ended"],
-            case .number = report["p99_ratio"],
+            case .number(.some, _) = report["p99_ratio"],
             case .integers(let memory) = report["resident_over_time_bytes"]
         else {
             Issue.record("\(report.json)")
