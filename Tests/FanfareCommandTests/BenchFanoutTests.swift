@@ -74,7 +74,6 @@ struct BenchFanoutTests {
     }
 
     @Test func anEventOfAnotherChannelIsAFault() async throws {
-        // The first subscriber listens to the first of four channels.
         #expect(try await report(.misdirects(2), .channels()).fault == "1 out of order")
     }
 

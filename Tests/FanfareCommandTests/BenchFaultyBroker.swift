@@ -26,7 +26,7 @@ enum BrokerFault: Sendable {
     case closesAfterAnswers
     /// Pings, by both protocols, come before each event.
     case pings
-    /// The first receives the event with this number whatever channel it is of.
+    /// The first of those on another channel receives the event with this number too.
     case misdirects(Int)
     /// None, and each event is compressed once for all.
     case compresses
@@ -96,7 +96,7 @@ private struct NoLoopback: Error {}
 /// The subscribers and what is sent to them.
 private final class Hall {
     let fault: BrokerFault
-    private var members: [(FaultyConnection, Stream, channel: String)] = []
+    private var members: [(FaultyConnection, stream: Stream, channel: String)] = []
     private var sequence = 0
     private var held: [UInt8]?
     /// How events are compressed, once a connection has asked for it.
@@ -122,12 +122,12 @@ private final class Hall {
 
     private func send(_ frame: [UInt8], to channel: String) {
         defer { sequence += 1 }
+        if case .misdirects(sequence) = fault {
+            members.first { $0.channel != channel }?.stream.write(frame)
+        }
         for (index, (connection, stream, own)) in members.enumerated() {
             if case .pings = fault { connection.ping(stream) }
-            if case .misdirects(sequence) = fault, index == 0 {
-            } else if own != channel {
-                continue
-            }
+            guard own == channel else { continue }
             guard index == 0 else {
                 stream.write(frame)
                 continue
