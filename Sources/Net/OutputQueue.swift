@@ -76,10 +76,13 @@ final class OutputQueue {
     /// The buffers that are held, for a test.
     var bufferCount: Int { buffers.count - first }
 
-    /// Offers the first buffers to the kernel in one call, without waiting and without SIGPIPE.
+    /// Offers the first buffers to the kernel in one call.
     ///
+    /// - Parameters:
+    ///   - fd: The socket.
+    ///   - flags: As of send(2).
     /// - Returns: The bytes accepted, which are removed; negative as sendmsg(2).
-    func send(to fd: Int32) -> Int {
+    func send(to fd: Int32, flags: Int32) -> Int {
         let sent: Int
         if first == buffers.count - 1 {
             sent = buffers[first].withUnsafeBytes {
@@ -87,7 +90,7 @@ final class OutputQueue {
                     fd,
                     $0.baseAddress.map { $0 + offset },
                     $0.count - offset,
-                    Socket.sendFlags
+                    flags
                 )
             }
         } else {
@@ -97,7 +100,7 @@ final class OutputQueue {
                     var message = msghdr()
                     message.msg_iov = vectors.baseAddress
                     message.msg_iovlen = count
-                    return sendmsg(fd, &message, Socket.sendFlags)
+                    return sendmsg(fd, &message, flags)
                 }
             }
         }

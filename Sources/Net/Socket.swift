@@ -6,14 +6,24 @@ enum Socket {
     /// Without waiting, and without the SIGPIPE that a lost peer would bring.
     static var sendFlags: Int32 { Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL) }
 
-    /// send(2), without waiting and without SIGPIPE.
-    static func send(_ fd: Int32, _ base: UnsafeRawPointer, _ count: Int) -> Int {
-        shim_send(fd, base, count, sendFlags)
+    /// The same, for last words: they wait for the FIN that is to follow at once, and leave in one segment with it.
+    static var lastSendFlags: Int32 { sendFlags | Int32(MSG_MORE) }
+
+    /// send(2), by default without waiting and without SIGPIPE.
+    static func send(
+        _ fd: Int32,
+        _ base: UnsafeRawPointer,
+        _ count: Int,
+        flags: Int32 = sendFlags
+    ) -> Int {
+        shim_send(fd, base, count, flags)
     }
 
     /// The same, of all bytes of a buffer.
-    static func send(_ fd: Int32, _ bytes: [UInt8]) -> Int {
-        bytes.withUnsafeBytes { $0.baseAddress.map { send(fd, $0, bytes.count) } ?? 0 }
+    static func send(_ fd: Int32, _ bytes: [UInt8], flags: Int32 = sendFlags) -> Int {
+        bytes.withUnsafeBytes {
+            $0.baseAddress.map { send(fd, $0, bytes.count, flags: flags) } ?? 0
+        }
     }
 
     /// Makes a non-blocking stream socket.

@@ -37,13 +37,18 @@ extension Stream {
         unsent = .nothing
     }
 
+    /// How the kernel is offered what is unsent: once the stream closes, the end follows when all of it is accepted.
+    private var sendFlags: Int32 {
+        phase == .draining ? Socket.lastSendFlags : Socket.sendFlags
+    }
+
     /// Offers what is unsent to the kernel, as much of it as one call takes.
     ///
     /// - Returns: The bytes accepted, which are removed; negative as sendmsg(2).
     func offerUnsent() -> Int {
         switch unsent {
         case .nothing: return 0
-        case .queue(let queue): return queue.send(to: fd)
+        case .queue(let queue): return queue.send(to: fd, flags: sendFlags)
         case .buffer: return offerBuffer()
         }
     }
@@ -51,7 +56,7 @@ extension Stream {
     /// The same, of a single buffer: it is moved out of the stream, for mostly the kernel takes all of it.
     private func offerBuffer() -> Int {
         guard case .buffer(let bytes) = exchange(&unsent, with: .nothing) else { return 0 }
-        let sent = Socket.send(fd, bytes)
+        let sent = Socket.send(fd, bytes, flags: sendFlags)
         guard sent != bytes.count else { return sent }
         unsent = .buffer(bytes)
         if sent > 0 { makeQueue().remove(sent) }

@@ -123,6 +123,27 @@ import Testing
         #expect(owner.error == nil)
     }
 
+    @Test("Last words leave in one segment with the end", arguments: [true, false])
+    func sparesASegment(peerIsDone: Bool) throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        var accepted: [Stream] = []
+        let listener = try reactor.listen(on: #require(SocketAddress(ip: "127.0.0.1", port: 0))) {
+            accepted.append($0)
+            return Recorder()
+        }
+        let peer = try RawPeer(to: listener.address)
+        reactor.run { accepted.count == 1 }
+        let before = peer.segmentsReceived
+        accepted[0].write(Array("last ".utf8))
+        accepted[0].write(Array("words".utf8))
+        accepted[0].close(within: .seconds(5), peerIsDone: peerIsDone)
+        reactor.settle()
+        #expect(peer.read() == Array("last words".utf8))
+        #expect(peer.hasEnded)
+        #expect(peer.segmentsReceived - before == 1)
+    }
+
     @Test func letsGoOfItsOwnerWhenItHasEnded() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

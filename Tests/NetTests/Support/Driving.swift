@@ -112,6 +112,15 @@ final class RawPeer {
         send(fd, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
     }
 
+    /// The segments that have come over TCP, those without bytes included (`tcpi_segs_in`, Linux 4.2).
+    var segmentsReceived: UInt32 {
+        // glibc's tcp_info ends before it.
+        var information = [UInt8](repeating: 0, count: 144)
+        var length = socklen_t(information.count)
+        getsockopt(fd, Int32(IPPROTO_TCP), TCP_INFO, &information, &length)
+        return information.withUnsafeBytes { $0.load(fromByteOffset: 140, as: UInt32.self) }
+    }
+
     func endWriting() { _ = shutdown(fd, Int32(SHUT_WR)) }
 }
 
