@@ -122,8 +122,11 @@ public struct Session {
     ///
     /// - Returns: What it was, so that others can be told.
     public mutating func end() -> Ties {
-        let ties = Ties(subscriptions: subscriptions, user: user, watchedUsers: watchedUsers)
-        subscriptions = Subscriptions()
+        let ties = Ties(
+            subscriptions: exchange(&subscriptions, with: Subscriptions()),
+            user: user,
+            watchedUsers: watchedUsers
+        )
         extras = SessionExtras()
         return ties
     }

@@ -4,7 +4,9 @@ struct MessageFraming: Sendable {
     private(set) var closes = false
     private(set) var keepsAlive = false
     private(set) var hasUpgradeOption = false
-    private(set) var hasUpgrade = false
+    /// The first field Upgrade; of the others it is known that they are there.
+    private(set) var upgrade: Range<Int>?
+    private(set) var repeatsUpgrade = false
     private(set) var host: Range<Int>?
     private(set) var expectation: Range<Int>?
     private var transferEncoding: Range<Int>?
@@ -26,7 +28,7 @@ struct MessageFraming: Sendable {
             if let expectation { throw .expectationUnknown(bytes.text(expectation)) }
             expectation = line.value
         case 7 where name.equalsIgnoringCase("upgrade"):
-            hasUpgrade = true
+            if upgrade == nil { upgrade = line.value } else { repeatsUpgrade = true }
         case 10 where name.equalsIgnoringCase("connection"):
             noteOptions(bytes, line.value)
         case 14 where name.equalsIgnoringCase("content-length"):
@@ -112,5 +114,13 @@ extension Span<UInt8> {
             if !element.isEmpty { body(element) }
             start = end + 1
         }
+    }
+    /// Whether a comma-separated list has `element`, given in lower case, in either case of letters.
+    func hasListElement(_ element: StaticString, in value: Range<Int>) -> Bool {
+        var isFound = false
+        forEachListElement(in: value) {
+            if extracting($0).equalsIgnoringCase(element) { isFound = true }
+        }
+        return isFound
     }
 }

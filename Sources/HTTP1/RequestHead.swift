@@ -35,6 +35,8 @@ public final class RequestHead: Sendable {
     private let pathRange: Range<Int>
     private let queryRange: Range<Int>?
     private let authorityRange: Range<Int>?
+    /// The one field Upgrade; nil when there is none, or more than one.
+    private let upgradeRange: Range<Int>?
 
     /// Whether content follows the head.
     public var hasContent: Bool { isChunked || (contentLength ?? 0) > 0 }
@@ -141,11 +143,16 @@ public final class RequestHead: Sendable {
         var isFound = false
         section.forEach { bytes, line in
             guard bytes.extracting(line.name).equalsIgnoringCase(name) else { return }
-            bytes.forEachListElement(in: line.value) {
-                if bytes.extracting($0).equalsIgnoringCase(element) { isFound = true }
-            }
+            if bytes.hasListElement(element, in: line.value) { isFound = true }
         }
         return isFound
+    }
+
+    /// Whether the client asks for this protocol, given in lower case: see ``isUpgrade``.
+    public func isUpgrade(to name: StaticString) -> Bool {
+        guard isUpgrade else { return false }
+        guard let upgradeRange else { return field("upgrade", contains: name) }
+        return section.lend(upgradeRange) { $0.hasListElement(name, in: $0.indices) }
     }
 
     /// Judges a head whose lines are well-formed, and copies it.
@@ -195,10 +202,11 @@ public final class RequestHead: Sendable {
         contentLength = framing.contentLength
         isChunked = framing.isChunked
         keepAlive = !framing.closes && (line.minorVersion > 0 || framing.keepsAlive)
-        isUpgrade = framing.hasUpgrade && framing.hasUpgradeOption && line.minorVersion > 0
+        isUpgrade = framing.upgrade != nil && framing.hasUpgradeOption && line.minorVersion > 0
         targetRange = line.targetRange
         queryRange = line.target.query
         authorityRange = line.target.authority ?? framing.host
+        upgradeRange = framing.repeatsUpgrade ? nil : framing.upgrade
         var copy = head.copy(head.indices)
         if line.target.form == .absolute, line.target.path.isEmpty {
             pathRange = copy.count..<copy.count + 1

@@ -35,7 +35,7 @@ final class FrontDoor: HTTPResponder {
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
         // RFC 9110 §7.8: an offer of another protocol may be ignored. Some HTTP clients make one of HTTP/2 (h2c) with every
         // first request.
-        if head.isUpgrade, head.field("upgrade", contains: "websocket") {
+        if head.isUpgrade(to: "websocket") {
             gateway.open(head, exchange)
         } else {
             api.respond(to: head, body: body, on: exchange)
