@@ -156,6 +156,21 @@ class Rawfan(Server):
         return ["--mode", "pusher", "--url", self.url(scenario)]
 
 
+class SecureRawfan(Rawfan):
+    """The limit of what is encrypted by OpenSSL: its one port speaks nothing but TLS."""
+
+    has_tls = True
+
+    def command(self) -> list[str]:
+        return [*super().command(), str(self.room.certificate), str(self.room.private_key)]
+
+    def takes(self, scenario: Scenario) -> bool:
+        return scenario.tls
+
+    def url(self, scenario: Scenario, path: str = "") -> str:
+        return f"wss://127.0.0.1:{self.port}{path}"
+
+
 NCHAN_CONFIGURATION = """\
 daemon off;
 {user}worker_processes 1;
@@ -295,6 +310,7 @@ def references(room: Room) -> dict[str, Server]:
         Rawfan("rawfan", 18101, room, "send"),
         Rawfan("rawfan-co", 18102, room, "coalesce"),
         Rawfan("rawfan-co2", 18103, room, "coalesce", threads=2),
+        SecureRawfan("rawfan-tls", 18104, room, "coalesce"),
     ]
     if program("nginx") and NCHAN_MODULE.exists():
         servers.append(Nchan("nchan", 18111, room))

@@ -109,6 +109,8 @@ ROWS = [
     # 1.6 µs and 1.4 µs where rawfan-co, without TLS, is at 0.9 µs.
     Row("1,000 × 64 B over TLS, saturation, against rawfan-co without", Figure("fan1000-64-tls"),
         Figure("fan1000-64-sat", "rawfan-co"), 1.6 / 0.9, 1.4 / 0.9),
+    Row("1,000 × 64 B over TLS, saturation", Figure("fan1000-64-tls"),
+        Figure("fan1000-64-tls", "rawfan-tls"), 1.08, 1.00),
     Row("10,000 × 64 B, saturation: 2 loops, against 1", Figure("fan10000-64-sat", "fanfare-2"),
         Figure("fan10000-64-sat"), 1.20, 1.10),
     linear("joining", "setup_cpu_us_per_conn"),

@@ -3,28 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 
 // Clients
-
-static ssize_t try_send(const struct client *client, const char *bytes, size_t count) {
-    ssize_t sent = send(client->descriptor, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
-    return sent < 0 ? 0 : sent;
-}
 
 // Sends at once; only what the socket does not take is copied.
 void client_send(struct client *client, const char *bytes, size_t count) {
     size_t sent = 0;
-    if (buffer_count(&client->backlog) == 0) sent = (size_t)try_send(client, bytes, count);
+    if (buffer_count(&client->backlog) == 0) sent = client_offer(client, bytes, count);
     if (sent < count) buffer_append(&client->backlog, bytes + sent, count - sent);
 }
 
 void client_drain(struct client *client) {
     struct buffer *backlog = &client->backlog;
     while (buffer_count(backlog) > 0) {
-        ssize_t sent = try_send(client, buffer_bytes(backlog), buffer_count(backlog));
+        size_t sent = client_offer(client, buffer_bytes(backlog), buffer_count(backlog));
         if (sent == 0) return;
-        buffer_consume(backlog, (size_t)sent);
+        buffer_consume(backlog, sent);
     }
     buffer_free(backlog);
 }

@@ -1,9 +1,10 @@
 // rawfan: the physical limit. A server that does nothing but hand pre-built frames to the kernel.
 //
-//     rawfan PORT send|coalesce [THREADS]
+//     rawfan PORT send|coalesce [THREADS [CERTIFICATE KEY]]
 //
 // `send` makes one system call for each message and subscriber; `coalesce` collects the messages
-// of a turn of the loop, and makes one for each subscriber. It understands just enough of the
+// of a turn of the loop, and makes one for each subscriber. With a certificate and its key, PEM
+// files both, every connection is encrypted by OpenSSL. It understands just enough of the
 // Pusher protocol for the load generator: it checks nothing, and is a yardstick, not a broker.
 #include "rawfan.h"
 #include <arpa/inet.h>
@@ -52,6 +53,7 @@ static void accept_clients(const struct thread *thread, int listener) {
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         struct client *client = calloc(1, sizeof *client);
         client->descriptor = descriptor;
+        client_secure(client);
         // Registered once for all events; edges need no second call per write.
         watch(thread, descriptor, EPOLLIN | EPOLLOUT | EPOLLET | EPOLLRDHUP, client);
     }
@@ -61,17 +63,18 @@ static void accept_clients(const struct thread *thread, int listener) {
 static bool read_client(struct thread *thread, struct client *client, uint32_t events) {
     static __thread char bytes[READ_SIZE];
     for (;;) {
-        ssize_t count = recv(client->descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+        ssize_t count = client_receive(client, bytes, sizeof bytes);
         if (count < 0) return errno == EAGAIN;
         if (count == 0 || !client_received(thread, client, bytes, (size_t)count)) return false;
         // A short read has emptied the socket, unless the end of the stream is still to come.
-        if ((size_t)count < sizeof bytes && !(events & EPOLLRDHUP)) return true;
+        bool is_short = !client->session && (size_t)count < sizeof bytes;
+        if (is_short && !(events & EPOLLRDHUP)) return true;
     }
 }
 
 static void drop(struct client *client) {
     client_leave(client);
-    close(client->descriptor);
+    client_close(client);
     buffer_free(&client->incomplete);
     buffer_free(&client->backlog);
     free(client);
@@ -109,12 +112,13 @@ static void *run(void *argument) {
 int main(int argc, char **argv) {
     bool is_mode = argc > 2 && (!strcmp(argv[2], "send") || !strcmp(argv[2], "coalesce"));
     if (!is_mode) {
-        fputs("usage: rawfan PORT send|coalesce [THREADS]\n", stderr);
+        fputs("usage: rawfan PORT send|coalesce [THREADS [CERTIFICATE KEY]]\n", stderr);
         return 2;
     }
     port = (uint16_t)atoi(argv[1]);
     coalesces = strcmp(argv[2], "coalesce") == 0;
     if (argc > 3) thread_count = atoi(argv[3]);
+    if (argc > 5) secure_with(argv[4], argv[5]);
 
     signal(SIGPIPE, SIG_IGN);
     struct rlimit limit;

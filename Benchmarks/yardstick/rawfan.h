@@ -1,14 +1,17 @@
 // The parts of the limit server.
 #pragma once
 #include "buffer.h"
+#include <openssl/types.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct channel;
 
 struct client {
     int descriptor;
+    SSL *session; // NULL without TLS
     bool is_websocket;
     struct channel *channel;
     uint32_t place;           // among the channel's clients
@@ -46,6 +49,16 @@ extern struct thread *threads;
 extern int thread_count;
 // Whether the frames of a turn leave together, or each by itself.
 extern bool coalesces;
+
+// secure.c: TLS, as OpenSSL does it, in front of the socket
+// Encrypts all connections from now on.
+void secure_with(const char *certificate, const char *key);
+void client_secure(struct client *client);
+// As recv(2), and 0 for every end.
+ssize_t client_receive(struct client *client, char *bytes, size_t capacity);
+// What was taken; 0 if the socket is full or the connection is lost.
+size_t client_offer(struct client *client, const char *bytes, size_t count);
+void client_close(struct client *client);
 
 // fan.c: who gets what
 void client_send(struct client *client, const char *bytes, size_t count);
