@@ -257,6 +257,9 @@ public final class Reactor {
 
     // MARK: Events
 
+    /// The time as it is, which a long turn has left behind.
+    func readClock() -> MonotonicTime { clock.now() }
+
     private var hasWork: Bool {
         !ready.isEmpty || !dirty.isEmpty || !dirtyGroups.isEmpty || !readyListeners.isEmpty
             || !notices.isEmpty || !closed.isEmpty || loop.isWakePending.load(ordering: .relaxed)

@@ -28,7 +28,7 @@ public final class StreamGroup {
     /// The batch of a walk that takes several turns; empty between walks.
     private var walking = FrameBatch()
     private var pace = WalkPace()
-    /// The end of the pause between two long walks.
+    /// The end of the pause before the next walk.
     private var pause: TimerID?
 
     init(reactor: Reactor) { self.reactor = reactor }
@@ -84,7 +84,7 @@ public final class StreamGroup {
         waiting = batch
         if !isDirty {
             isDirty = true
-            reactor.dirtyGroups.append(self)
+            if !pauses() { reactor.dirtyGroups.append(self) }
         } else if pause != nil && pace.isWorthWhile(batch.frameCount) {
             resume()
         }
@@ -167,12 +167,18 @@ public final class StreamGroup {
             return (served, false)
         }
         batch.end()
+        if !begins { pace.end(at: reactor.readClock()) }
         isDirty = !waiting.isEmpty
-        guard isDirty else { return (served, true) }
-        if let rest = pace.pause(before: waiting.frameCount, at: reactor.now) {
-            pause = reactor.schedule(after: rest, .resume(self))
+        return (served, !isDirty || pauses())
+    }
+
+    /// Lets the frames that wait wait for others, if the pace has it so.
+    private func pauses() -> Bool {
+        guard let rest = pace.pause(before: waiting.frameCount, at: reactor.now) else {
+            return false
         }
-        return (served, pause != nil)
+        pause = reactor.schedule(after: rest, .resume(self))
+        return true
     }
 
     /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.

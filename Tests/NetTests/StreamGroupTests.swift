@@ -48,6 +48,35 @@ private final class Member {
         #expect(members.allSatisfy { $0.received == Array(0..<30) })
     }
 
+    @Test func whatComesRightAfterALongWalkWaitsForMore() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        var peers: [RawPeer] = []
+        for _ in 0..<600 {
+            let (stream, peer) = try reactor.lonely(Recorder())
+            group.join(stream)
+            peers.append(peer)
+        }
+        func send(_ numbers: Int...) {
+            for number in numbers { group.send(frame(number)) }
+            reactor.flush()
+        }
+        send(0, 1)
+        reactor.turn()
+        for peer in peers { #expect(peer.read() == frame(0) + frame(1)) }
+        send(2)
+        #expect(peers[0].read() == [] && peers[599].read() == [])
+        // As many as before: they need not wait.
+        send(3)
+        reactor.turn()
+        for peer in peers { #expect(peer.read() == frame(2) + frame(3)) }
+        // Patience has an end.
+        send(4)
+        #expect(peers[0].read() == [] && peers[599].read() == [])
+        reactor.run { peers[0].read() == frame(4) }
+    }
+
     @Test func sharesOneSendAmongTheFramesOfATurn() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

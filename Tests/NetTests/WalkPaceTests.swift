@@ -3,23 +3,39 @@ import Testing
 @testable import Net
 
 @Suite("The pace of a group's walks") struct WalkPaceTests {
-    /// The pause after a walk of eight frames.
-    private func pause(after milliseconds: Int64, before waitingCount: Int) -> Duration? {
+    private static let end = MonotonicTime(nanoseconds: 5_000_000_000)
+
+    /// After a walk of eight frames that took so long.
+    private func pace(after length: Duration) -> WalkPace {
         var pace = WalkPace()
-        pace.begin(frameCount: 8, at: MonotonicTime(nanoseconds: 5_000_000_000))
-        let end = MonotonicTime(nanoseconds: 5_000_000_000 + milliseconds * 1_000_000)
-        return pace.pause(before: waitingCount, at: end)
+        pace.begin(frameCount: 8, at: Self.end.advanced(by: .zero - length))
+        pace.end(at: Self.end)
+        return pace
     }
 
-    @Test func pausesForAQuarterOfALongWalk() {
-        #expect(pause(after: 40, before: 7) == .milliseconds(10))
-        #expect(pause(after: 8, before: 1) == .milliseconds(2))
+    @Test(arguments: [
+        (Duration.milliseconds(40), Duration.milliseconds(10)),
+        (.milliseconds(2), .microseconds(500)),
+    ])
+    func isPatientForAQuarterOfTheWalk(length: Duration, patience: Duration) {
+        #expect(pace(after: length).pause(before: 7, at: Self.end) == patience)
+        #expect(pace(after: length).pause(before: 1, at: Self.end) == patience)
     }
 
-    @Test func doesNotPauseForAFullBatchNorAfterAShortWalk() {
-        #expect(pause(after: 40, before: 8) == nil)
-        #expect(pause(after: 40, before: 100) == nil)
-        #expect(pause(after: 7, before: 1) == nil)
+    @Test func whatComesSoonAfterTheWalkWaitsForTheRest() {
+        let pace = pace(after: .milliseconds(40))
+        let soon = Self.end.advanced(by: .milliseconds(4))
+        #expect(pace.pause(before: 1, at: soon) == .milliseconds(6))
+        #expect(pace.pause(before: 1, at: Self.end.advanced(by: .milliseconds(10))) == nil)
+        #expect(pace.pause(before: 1, at: Self.end.advanced(by: .seconds(10))) == nil)
+    }
+
+    @Test(arguments: [8, 100]) func doesNotPauseForAFullBatch(waitingCount: Int) {
+        #expect(pace(after: .milliseconds(40)).pause(before: waitingCount, at: Self.end) == nil)
+    }
+
+    @Test func doesNotPauseBeforeTheFirstLongWalk() {
+        #expect(WalkPace().pause(before: 1, at: Self.end) == nil)
     }
 
     @Test func knowsAFullBatch() {
