@@ -84,7 +84,7 @@ public final class StreamGroup {
         waiting = batch
         if !isDirty {
             isDirty = true
-            if !pauses() { reactor.dirtyGroups.append(self) }
+            if !beginPause() { reactor.dirtyGroups.append(self) }
         } else if pause != nil && pace.isWorthWhile(batch.frameCount) {
             resume()
         }
@@ -169,11 +169,13 @@ public final class StreamGroup {
         batch.end()
         if !begins { pace.end(at: reactor.readClock()) }
         isDirty = !waiting.isEmpty
-        return (served, !isDirty || pauses())
+        return (served, !isDirty || beginPause())
     }
 
-    /// Lets the frames that wait wait for others, if the pace has it so.
-    private func pauses() -> Bool {
+    /// Lets the frames that wait for the next walk wait for others too, if the pace has it so.
+    ///
+    /// - Returns: Whether there is a pause, which ``resume()`` ends.
+    private func beginPause() -> Bool {
         guard let rest = pace.pause(before: waiting.frameCount, at: reactor.now) else {
             return false
         }

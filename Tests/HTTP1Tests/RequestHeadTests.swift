@@ -127,6 +127,26 @@ import Testing
         #expect(request.isUpgrade == isUpgrade)
     }
 
+    @Test(
+        "The protocols of Upgrade, over one line or several",
+        arguments: [
+            (["Upgrade: WebSocket"], true), (["Upgrade: h2c, , websocket"], true),
+            (["Upgrade: h2c", "Upgrade: websocket"], true),
+            (["Upgrade: websocket", "Upgrade: h2c"], true),
+            (["Upgrade: h2c"], false), (["Upgrade: websocket/13"], false), (["Upgrade:"], false),
+            (["Upgrade: h2c", "Upgrade: h3"], false), (["X: websocket"], false),
+        ]
+    )
+    func upgradesTo(lines: [String], isWebSocket: Bool) throws {
+        let text = ["GET / HTTP/1.1", "Host: h", "Connection: upgrade"] + lines
+        #expect(try head(text.joined(separator: "\r\n")).isUpgrade(to: "websocket") == isWebSocket)
+    }
+
+    @Test func upgradesToNothingWithoutTheOption() throws {
+        let request = try head("GET / HTTP/1.1", "Host: h", "Upgrade: websocket")
+        #expect(!request.isUpgrade(to: "websocket"))
+    }
+
     @Test("Expect, RFC 9110 §10.1.1") func expects() throws {
         func expects(_ lines: String...) throws -> Bool {
             try head(lines[0], "Host: h", lines[1], lines[2]).expectsContinue
