@@ -165,6 +165,7 @@ def compare(servers: list[Server], scenarios: list[Scenario], rounds: int, room:
                     started = time.monotonic()
                     if scenario.idle:
                         server.restart()  # Memory is measured on a fresh process.
+                    server.settle()
                     line = measure(room, server, scenario, round_)
                     output.write(line + "\n")
                     output.flush()

@@ -15,6 +15,7 @@ from scenarios import Scenario
 NCHAN_MODULE = Path("/usr/lib/nginx/modules/ngx_nchan_module.so")
 START_SECONDS = 10
 STOP_SECONDS = 5
+SETTLE_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,19 @@ class Room:
              "-keyout", self.private_key, "-out", self.certificate],
             check=True, capture_output=True,
         )
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process and its children have used."""
+    total = 0.0
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            total += int((task / "schedstat").read_text().split()[0]) / 1e9
+            children = (task / "children").read_text().split()
+        except OSError:  # The thread has just ended.
+            continue
+        total += sum(cpu_seconds(int(child)) for child in children)
+    return total
 
 
 class Server:
@@ -107,6 +121,16 @@ class Server:
     def restart(self) -> None:
         self.stop()
         self.start()
+
+    def settle(self) -> None:
+        """Waits until it has done with the run before: thousands of clients leave at its end."""
+        assert self.process is not None
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < deadline:
+            before = cpu_seconds(self.process.pid)
+            time.sleep(0.1)
+            if cpu_seconds(self.process.pid) - before < 0.005:
+                return
 
     def answers(self) -> bool:
         with socket.socket() as probe:
