@@ -115,6 +115,7 @@ extension Span<UInt8> {
             start = end + 1
         }
     }
+
     /// Whether a comma-separated list has `element`, given in lower case, in either case of letters.
     func hasListElement(_ element: StaticString, in value: Range<Int>) -> Bool {
         var isFound = false

@@ -86,12 +86,8 @@ final class OutputQueue {
         let sent: Int
         if first == buffers.count - 1 {
             sent = buffers[first].withUnsafeBytes {
-                Glibc.send(
-                    fd,
-                    $0.baseAddress.map { $0 + offset },
-                    $0.count - offset,
-                    flags
-                )
+                let count = $0.count - offset
+                return $0.baseAddress.map { Socket.send(fd, $0 + offset, count, flags: flags) } ?? 0
             }
         } else {
             sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.vectorCountMax) {

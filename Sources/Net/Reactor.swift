@@ -257,9 +257,6 @@ public final class Reactor {
 
     // MARK: Events
 
-    /// The time as it is, which a long turn has left behind.
-    func readClock() -> MonotonicTime { clock.now() }
-
     private var hasWork: Bool {
         !ready.isEmpty || !dirty.isEmpty || !dirtyGroups.isEmpty || !readyListeners.isEmpty
             || !notices.isEmpty || !closed.isEmpty || loop.isWakePending.load(ordering: .relaxed)
@@ -343,6 +340,9 @@ public final class Reactor {
     }
 
     // MARK: For streams and listeners
+
+    /// The time as it is, which a long turn has left behind.
+    func readClock() -> MonotonicTime { clock.now() }
 
     /// Enters a descriptor into the epoll set, where it stays as it is until it is closed.
     func register(_ fd: Int32, generation: UInt32, _ source: Source) throws(SystemError) {
