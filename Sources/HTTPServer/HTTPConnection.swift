@@ -60,16 +60,13 @@ public final class HTTPConnection: StreamOwner {
     /// Makes the owner of a stream that is not open yet.
     ///
     /// - Parameter site: What it shares with other connections.
-    public init(site: HTTPSite) {
-        self.site = site
-        deadline = site.reactor.now
-    }
+    public convenience init(site: HTTPSite) { self.init(site: site, stream: nil) }
 
-    /// Makes the owner of a stream that was just accepted; it counts from here on, through its TLS handshake.
-    convenience init(site: HTTPSite, accepting stream: Stream) {
-        self.init(site: site)
+    /// Makes the owner of a stream that was just accepted, or is to come.
+    init(site: HTTPSite, stream: Stream?) {
+        self.site = site
         self.stream = stream
-        site.add(self)
+        deadline = site.reactor.now
     }
 
     /// Whether requests have to wait: for answers, for an upgrade, or for the client to read.
@@ -81,8 +78,10 @@ public final class HTTPConnection: StreamOwner {
 
     /// Begins to wait for a request.
     public func streamOpened(_ stream: Stream) {
-        self.stream = stream
-        site.add(self)
+        if self.stream == nil {
+            self.stream = stream
+            site.add(self)
+        }
         watchClient()
     }
 
@@ -283,7 +282,7 @@ public final class HTTPConnection: StreamOwner {
 
     /// Makes room for another protocol.
     private func handOver(by entry: HTTPExchange.Entry) {
-        guard let stream else { return }
+        guard let stream = stream.take() else { return }
         var output = exchange(&output, with: [])
         leave()
         let owner = entry(stream, &output)

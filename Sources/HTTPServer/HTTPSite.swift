@@ -97,12 +97,15 @@ public final class HTTPSite {
     /// them.
     public var connectionCount: Int { connections.count }
 
-    /// Makes the owner of a new stream: what `Reactor.listen` takes as `accept`.
+    /// Makes the owner of a new stream, which counts from here on, through its TLS handshake: what `Reactor.listen` takes
+    /// as `accept`.
     ///
     /// - Parameter stream: The stream.
     /// - Returns: Its owner.
     public func accept(_ stream: Stream) -> any StreamOwner {
-        HTTPConnection(site: self, accepting: stream)
+        let connection = HTTPConnection(site: self, stream: stream)
+        add(connection)
+        return connection
     }
 
     /// Closes idle connections now and the others after their next answer.
@@ -137,9 +140,8 @@ public final class HTTPSite {
         return date.bytes
     }
 
-    /// Enters a connection; once is enough.
+    /// Enters a connection.
     func add(_ connection: HTTPConnection) {
-        guard connection.place == nil else { return }
         connection.place = connections.count
         connections.append(connection)
     }

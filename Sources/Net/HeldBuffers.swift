@@ -134,8 +134,8 @@ extension Reactor {
     /// Has the owners of the longest queues give them up, where accounts hold too much.
     func relieveAccounts() {
         for account in held.takeOverdrawn() {
-            var streams = sources.compactMap { source -> Stream? in
-                guard case .stream(let stream) = source, stream.isOpen,
+            var streams = streams.compactMap { stream -> Stream? in
+                guard let stream, stream.isOpen,
                     case .queue(let queue) = stream.unsent, queue.isHeld,
                     account === held.total || queue.account === account
                 else { return nil }

@@ -79,7 +79,7 @@ public final class Listener {
     public func close() {
         guard descriptor != nil else { return }
         file?.remove()
-        if fd < reactor.sources.count { reactor.sources[Int(fd)] = nil }
+        reactor.forget(self)
         descriptor = nil
         // It may refer to whoever refers to the listener.
         accept = nil

@@ -49,8 +49,10 @@ public final class Reactor {
     // Unchecked is the exclusive access to what every connection and every turn changes: while one of these is changed,
     // nothing is called that could come back to the reactor.
 
-    /// Who an event is for, by descriptor.
-    @exclusivity(unchecked) var sources: [Source?] = []
+    /// The streams, by descriptor.
+    @exclusivity(unchecked) var streams: [Stream?] = []
+    /// The listeners; there are few.
+    @exclusivity(unchecked) private var listeners: [Listener] = []
     private var lastGeneration: UInt32 = 0
     @exclusivity(unchecked) private var timers = TimerWheel<Alarm>()
     private var spareQueues: [OutputQueue] = []
@@ -62,19 +64,12 @@ public final class Reactor {
     var spareDescriptor: FileDescriptor?
 
     // What is to be done, each at most once in its list.
-    @exclusivity(unchecked) private var ready: [Stream] = []
+    @exclusivity(unchecked) private var ready = TurnList<Stream>()
     @exclusivity(unchecked) private var readyListeners: [Listener] = []
-    @exclusivity(unchecked) private var dirty: [Stream] = []
-    /// The one of the two lists that is being worked off, so that neither is allocated anew.
-    @exclusivity(unchecked) private var current: [Stream] = []
+    @exclusivity(unchecked) private var dirty = TurnList<Stream>()
     @exclusivity(unchecked) private var notices: [(Stream, Notice)] = []
-    @exclusivity(unchecked) private var closed: [End] = []
+    @exclusivity(unchecked) private var closed = TurnList<End>()
     @exclusivity(unchecked) var dirtyGroups: [StreamGroup] = []
-
-    enum Source {
-        case stream(Stream)
-        case listener(Listener)
-    }
 
     /// What a timer is for.
     enum Alarm {
@@ -160,13 +155,12 @@ public final class Reactor {
         _ = loop.isWakePending.exchange(false, ordering: .acquiringAndReleasing)
         monotonicTime = clock.now()
         calendarTime = clock.unixTime()
-        // First all events are noted, then they are served: no owner runs while descriptors that
-        // an event may still name could be closed and used again.
-        for index in 0..<max(Int(count), 0) { note(events[index]) }
         handshakesLeft = Self.handshakesPerTurnMax
-        swap(&ready, &current)
-        for stream in current { stream.serve() }
-        current.removeAll(keepingCapacity: true)
+        // Those first that had to wait for this turn.
+        var waiting = ready.take()
+        while let stream = waiting.popLast() { stream.serve() }
+        ready.giveBack(waiting)
+        for index in 0..<max(Int(count), 0) { dispatch(events[index]) }
         if !readyListeners.isEmpty {
             for listener in exchange(&readyListeners, with: []) { listener.acceptBurst() }
         }
@@ -203,18 +197,13 @@ public final class Reactor {
     public func shutDown() {
         guard !isShutDown else { return }
         isShutDown = true
-        for source in sources {
-            switch source {
-            case .stream(let stream): stream.end(with: .shutDown)
-            case .listener(let listener): listener.close()
-            case nil: break
-            }
-        }
+        for stream in streams { stream?.end(with: .shutDown) }
+        for listener in listeners { listener.close() }
         while !closed.isEmpty { part() }
         // Those too that owners have asked for in the last moment.
         timers.removeAll()
-        ready = []
-        dirty = []
+        ready.removeAll()
+        dirty.removeAll()
         notices = []
         dirtyGroups = []
         readyListeners = []
@@ -222,18 +211,20 @@ public final class Reactor {
     }
 
     private func flushStreams() {
-        swap(&dirty, &current)
-        for stream in current { stream.flush() }
-        current.removeAll(keepingCapacity: true)
+        var streams = dirty.take()
+        while let stream = streams.popLast() { stream.flush() }
+        dirty.giveBack(streams)
     }
 
     /// Tells the owners of streams that have ended, and parts the two: each holds the other, and would for ever.
     private func part() {
         guard !closed.isEmpty else { return }
-        for end in exchange(&closed, with: []) {
+        var ends = closed.take()
+        while let end = ends.popLast() {
             end.stream.currentOwner.streamClosed(end.stream, error: end.error)
             end.stream.currentOwner = Nobody.shared
         }
+        closed.giveBack(ends)
     }
 
     private func tell(_ stream: Stream, _ notice: Notice) {
@@ -273,32 +264,24 @@ public final class Reactor {
         return Int32(min(max((wait + 999_999) / 1_000_000, 0), Int64(Int32.max)))
     }
 
-    private func note(_ event: epoll_event) {
+    /// Has an event served at once, unless its descriptor was closed since: it may be another's already, but of another
+    /// generation.
+    private func dispatch(_ event: epoll_event) {
         let mark = event.data.u64
         // The counter of the eventfd need not be read: each write is an edge.
         guard mark != Self.wakeupMark else { return }
         let fd = Int(mark & 0xFFFF_FFFF)
         let generation = UInt32(truncatingIfNeeded: mark >> 32)
-        guard fd < sources.count else { return }
-        switch sources[fd] {
-        case nil: break
-        case .listener(let listener):
-            if listener.generation == generation { acceptLater(listener) }
-        case .stream(let stream):
-            guard stream.generation == generation else { return }
-            let bits = event.events
-            if bits & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 {
-                stream.flags.insert(.readable)
+        guard fd < streams.count, let stream = streams[fd] else {
+            if let listener = listeners.first(where: { $0.generation == generation }) {
+                acceptLater(listener)
             }
-            if bits & EPOLLOUT.rawValue != 0 { stream.flags.insert(.writable) }
-            if bits & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 {
-                stream.flags.insert(.hungUp)
-            }
-            if bits & EPOLLERR.rawValue != 0 {
-                stream.flags.formUnion([.broken, .readable, .writable, .hungUp])
-            }
-            serve(stream)
+            return
         }
+        guard stream.generation == generation else { return }
+        stream.note(event.events)
+        // One that has had its share of this turn waits for the next.
+        if !stream.flags.contains(.isReady) { stream.serve() }
     }
 
     private func fireTimers() {
@@ -344,16 +327,34 @@ public final class Reactor {
     /// The time as it is, which a long turn has left behind.
     func readClock() -> MonotonicTime { clock.now() }
 
+    /// Has the stream served from here on.
+    func register(_ stream: Stream) throws(SystemError) {
+        try register(
+            stream.fd,
+            stream.generation,
+            EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue
+        )
+        while streams.count <= stream.fd { streams.append(nil) }
+        streams[Int(stream.fd)] = stream
+        liveStreamCount += 1
+    }
+
+    /// Has the listener accept from here on.
+    func register(_ listener: Listener) throws(SystemError) {
+        try register(listener.fd, listener.generation, EPOLLIN.rawValue)
+        listeners.append(listener)
+    }
+
     /// Enters a descriptor into the epoll set, where it stays as it is until it is closed.
-    func register(_ fd: Int32, generation: UInt32, _ source: Source) throws(SystemError) {
+    private func register(
+        _ fd: Int32,
+        _ generation: UInt32,
+        _ events: UInt32
+    ) throws(SystemError) {
         var interest = epoll_event()
-        interest.events =
-            EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
-        if case .listener = source { interest.events = EPOLLIN.rawValue | EPOLLET.rawValue }
+        interest.events = events | EPOLLET.rawValue
         interest.data.u64 = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: fd))
         try SystemError.check(epoll_ctl(epoll.raw, EPOLL_CTL_ADD, fd, &interest), "epoll_ctl")
-        while sources.count <= fd { sources.append(nil) }
-        sources[Int(fd)] = source
     }
 
     func makeGeneration() -> UInt32 {
@@ -364,10 +365,13 @@ public final class Reactor {
 
     /// The stream has ended: no event reaches it any more, and its owner will be told.
     func forget(_ stream: Stream, _ error: StreamError?) {
-        sources[Int(stream.fd)] = nil
+        streams[Int(stream.fd)] = nil
         liveStreamCount -= 1
         closed.append(End(stream: stream, error: error))
     }
+
+    /// The listener has stopped listening.
+    func forget(_ listener: Listener) { listeners.removeAll { $0 === listener } }
 
     /// Takes one of this turn's steps of TLS handshakes: those that find none left wait for the next turn, in their order.
     func takeHandshake() -> Bool {

@@ -51,7 +51,7 @@ extension Reactor {
             accept: accept
         )
         do throws(SystemError) {
-            try register(listener.fd, generation: listener.generation, .listener(listener))
+            try register(listener)
         } catch {
             listener.close()
             throw error
@@ -131,8 +131,7 @@ extension Reactor {
             owner: owner,
             phase: phase
         )
-        try register(stream.fd, generation: stream.generation, .stream(stream))
-        liveStreamCount += 1
+        try register(stream)
         return stream
     }
 }

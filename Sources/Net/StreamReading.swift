@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 // Bytes from the kernel to the owner.
@@ -11,6 +12,18 @@ extension Stream {
     /// Whether others have waited for long, so that whoever could read on does so in the next turn.
     var isTurnLong: Bool {
         MonotonicTime.current.nanoseconds - reactor.now.nanoseconds > Self.longTurn
+    }
+
+    /// Notes what an event says, in the words of epoll_ctl(2).
+    func note(_ events: UInt32) {
+        if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 {
+            flags.insert(.readable)
+        }
+        if events & EPOLLOUT.rawValue != 0 { flags.insert(.writable) }
+        if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { flags.insert(.hungUp) }
+        if events & EPOLLERR.rawValue != 0 {
+            flags.formUnion([.broken, .readable, .writable, .hungUp])
+        }
     }
 
     /// Deals with what the events of this turn said.

@@ -7,9 +7,10 @@ extension Stream {
     ///
     /// The buffer is referred to, not copied, unless it is a short one behind others. Before the stream is open the bytes
     /// wait; once it is closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the owner is told.
-    public func write(_ bytes: [UInt8]) {
+    public func write(_ bytes: consuming [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
-        enqueue(bytes, from: 0, isShared: false)
+        if unsent.isEmpty { unsent = .buffer(consume bytes) } else { makeQueue().gather(bytes) }
+        noteQueued()
     }
 
     /// Drops what is queued and not begun, so that last words reach a peer that does not read.
@@ -27,15 +28,18 @@ extension Stream {
         reactor.flushLater(self)
     }
 
-    /// Adds to the queue, from the byte `start` on; `isShared` says whether other streams refer to the buffer too.
-    func enqueue(_ bytes: [UInt8], from start: Int, isShared: Bool = true) {
+    /// Adds a buffer to which other streams refer too to the queue, from the byte `start` on.
+    func enqueue(_ bytes: [UInt8], from start: Int) {
         if start == 0, unsent.isEmpty {
             unsent = .buffer(bytes)
-        } else if isShared {
-            makeQueue().append(bytes, from: start)
         } else {
-            makeQueue().gather(bytes)
+            makeQueue().append(bytes, from: start)
         }
+        noteQueued()
+    }
+
+    /// Notes that something was queued: it leaves at the end of the turn, unless it is too much.
+    private func noteQueued() {
         obstacles.insert(.queued)
         if queuedByteCount > queuedBytesMax {
             // The kernel may take what this turn has gathered.

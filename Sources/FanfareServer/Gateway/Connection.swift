@@ -194,7 +194,7 @@ final class Connection: StreamOwner {
         endpoint.append(.text, to: &bytes) { message.append(to: &$0) }
     }
 
-    private func write(_ frame: [UInt8]?) {
+    private func write(_ frame: consuming [UInt8]?) {
         guard let frame else { return }
         stream.write(frame)
     }

@@ -42,7 +42,8 @@ final class Channel {
 
     private func group(of windowBits: Int?, for stream: Stream) -> StreamGroup {
         guard let windowBits else {
-            let group = plain ?? stream.makeGroup()
+            if let plain { return plain }
+            let group = stream.makeGroup()
             plain = group
             return group
         }

@@ -46,8 +46,8 @@ struct ConnectionTable {
 
     /// Removes the connection with this ID, if there is one.
     mutating func remove(_ id: SocketID) {
-        guard self[id] != nil else { return }
         let slot = slot(of: id)
+        guard slots.indices.contains(slot), slots[slot]?.socketID == id else { return }
         slots[slot] = nil
         vacantSlots.append(slot)
     }
