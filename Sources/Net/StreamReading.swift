@@ -11,7 +11,7 @@ extension Stream {
 
     /// Whether others have waited for long, so that whoever could read on does so in the next turn.
     var isTurnLong: Bool {
-        MonotonicTime.current.nanoseconds - reactor.now.nanoseconds > Self.longTurn
+        reactor.readClock().nanoseconds - reactor.now.nanoseconds > Self.longTurn
     }
 
     /// Notes what an event says, in the words of epoll_ctl(2).

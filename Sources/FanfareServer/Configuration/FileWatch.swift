@@ -9,6 +9,9 @@ public struct FileWatch: Sendable {
     private let interval: Duration
     private var seen: [Stamp?]
 
+    /// The time between two looks, if nothing else is said.
+    public static var usualInterval: Duration { .seconds(3) }
+
     /// How long files that have changed must keep still, at most: half a second.
     private static var settling: Duration { .milliseconds(500) }
 
@@ -17,7 +20,7 @@ public struct FileWatch: Sendable {
     /// - Parameters:
     ///   - path: The file, which may be a symbolic link, and need not be there yet.
     ///   - interval: The time between two looks.
-    public init(_ path: String, interval: Duration = .seconds(3)) {
+    public init(_ path: String, interval: Duration = FileWatch.usualInterval) {
         self.init([path], interval: interval)
     }
 
@@ -26,7 +29,7 @@ public struct FileWatch: Sendable {
     /// - Parameters:
     ///   - paths: The files; without any there is never a change.
     ///   - interval: The time between two looks.
-    public init(_ paths: [String], interval: Duration = .seconds(3)) {
+    public init(_ paths: [String], interval: Duration = FileWatch.usualInterval) {
         self.paths = paths
         self.interval = interval
         seen = paths.map { Stamp(of: $0) }
