@@ -2,14 +2,6 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Called when a timer of ``Reactor/schedule(after:_:tag:)`` is due.
-public protocol TimerTarget: AnyObject {
-    /// The time has come.
-    ///
-    /// - Parameter tag: The number given when the timer was scheduled.
-    func timerFired(tag: Int)
-}
-
 /// What waits for the kernel on behalf of one loop: its streams, listeners, timers and groups.
 ///
 /// Confined to the loop's thread: it belongs to the loop's resident and is not Sendable. A turn is
@@ -41,7 +33,7 @@ public final class Reactor {
     /// Where small buffers are gathered into one TLS record; never lent to an owner.
     let record: UnsafeMutableRawBufferPointer
     private let clock: LoopClock
-    private let start: MonotonicTime
+    let start: MonotonicTime
     private var isPolling = false
     private var isFlushing = false
     private var isShutDown = false
@@ -54,7 +46,7 @@ public final class Reactor {
     /// The listeners; there are few.
     @exclusivity(unchecked) private var listeners: [Listener] = []
     private var lastGeneration: UInt32 = 0
-    @exclusivity(unchecked) private var timers = TimerWheel<Alarm>()
+    @exclusivity(unchecked) var timers = TimerWheel<Alarm>()
     private var spareQueues: [OutputQueue] = []
     /// What the kernel has no room for.
     let held = HeldBuffers()
@@ -70,14 +62,6 @@ public final class Reactor {
     @exclusivity(unchecked) private var notices: [(Stream, Notice)] = []
     @exclusivity(unchecked) private var closed = TurnList<End>()
     @exclusivity(unchecked) var dirtyGroups: [StreamGroup] = []
-
-    /// What a timer is for.
-    enum Alarm {
-        case target(any TimerTarget, tag: Int)
-        case deadline(Stream)
-        case accept(Listener)
-        case resume(StreamGroup)
-    }
 
     /// What happened to a stream while nobody could be told.
     enum Notice {
@@ -282,44 +266,6 @@ public final class Reactor {
         stream.note(event.events)
         // One that has had its share of this turn waits for the next.
         if !stream.flags.contains(.isReady) { stream.serve() }
-    }
-
-    private func fireTimers() {
-        let tick = UInt64((now.nanoseconds - start.nanoseconds) / 1_000_000)
-        while let alarm = timers.takeDue(at: tick) {
-            switch alarm {
-            case .target(let target, let tag): target.timerFired(tag: tag)
-            case .deadline(let stream): stream.deadlinePassed()
-            case .accept(let listener): listener.retry()
-            case .resume(let group): group.resume()
-            }
-        }
-    }
-
-    // MARK: Timers
-
-    /// Calls `target` once, from `poll()`, when `delay` has passed since this turn's ``now``.
-    ///
-    /// - Parameters:
-    ///   - delay: Kept to the millisecond, never early; at most two years.
-    ///   - target: Kept alive until then.
-    ///   - tag: What the target is called with.
-    /// - Returns: What ``cancel(_:)`` takes.
-    @discardableResult
-    public func schedule(
-        after delay: Duration,
-        _ target: any TimerTarget,
-        tag: Int = 0
-    ) -> TimerID {
-        schedule(after: delay, .target(target, tag: tag))
-    }
-
-    /// Cancels a timer; one that has fired, or was cancelled before, is no fault.
-    public func cancel(_ id: TimerID) { timers.cancel(id) }
-
-    func schedule(after delay: Duration, _ alarm: Alarm) -> TimerID {
-        let due = now.advanced(by: delay).nanoseconds - start.nanoseconds
-        return timers.schedule(at: UInt64(max(due, 0) / 1_000_000 + 1), alarm)
     }
 
     // MARK: For streams and listeners

@@ -85,6 +85,33 @@ import Testing
         #expect(busy.endCount == 1)
     }
 
+    @Test("An event of a stream that another owner closed in the same turn is not its successor's")
+    func closedInTheSameTurn() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let owners = [Recorder(), Recorder()]
+        let guests = try owners.map { try reactor.lonely($0) }
+        let heir = Recorder()
+        var successors: [(stream: Stream, peer: RawPeer)] = []
+        for (owner, other) in zip(owners, guests.reversed()) {
+            owner.onBytes = { _, bytes in
+                other.stream.abort()
+                // The kernel gives the lowest number, which is the one that has just become free.
+                if let successor = try? reactor.lonely(heir) { successors.append(successor) }
+                return bytes.count
+            }
+        }
+        for guest in guests {
+            #expect(guest.peer.write([1]) == 1)
+            guest.peer.endWriting()
+        }
+        reactor.settle()
+        #expect(owners.map(\.received.count).sorted() == [0, 1])
+        #expect(successors.count == 1)
+        #expect(successors.allSatisfy { $0.stream.flags.isDisjoint(with: [.hungUp, .broken]) })
+        #expect(heir.received.isEmpty && heir.endCount == 0 && !heir.isClosed)
+    }
+
     @Test func doesNotWaitForAPeerThatIsDone() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
