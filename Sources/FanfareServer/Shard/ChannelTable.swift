@@ -16,10 +16,7 @@ struct ChannelTable {
     var count: Int { apps.values.reduce(0) { $0 + $1.channels.count } }
 
     /// The channel at this address; nil if it is vacant.
-    subscript(address: ChannelAddress) -> Channel? {
-        if let latest, latest.app == address.app { return latest[address.name] }
-        return apps[address.app]?[address.name]
-    }
+    subscript(address: ChannelAddress) -> Channel? { group(of: address.app)?[address.name] }
 
     /// How many channels have their home here and subscribers anywhere.
     var occupiedCount: Int {
