@@ -69,7 +69,7 @@ public final class HTTPExchange {
     /// The same, for an owner that is made when its turn has come, and that may have something to say at once.
     ///
     /// - Parameter entry: Called once, before the stream gets its new owner; never if the connection ends before.
-    public func upgrade(_ entry: consuming @escaping Entry) {
+    public func upgrade(_ entry: @escaping Entry) {
         guard connection?.canUpgrade(self) ?? true else {
             assertionFailure("an upgrade of a request that did not ask for it")
             var response = Response(status: 500)

@@ -46,20 +46,14 @@ struct ConnectionTable {
 
     /// Removes the connection with this ID, if there is one.
     mutating func remove(_ id: SocketID) {
-        let slot = slot(of: id)
-        guard slots.indices.contains(slot), slots[slot]?.socketID == id else { return }
+        guard let slot = slot(holding: id) else { return }
         slots[slot] = nil
         vacantSlots.append(slot)
     }
 
     /// The connection with this ID, if it is one of this shard and still open.
     subscript(id: SocketID) -> Connection? {
-        guard id.first % UInt64(shardCount) == UInt64(shard) else { return nil }
-        let slot = slot(of: id)
-        guard slots.indices.contains(slot), let connection = slots[slot],
-            connection.socketID == id
-        else { return nil }
-        return connection
+        slot(holding: id).flatMap { slots[$0] }
     }
 
     /// All connections, in no order.
@@ -85,4 +79,11 @@ struct ConnectionTable {
     }
 
     private func slot(of id: SocketID) -> Int { Int(id.first / UInt64(shardCount)) }
+
+    /// The slot in which the connection with this ID is; nil if there is none.
+    private func slot(holding id: SocketID) -> Int? {
+        guard id.first % UInt64(shardCount) == UInt64(shard) else { return nil }
+        let slot = slot(of: id)
+        return slots.indices.contains(slot) && slots[slot]?.socketID == id ? slot : nil
+    }
 }
