@@ -19,6 +19,8 @@ extension Demo {
     ) { backstage in
         let store = ToDoStore(database: backstage.database)
         try store.beginRun()
+        // Before the queries are made: what is written in between would be in no result.
+        let others = try OtherWriters(backstage.database)
         let open = PublishedQuery<ToDo>(channel: "to-do-open", outbox: backstage.outbox)
         open.follow(backstage.database) {
             .init(version: try ToDo.version($0), rows: try ToDo.open($0))
@@ -27,7 +29,6 @@ extension Demo {
         done.follow(backstage.database) {
             .init(version: try ToDo.version($0), rows: try ToDo.done($0))
         }
-        let others = OtherWriters(backstage.database)
         return routes("open", open, store) + routes("done", done, store) + [
             // For who keeps a copy.
             .get("rows") { _ in

@@ -88,9 +88,24 @@ import Testing
 
     @Test func anotherConnectionIsNoticedToo() async throws {
         try await self.await([])
-        let others = OtherWriters(database, pause: .milliseconds(20))
-        try await Task.sleep(for: .milliseconds(100))
+        let others = try OtherWriters(database, pause: .milliseconds(20))
         try insert("1", "from elsewhere", by: DatabaseQueue(path: database.path))
+        try await self.await(["from elsewhere"])
+        withExtendedLifetime(others) {}
+    }
+
+    @Test func anotherConnectionIsNoticedEvenIfItGoesOnWriting() async throws {
+        try await self.await([])
+        let pause = Duration.milliseconds(20)
+        let others = try OtherWriters(database, pause: pause)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let writer = try DatabaseQueue(path: database.path, configuration: configuration)
+        try insert("1", "from elsewhere", by: writer)
+        try await writer.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        // Nobody else may write meanwhile, not even to tell.
+        try await Task.sleep(for: pause * 5)
+        try await writer.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
         try await self.await(["from elsewhere"])
         withExtendedLifetime(others) {}
     }
