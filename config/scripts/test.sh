@@ -17,28 +17,30 @@ readonly hostile='FanfareServerTests\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|
 readonly programs='FanfareCommandTests\.|AppleStubsTests'
 readonly simulation='SimulationTests\.'
 
+kept=$(mktemp -d)
+trap 'rm -rf "$kept"' EXIT
+
 echo "Running the Swift tests …"
 swift_status=0
-swift test --skip-build --skip "$timed|$hostile|$programs|$simulation" || swift_status=$?
-for group in "$timed" "$hostile" "$programs" "$simulation"; do
-    swift test --skip-build --filter "$group" || swift_status=$?
-done
+swift_tests() { swift test --skip-build "$@" 2>&1 | tee -a "$kept/swift" || swift_status=$?; }
+swift_tests --skip "$timed|$hostile|$programs|$simulation"
+for group in "$timed" "$hostile" "$programs" "$simulation"; do swift_tests --filter "$group"; done
 
 # Those without a browser mostly wait, and run beside the others; what they say comes behind.
 echo "Running the witnesses …"
 witness() { PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest "$@"; }
 mapfile -t in_browsers < <(grep -lE '\b(browsers|pages)\b' Tests/witnesses/test_*.py)
 mapfile -t without < <(grep -LE '\b(browsers|pages)\b' Tests/witnesses/test_*.py)
-others=$(mktemp)
-trap 'rm -f "$others"' EXIT
-witness "${without[@]}" >"$others" 2>&1 &
+witness "${without[@]}" >"$kept/others" 2>&1 &
 witness_status=0
 witness "${in_browsers[@]}" || witness_status=$?
 wait $! || witness_status=$?
-cat "$others"
+cat "$kept/others"
 
 outcome() { if [ "$1" = 0 ]; then echo passed; else echo "FAILED (exit status $1)"; fi; }
 echo
+# What failed stands thousands of lines above: it is said again where the reader looks.
+[ $swift_status = 0 ] || grep -E '^✘ Test .* (recorded|failed)|^error: |Fatal error' "$kept/swift"
 echo "Swift tests: $(outcome $swift_status)"
 echo "Witnesses:   $(outcome $witness_status)"
 [ $swift_status = 0 ] && [ $witness_status = 0 ]
