@@ -17,7 +17,9 @@ package final class OtherWriters: Sendable {
         watch = Task(priority: .utility) {
             var told = first
             while (try? await Task.sleep(for: pause)) != nil {
-                guard let count = try? await database.read(Self.count), count != told else { continue }
+                guard let count = try? await database.read(Self.count), count != told else {
+                    continue
+                }
                 do {
                     try await database.write { database in
                         // They may have changed the tables themselves.
