@@ -3,7 +3,7 @@ import PusherProtocol
 /// The events that clients send to the others on a channel (Pusher documentation, "Triggering client events").
 extension Session {
     /// Judges an event; what is accepted goes to the channel's home, and everything else is answered with an error.
-    mutating func receive(_ event: ClientEvent, now: Int64) -> [Effect] {
+    mutating func receive(_ event: ClientEvent, now: Int64) -> Effects {
         guard app.features.clientEvents else {
             return refuse(
                 "To send client events, you must enable this feature in the Settings page of your "
@@ -31,10 +31,10 @@ extension Session {
                 .send(.error(code: code, message: "\(code.message): \(limit)")),
             ]
         }
-        return [.publish(event, on: channel)]
+        return Effects(.publish(event, on: channel))
     }
 
-    private mutating func refuseUnsubscribed(_ event: ClientEvent, now: Int64) -> [Effect] {
+    private mutating func refuseUnsubscribed(_ event: ClientEvent, now: Int64) -> Effects {
         refuse(
             "Cannot broadcast client event (connection not subscribed to channel \(event.channel))",
             now: now

@@ -61,10 +61,10 @@ public struct Session {
     ///   - message: What the client said.
     ///   - now: Nanoseconds on a steady clock, for rates.
     /// - Returns: What to do, in order.
-    public mutating func receive(_ message: ClientMessage, now: Int64) -> [Effect] {
+    public mutating func receive(_ message: ClientMessage, now: Int64) -> Effects {
         switch message {
         case .ping:
-            return [.send(.pong)]
+            return Effects(.send(.pong))
         case .pong:
             return []
         case .subscribe(let channel, let auth, let channelData):
@@ -81,7 +81,7 @@ public struct Session {
     }
 
     /// Takes in a message that breaks the protocol's form: the connection stays, unless it makes a habit of it.
-    public mutating func receive(_ fault: MessageError, now: Int64) -> [Effect] {
+    public mutating func receive(_ fault: MessageError, now: Int64) -> Effects {
         met(fault.limit) + refuse(fault.description, now: now)
     }
 
@@ -111,7 +111,7 @@ public struct Session {
         request: UInt32,
         _ refusal: SubscriptionRefusal,
         now: Int64
-    ) -> [Effect] {
+    ) -> Effects {
         guard case .awaited(request) = subscriptions[channel], subscriptions.remove(channel) else {
             return []
         }
@@ -153,7 +153,7 @@ public struct Session {
         auth: String?,
         channelData: String?,
         now: Int64
-    ) -> [Effect] {
+    ) -> Effects {
         let name: ChannelName
         do {
             name = try ChannelName(text, limits: app.limits.texts)
@@ -185,10 +185,11 @@ public struct Session {
         lastRequest &+= 1
         subscriptions.put(name, .awaited(request: lastRequest))
         let join = Effect.join(name, as: member, request: lastRequest)
-        return isOnProbation && name.kind.requiresSignature ? [join] + endProbation() : [join]
+        guard isOnProbation, name.kind.requiresSignature else { return Effects(join) }
+        return Effects(join) + endProbation()
     }
 
-    private mutating func unsubscribe(_ text: String, now: Int64) -> [Effect] {
+    private mutating func unsubscribe(_ text: String, now: Int64) -> Effects {
         guard
             let name = try? ChannelName(text, limits: app.limits.texts),
             subscriptions.remove(name)
@@ -198,7 +199,7 @@ public struct Session {
                 now: now
             )
         }
-        return [.leave(name)]
+        return Effects(.leave(name))
     }
 
     // MARK: - Refusals
@@ -207,7 +208,7 @@ public struct Session {
         _ channel: String,
         _ refusal: SubscriptionRefusal,
         now: Int64
-    ) -> [Effect] {
+    ) -> Effects {
         let told = ServerMessage.subscriptionError(
             channel: channel,
             type: refusal.type,
@@ -217,10 +218,10 @@ public struct Session {
         return met(refusal.limit) + [.send(told)] + refuse(refusal.description, now: now)
     }
 
-    private func met(_ limit: Limit?) -> [Effect] { limit.map { [.met($0)] } ?? [] }
+    private func met(_ limit: Limit?) -> Effects { limit.map { Effects(.met($0)) } ?? [] }
 
     /// Tells the client what is wrong with its message; the connection stays, unless it makes a habit of it.
-    mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> [Effect] {
+    mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> Effects {
         if faults.record(at: now) > app.limits.faultsPerMinuteMax {
             return [
                 .met(.faultRate),
@@ -230,7 +231,7 @@ public struct Session {
                 ),
             ]
         }
-        return [.send(.error(code: code, message: message))]
+        return Effects(.send(.error(code: code, message: message)))
     }
 }
 

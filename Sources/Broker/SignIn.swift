@@ -23,7 +23,7 @@ extension Session {
     /// Signs the connection in, or a user who is signed in again with other info and another watchlist.
     ///
     /// Every refusal leaves the connection open, and as who it was: closed with 4009, clients would stay away for good.
-    mutating func signIn(auth: String, userData: String, now: Int64) -> [Effect] {
+    mutating func signIn(auth: String, userData: String, now: Int64) -> Effects {
         guard app.features.users else {
             return refuse(
                 "Users cannot sign in: app \(app.id) has not switched that on (features.users)",
@@ -55,7 +55,7 @@ extension Session {
         return accept(signedIn, userData: userData)
     }
 
-    private mutating func accept(_ signedIn: SignedInUser, userData: String) -> [Effect] {
+    private mutating func accept(_ signedIn: SignedInUser, userData: String) -> Effects {
         var effects: [Effect] = []
         if user == nil { effects.append(.signIn(signedIn.id)) }
         extras.user = signedIn.member
@@ -69,11 +69,11 @@ extension Session {
             effects.append(.met(.watchlist))
             effects.append(.send(.error(code: .watchlistLimitExceeded, message: message)))
         }
-        guard !watched.isEmpty || !extras.watchlist.isEmpty else { return effects }
+        guard !watched.isEmpty || !extras.watchlist.isEmpty else { return Effects(effects) }
         let (added, removed) = extras.watchlist.replace(with: watched)
         if !removed.isEmpty { effects.append(.unwatch(removed)) }
         if !added.isEmpty { effects.append(.watch(added)) }
-        return effects
+        return Effects(effects)
     }
 
     // MARK: - Probation
@@ -81,9 +81,9 @@ extension Session {
     /// Takes in that the app's backend knows the client, or need not any more: the connection may stay.
     ///
     /// - Returns: What to do about it; nothing for a connection that may stay anyway.
-    public mutating func endProbation() -> [Effect] {
+    public mutating func endProbation() -> Effects {
         guard isOnProbation else { return [] }
         isOnProbation = false
-        return [.beginTenure]
+        return Effects(.beginTenure)
     }
 }

@@ -204,7 +204,7 @@ struct BrokerState {
     }
 
     mutating func perform(
-        _ effects: [Session.Effect],
+        _ effects: Session.Effects,
         _ connection: Int,
         at now: Duration
     ) {

@@ -39,7 +39,7 @@ private final class Sender {
         return .subscribe(channel: channel, auth: auth, channelData: data)
     }
 
-    func receive(_ message: ClientMessage, now: Int64 = 0) -> [Session.Effect] {
+    func receive(_ message: ClientMessage, now: Int64 = 0) -> Session.Effects {
         session.receive(message, now: now)
     }
 

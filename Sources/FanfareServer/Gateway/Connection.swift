@@ -102,21 +102,23 @@ final class Connection: StreamOwner {
         }
     }
 
-    private func perform(_ effects: [Session.Effect]) {
-        for effect in effects where !isClosing {
-            switch effect {
-            case .send(let message): send(message)
-            case .join(let channel, let member, let request):
-                switchboard.join(channel, of: self, as: member, request: request)
-            case .leave(let channel): switchboard.leave(channel, of: self)
-            case .publish(let event, let channel): publish(event, on: channel)
-            case .signIn(let user): switchboard.signIn(self, as: user)
-            case .watch(let users): switchboard.watch(users, of: self)
-            case .unwatch(let users): switchboard.unwatch(users, of: self)
-            case .beginTenure: beginTenure()
-            case .met(let limit): switchboard.met(limit)
-            case .close(let code, let message): close(code, message: message)
-            }
+    private func perform(_ effects: consuming Session.Effects) {
+        effects.carryOut { if !isClosing { perform($0) } }
+    }
+
+    private func perform(_ effect: consuming Session.Effect) {
+        switch consume effect {
+        case .send(let message): send(message)
+        case .join(let channel, let member, let request):
+            switchboard.join(channel, of: self, as: member, request: request)
+        case .leave(let channel): switchboard.leave(channel, of: self)
+        case .publish(let event, let channel): publish(event, on: channel)
+        case .signIn(let user): switchboard.signIn(self, as: user)
+        case .watch(let users): switchboard.watch(users, of: self)
+        case .unwatch(let users): switchboard.unwatch(users, of: self)
+        case .beginTenure: beginTenure()
+        case .met(let limit): switchboard.met(limit)
+        case .close(let code, let message): close(code, message: message)
         }
     }
 

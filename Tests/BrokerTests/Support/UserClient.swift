@@ -23,7 +23,7 @@ final class UserClient {
         text(session.receive(message, now: now * 1_000_000_000))
     }
 
-    private func text(_ effects: [Session.Effect]) -> [String] {
+    private func text(_ effects: Session.Effects) -> [String] {
         effects.compactMap { effect in
             switch effect {
             case .met: nil

@@ -110,7 +110,7 @@ struct SmallBroker {
     // MARK: - Effects
 
     /// Carries out what a session asks for, and notes it.
-    mutating func perform(_ effects: [Session.Effect], _ place: Int) throws(Finding) {
+    mutating func perform(_ effects: Session.Effects, _ place: Int) throws(Finding) {
         for effect in effects {
             guard let client = clients[place] else { return }
             let (socket, shard) = (client.socketID, client.shard)
