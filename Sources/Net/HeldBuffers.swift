@@ -2,11 +2,13 @@
 ///
 /// Confined to the reactor's thread.
 public final class QueueAccount {
+    // Unchecked is the exclusive access to two numbers that each newcomer is measured by.
+
     /// Bytes of memory that are held; see ``HeldBuffers``.
-    public private(set) var byteCount = 0
+    @exclusivity(unchecked) public private(set) var byteCount = 0
 
     /// Past so many bytes the longest queues are given up, one after the other, until an eighth is free.
-    public var byteCountMax: Int {
+    @exclusivity(unchecked) public var byteCountMax: Int {
         didSet { alarmCount = byteCountMax }
     }
 

@@ -12,8 +12,8 @@ final class Switchboard: TimerTarget {
     let settings: ServerSettings
     /// Who is told what happens on the channels whose home is this shard, if anybody is.
     let witness: (any ChannelWitness)?
-    // Unchecked is the exclusive access to the four tables that every connection and event needs: they call nothing that
-    // could come back to the switchboard while they change.
+    // Unchecked is the exclusive access to the tables that every connection or event needs: they call nothing that could
+    // come back to the switchboard while they change.
 
     /// The apps that are served.
     @exclusivity(unchecked) private(set) var tenants: Tenants
@@ -29,9 +29,9 @@ final class Switchboard: TimerTarget {
     var users = Users()
     var probation = Probation()
     /// Where connections come from; only those to which a limit by address applies.
-    private var addresses: [SocketID: ClientAddress] = [:]
+    @exclusivity(unchecked) private var addresses: [SocketID: ClientAddress] = [:]
     /// What the clients of each app hold in queues; of those that have held something.
-    var queueAccounts: [AppID: QueueAccount] = [:]
+    @exclusivity(unchecked) var queueAccounts: [AppID: QueueAccount] = [:]
     private let deflaters: SharedDeflaters
     private var inquiries = Inquiries()
     /// How far the broker is on its way to its end.
