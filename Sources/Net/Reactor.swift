@@ -6,8 +6,9 @@ import Synchronization
 ///
 /// Confined to the loop's thread: it belongs to the loop's resident and is not Sendable. A turn is
 /// `poll()`, in which bytes and timers reach their owners, then whatever the resident does, then
-/// `flush()`, which sends what all of them wrote. A descriptor is registered once, for both
-/// directions and edge-triggered (epoll(7)), so that neither reading nor writing changes the set.
+/// `flush()`, which sends what all of them wrote. A descriptor is registered once and edge-triggered
+/// (epoll(7)), so that reading never changes the set; and writing only the first time that the
+/// kernel has no room, since few streams ever see that, and each is told of room when it is entered.
 ///
 /// The reactor and its streams refer to each other: ``shutDown()`` lets everything go.
 public final class Reactor {
@@ -275,11 +276,7 @@ public final class Reactor {
 
     /// Has the stream served from here on.
     func register(_ stream: Stream) throws(SystemError) {
-        try register(
-            stream.fd,
-            stream.generation,
-            EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue
-        )
+        try control(EPOLL_CTL_ADD, stream.fd, stream.generation, stream.interest)
         while streams.count <= stream.fd { streams.append(nil) }
         streams[Int(stream.fd)] = stream
         liveStreamCount += 1
@@ -287,12 +284,18 @@ public final class Reactor {
 
     /// Has the listener accept from here on.
     func register(_ listener: Listener) throws(SystemError) {
-        try register(listener.fd, listener.generation, EPOLLIN.rawValue)
+        try control(EPOLL_CTL_ADD, listener.fd, listener.generation, EPOLLIN.rawValue)
         listeners.append(listener)
     }
 
-    /// Enters a descriptor into the epoll set, where it stays as it is until it is closed.
-    private func register(
+    /// Takes in that the stream's interest has changed; what is true already makes an event.
+    func update(_ stream: Stream) throws(SystemError) {
+        try control(EPOLL_CTL_MOD, stream.fd, stream.generation, stream.interest)
+    }
+
+    /// Enters a descriptor into the epoll set, where it stays until it is closed, or changes its events there.
+    private func control(
+        _ operation: Int32,
         _ fd: Int32,
         _ generation: UInt32,
         _ events: UInt32
@@ -300,7 +303,7 @@ public final class Reactor {
         var interest = epoll_event()
         interest.events = events | EPOLLET.rawValue
         interest.data.u64 = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: fd))
-        try SystemError.check(epoll_ctl(epoll.raw, EPOLL_CTL_ADD, fd, &interest), "epoll_ctl")
+        try SystemError.check(epoll_ctl(epoll.raw, operation, fd, &interest), "epoll_ctl")
     }
 
     func makeGeneration() -> UInt32 {

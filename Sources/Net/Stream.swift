@@ -26,7 +26,8 @@ public final class Stream {
     let queuedBytesMax: UInt32
     /// The deadline of connecting, of the handshake or of closing.
     var deadline: TimerID?
-    var descriptor: FileDescriptor?
+    /// Unchecked is the exclusive access: closing it calls nobody.
+    @exclusivity(unchecked) var descriptor: FileDescriptor?
     var phase: Phase
     var obstacles: Obstacles = [.notOpen] {
         didSet {
@@ -53,6 +54,8 @@ public final class Stream {
         queuedBytesMax = UInt32(clamping: limits.queuedBytesMax)
         currentOwner = owner
         self.phase = phase
+        // That is how the kernel tells that it is connected.
+        if phase == .connecting { flags.insert(.awaitsRoom) }
         if phase == .open { obstacles = [] }
     }
 
@@ -110,6 +113,8 @@ public final class Stream {
         // TLS may have to write in order to read, and to read in order to write.
         static let readsWhenWritable = Flags(rawValue: 1 << 13)
         static let writesWhenReadable = Flags(rawValue: 1 << 14)
+        /// Events tell of room in the kernel's buffer too.
+        static let awaitsRoom = Flags(rawValue: 1 << 15)
     }
 
     // MARK: For the owner

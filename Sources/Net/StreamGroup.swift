@@ -27,7 +27,8 @@ public final class StreamGroup {
     private var streams: [Stream] = []
     /// The batch of a walk that takes several turns; empty between walks.
     private var walking = FrameBatch()
-    private var pace = WalkPace()
+    /// A value that calls nothing while it changes: exclusive access is unchecked.
+    @exclusivity(unchecked) private var pace = WalkPace()
     /// The end of the pause before the next walk.
     private var pause: TimerID?
 

@@ -14,6 +14,12 @@ extension Stream {
         reactor.readClock().nanoseconds - reactor.now.nanoseconds > Self.longTurn
     }
 
+    /// What events are to tell, in the words of epoll_ctl(2).
+    var interest: UInt32 {
+        let always = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
+        return flags.contains(.awaitsRoom) ? always | EPOLLOUT.rawValue : always
+    }
+
     /// Notes what an event says, in the words of epoll_ctl(2).
     func note(_ events: UInt32) {
         if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 {

@@ -60,7 +60,8 @@ extension Stream {
             // Bytes read together with the handshake's last wait in OpenSSL; no event announces them.
             flags.insert(.readable)
             open()
-        case .wantsRead, .wantsWrite: break
+        case .wantsRead: break
+        case .wantsWrite: awaitRoom()
         case .ended: end(with: .tls(.endedInHandshake))
         case .failed(let error): end(with: error)
         }
@@ -97,7 +98,8 @@ extension Stream {
                 return _ = flags.remove(.readable)
             case .wantsWrite:
                 flags.remove(.readable)
-                return _ = flags.insert(.readsWhenWritable)
+                flags.insert(.readsWhenWritable)
+                return awaitRoom()
             case .ended:
                 return reachEnd()
             case .failed(let error):
@@ -140,8 +142,12 @@ extension Stream {
     private func write(_ base: UnsafeRawPointer, _ count: Int, _ session: TLSSession) -> Int? {
         switch session.write(base, count) {
         case .done(let accepted): return accepted
-        case .wantsWrite: flags.formUnion([.blocked, .refused])
-        case .wantsRead: flags.formUnion([.blocked, .refused, .writesWhenReadable])
+        case .wantsWrite:
+            flags.insert(.refused)
+            block()
+        case .wantsRead:
+            flags.formUnion([.refused, .writesWhenReadable])
+            block()
         case .ended: fail(.tls(.refused(reason: "closed by the peer")))
         case .failed(let error): fail(error)
         }
@@ -154,7 +160,7 @@ extension Stream {
     func farewell(_ session: TLSSession) -> Bool {
         switch session.shutDown() {
         case .wantsWrite, .wantsRead:
-            flags.insert(.blocked)
+            block()
             return false
         case .done, .ended, .failed:
             return true

@@ -75,7 +75,7 @@ extension Stream {
     func refused(_ bytes: [UInt8], sent: Int, code: Int32) {
         if sent < 0 {
             switch code {
-            case EAGAIN: flags.insert(.blocked)
+            case EAGAIN: block()
             case EINTR, ENOBUFS: break
             default: return fail(.system(SystemError(call: "send", code: code)))
             }
@@ -97,12 +97,27 @@ extension Stream {
             switch code {
             case EINTR: continue
             case EAGAIN:
-                flags.formUnion([.blocked, .refused])
+                flags.insert(.refused)
+                block()
                 return hold()
             default: return fail(.system(SystemError(call: "sendmsg", code: code)))
             }
         }
         releaseQueue()
+    }
+
+    /// Notes that the kernel's buffer is full.
+    func block() {
+        flags.insert(.blocked)
+        awaitRoom()
+    }
+
+    /// Has an event tell when the kernel takes bytes, at once if it does already.
+    @inline(never)
+    func awaitRoom() {
+        guard !flags.contains(.awaitsRoom) else { return }
+        flags.insert(.awaitsRoom)
+        do throws(SystemError) { try reactor.update(self) } catch { fail(.system(error)) }
     }
 
     /// Notes that all is sent, or dropped.

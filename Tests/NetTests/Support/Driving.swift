@@ -26,13 +26,14 @@ extension Reactor {
         }
     }
 
-    /// Turns until nothing is left to do at once.
-    func settle() {
-        for _ in 0..<20 {
-            poll(atMost: .zero)
-            flush()
-        }
+    /// One turn, which waits for nothing.
+    func step() {
+        poll(atMost: .zero)
+        flush()
     }
+
+    /// Turns until nothing is left to do at once.
+    func settle() { for _ in 0..<20 { step() } }
 
     /// Two streams that are each other's peers.
     func pair(
