@@ -35,10 +35,13 @@ public final class HTTPConnection: StreamOwner {
     var place: Int?
 
     var unfinished: Unfinished?
-    /// The first request, and the last, whose answers have not left.
+    /// The first request, and the last, that could not be answered at once.
     var first: HTTPExchange?
     private var last: HTTPExchange?
     private var unansweredCount = 0
+    /// Whether a request is just being dealt with that is the only one: nearly every one is answered before its exchange
+    /// would need a place in the queue.
+    private var isAnswering = false
     /// Answers of the read under way; whoever appends to them knows nothing else of this: exclusive access is unchecked.
     @exclusivity(unchecked) private var output: [UInt8] = []
 
@@ -170,15 +173,16 @@ public final class HTTPConnection: StreamOwner {
         // Content that is not read would be taken for the next request.
         if head.hasContent { refusal.closesConnection = true }
         if refusal.closesConnection || !head.keepAlive { takesRequests = false }
-        enqueue(head.answerFraming).respond(refusal)
+        makeExchange(head.answerFraming).respond(refusal)
     }
 
     private func dispatch(_ head: RequestHead, _ body: Span<UInt8>) {
         if !head.keepAlive { takesRequests = false }
-        var exchange = enqueue(head.answerFraming)
+        var exchange = makeExchange(head.answerFraming)
         lastMayUpgrade = true
         site.responder.respond(to: head, body: body, on: exchange)
-        if !head.isUpgrade, !exchange.isUpgrading { lastMayUpgrade = false }
+        if isAnswering { enqueue(exchange) }
+        if !head.isUpgrade, exchange.outcome?.isUpgrade != true { lastMayUpgrade = false }
         if isKnownUniquelyReferenced(&exchange) { site.spareExchange = exchange }
     }
 
@@ -192,42 +196,60 @@ public final class HTTPConnection: StreamOwner {
     func respondLast(_ response: Response) {
         takesRequests = false
         unfinished = nil
-        enqueue(AnswerFraming()).respond(response)
+        makeExchange(AnswerFraming()).respond(response)
     }
 
-    private func enqueue(_ framing: AnswerFraming) -> HTTPExchange {
+    /// Makes the exchange of a request, which is queued if there are others before it.
+    private func makeExchange(_ framing: AnswerFraming) -> HTTPExchange {
         let exchange = site.spareExchange.take() ?? HTTPExchange()
         exchange.begin(framing, on: self)
+        if first == nil { isAnswering = true } else { enqueue(exchange) }
+        return exchange
+    }
+
+    private func enqueue(_ exchange: HTTPExchange) {
+        isAnswering = false
         if let last { last.next = exchange } else { first = exchange }
         last = exchange
         unansweredCount += 1
-        return exchange
     }
 
     // MARK: Answers
 
     /// Whether nothing has been read behind this exchange's request.
-    func canUpgrade(_ exchange: HTTPExchange) -> Bool { lastMayUpgrade && exchange === last }
+    func canUpgrade(_ exchange: HTTPExchange) -> Bool {
+        lastMayUpgrade && (isAnswering || exchange === last)
+    }
 
     /// An exchange has its outcome: sends all whose turn it is.
-    func settled(_ exchange: HTTPExchange) {
-        if exchange === last, !exchange.isUpgrading { lastMayUpgrade = false }
+    func settle(_ exchange: HTTPExchange, _ outcome: consuming HTTPExchange.Outcome) {
+        if !outcome.isUpgrade, isAnswering || exchange === last { lastMayUpgrade = false }
+        guard isAnswering || exchange === first else { return exchange.outcome = outcome }
+        carryOut(outcome, of: exchange)
         while let exchange = first, let outcome = exchange.outcome.take() {
-            first = exchange.next
-            if first == nil { last = nil }
-            unansweredCount -= 1
-            exchange.detach()
-            switch outcome {
-            case .response(let response): append(response, exchange.framing)
-            case .prepared(let prepared): append(prepared, exchange.framing)
-            case .upgrade(let entry): return handOver(by: entry)
-            }
+            carryOut(outcome, of: exchange)
         }
         guard !isLent, stream != nil else { return }
         if let unfinished { offerContinue(&unfinished.reading) }
         writeOutput()
         resumeIfPossible()
         watchClient()
+    }
+
+    private func carryOut(_ outcome: consuming HTTPExchange.Outcome, of exchange: HTTPExchange) {
+        if isAnswering {
+            isAnswering = false
+        } else {
+            first = exchange.next
+            if first == nil { last = nil }
+            unansweredCount -= 1
+        }
+        exchange.detach()
+        switch consume outcome {
+        case .response(let response): append(response, exchange.framing)
+        case .prepared(let prepared): append(prepared, exchange.framing)
+        case .upgrade(let entry): handOver(by: entry)
+        }
     }
 
     private func append(_ response: Response, _ framing: AnswerFraming) {
@@ -241,6 +263,9 @@ public final class HTTPConnection: StreamOwner {
         guard !isLast, framing.keepAlive else { return append(prepared.response, framing) }
         prepared.append(to: &output, for: framing, date: site.currentDate())
     }
+
+    /// Whether no answer is owed.
+    var hasAnsweredAll: Bool { first == nil && !isAnswering }
 
     /// Whether the answer that is being sent is the last one of the connection.
     private var isLast: Bool { first == nil && (site.isFinishing || !takesRequests) }

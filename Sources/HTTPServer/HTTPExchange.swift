@@ -19,7 +19,8 @@ public final class HTTPExchange {
 
     private(set) var framing = AnswerFraming()
     /// Nil once the answer is on its way, or the connection has ended.
-    var connection: HTTPConnection?
+    private(set) var connection: HTTPConnection?
+    /// What waits for the answers to earlier requests.
     var outcome: Outcome?
     /// The exchange of the request behind this one.
     var next: HTTPExchange?
@@ -79,11 +80,6 @@ public final class HTTPExchange {
         settle(.upgrade(entry))
     }
 
-    /// Whether its outcome is an upgrade that has not been carried out.
-    var isUpgrading: Bool {
-        if case .upgrade = outcome { true } else { false }
-    }
-
     /// Cuts the exchange off from its connection: it is answered, or never will be.
     func detach() {
         connection = nil
@@ -93,7 +89,13 @@ public final class HTTPExchange {
 
     private func settle(_ outcome: consuming Outcome) {
         guard let connection, self.outcome == nil else { return }
-        self.outcome = outcome
-        connection.settled(self)
+        connection.settle(self, outcome)
+    }
+}
+
+extension HTTPExchange.Outcome {
+    /// Whether another protocol is to take over.
+    var isUpgrade: Bool {
+        if case .upgrade = self { true } else { false }
     }
 }

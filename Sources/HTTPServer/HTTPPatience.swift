@@ -107,7 +107,7 @@ extension HTTPConnection: TimerTarget {
     /// The last answer is old news, so the client's end is hardly waited for: a browser keeps connections open that
     /// it has never used, and notices nothing before it does.
     func closeIfIdle() {
-        if first == nil, unfinished == nil {
+        if hasAnsweredAll, unfinished == nil {
             close(within: min(site.timeouts.closing, .milliseconds(200)))
         }
     }
