@@ -273,10 +273,3 @@ import Testing
         }
     }
 }
-
-extension Reactor {
-    func turn(atMost limit: Duration) {
-        poll(atMost: limit)
-        flush()
-    }
-}

@@ -42,7 +42,7 @@ private final class Member {
         #expect(group.count == 700)
         for number in 0..<30 {
             group.send(frame(number))
-            if number % 3 == 0 { reactor.step() }
+            if number % 3 == 0 { reactor.turn(atMost: .zero) }
         }
         reactor.run { members.allSatisfy { $0.far.received.count == 120 } }
         #expect(members.allSatisfy { $0.received == Array(0..<30) })
@@ -63,13 +63,13 @@ private final class Member {
             reactor.flush()
         }
         send(0, 1)
-        reactor.step()
+        reactor.turn(atMost: .zero)
         for peer in peers { #expect(peer.read() == frame(0) + frame(1)) }
         send(2)
         #expect(peers[0].read() == [] && peers[599].read() == [])
         // As many as before: they need not wait.
         send(3)
-        reactor.step()
+        reactor.turn(atMost: .zero)
         for peer in peers { #expect(peer.read() == frame(2) + frame(3)) }
         // Patience has an end.
         send(4)
@@ -258,7 +258,7 @@ private final class Member {
                 // A share of a walk at a time.
                 _ = group.walk(atMost: Int(1 + random.next(below: 40)))
             default:
-                if random.next(below: 4) == 0 { reactor.step() }
+                if random.next(below: 4) == 0 { reactor.turn(atMost: .zero) }
             }
         }
         // A walk of seconds, as here, is followed by a pause.
@@ -300,7 +300,7 @@ private final class Member {
         reactor.run { group.count == 20 }
         for number in 0..<200 {
             group.send(frame(number) + pattern(996))
-            if number % 7 == 0 { reactor.step() }
+            if number % 7 == 0 { reactor.turn(atMost: .zero) }
         }
         let expected = (0..<200).flatMap { frame($0) + pattern(996) }
         reactor.run { peers.allSatisfy { $0.received.count == expected.count } }

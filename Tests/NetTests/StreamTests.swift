@@ -490,6 +490,31 @@ import Testing
         _ = peer
     }
 
+    @Test("Events tell of room in the kernel's buffer from the first time on that there is none")
+    func awaitsRoomOnceThereIsNone() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let (stream, peer) = try reactor.lonely(Recorder())
+        let bytes = pattern(50_000)
+        stream.write(bytes)
+        reactor.settle()
+        #expect(peer.read() == bytes && !stream.flags.contains(.awaitsRoom))
+        var written = 0
+        for _ in 0..<2 {
+            reactor.run {
+                stream.write(bytes)
+                written += bytes.count
+                return stream.flags.contains(.blocked)
+            }
+            #expect(stream.flags.contains(.awaitsRoom))
+            reactor.run {
+                written -= peer.read()?.count ?? 0
+                return written == 0
+            }
+            #expect(stream.queuedByteCount == 0 && !stream.flags.contains(.blocked))
+        }
+    }
+
     @Test func takesABurstThatTheKernelTakes() throws {
         // More than the limit within one turn is no overflow while the kernel accepts it.
         let reactor = try Reactor.forTest()

@@ -21,19 +21,18 @@ extension Reactor {
                 Issue.record(what ?? "the condition never came true", sourceLocation: location)
                 return
             }
-            poll(atMost: .milliseconds(100))
-            flush()
+            turn(atMost: .milliseconds(100))
         }
     }
 
-    /// One turn, which waits for nothing.
-    func step() {
-        poll(atMost: .zero)
+    /// One turn, which waits for no longer than this.
+    func turn(atMost limit: Duration) {
+        poll(atMost: limit)
         flush()
     }
 
     /// Turns until nothing is left to do at once.
-    func settle() { for _ in 0..<20 { step() } }
+    func settle() { for _ in 0..<20 { turn(atMost: .zero) } }
 
     /// Two streams that are each other's peers.
     func pair(
