@@ -5,6 +5,9 @@ A broker is a name and the command that starts it, in which {port}, {tls_port}, 
 {private_key} are filled in. Several brokers, or one with different options, run in the same rounds;
 those after the first take part in the scenarios that variants are of interest for.
 
+A server of one thread has a core to itself, the load generator another. The first broker is taken for
+such a one; variants have all cores.
+
     compare.py --broker 'fanfare=fanfare serve --loops 1 --port {port} --log-level error'
     compare.py --broker … --set full --rounds 7
     compare.py --broker … --only fan1000-64-one churn --servers rawfan nchan
@@ -27,7 +30,7 @@ from pathlib import Path
 import summarize
 from results import Results, main_field
 from scenarios import SCENARIOS, SETS, Scenario
-from servers import Broker, Room, Server, references, stop_on_signals, versions
+from servers import Broker, Room, Server, on_cores, references, stop_on_signals, versions
 
 HERE = Path(__file__).parent
 FIRST_BROKER_PORT = 18141
@@ -126,7 +129,10 @@ def measure(room: Room, server: Server, scenario: Scenario, round_: int) -> str:
         *scenario.arguments.split(), "--pid", str(server.process.pid), "--max-seconds", "100",
     ]
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS_MAX)
+        with on_cores(server.load_cores):
+            result = subprocess.run(
+                command, capture_output=True, text=True, timeout=RUN_SECONDS_MAX
+            )
         error = result.stderr.strip()
     except subprocess.TimeoutExpired:
         return json.dumps({"label": label, "ok": False, "first_error": "no end"})

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,17 @@ NCHAN_MODULE = Path("/usr/lib/nginx/modules/ngx_nchan_module.so")
 START_SECONDS = 10
 STOP_SECONDS = 5
 SETTLE_SECONDS = 5
+CORES = sorted(os.sched_getaffinity(0))
+
+
+@contextmanager
+def on_cores(cores: list[int]) -> Iterator[None]:
+    """Keeps the processes that are started meanwhile to these cores."""
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, CORES)
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,9 @@ class Server:
     has_deflate = False
     #: Whether it is a variant of the broker, which only some scenarios are about.
     is_variant = False
+    #: Whether one thread does its work. It has a core to itself then, and the load generator another: left to the
+    #: scheduler, who shares a core with whom changes from run to run, and with it what it costs to wake a reader.
+    has_one_thread = True
 
     def __init__(self, name: str, port: int, room: Room) -> None:
         self.name = name
@@ -93,11 +109,21 @@ class Server:
             return f"wss://127.0.0.1:{self.port + 1}{path}"
         return f"ws://127.0.0.1:{self.port}{path}"
 
+    @property
+    def cores(self) -> list[int]:
+        """Where it runs."""
+        return CORES[:1] if self.has_one_thread else CORES
+
+    @property
+    def load_cores(self) -> list[int]:
+        """Where what loads it runs."""
+        return CORES[1:] if self.has_one_thread and len(CORES) > 1 else CORES
+
     def start(self) -> None:
         if self.answers():
             raise SystemExit(f"Port {self.port}, which {self.name} needs, is in use.")
         log = self.room.scratch / f"{self.name}.log"
-        with log.open("wb") as output:
+        with log.open("wb") as output, on_cores(self.cores):
             self.process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
@@ -150,6 +176,7 @@ class Broker(Server):
         self.template = template
         self.app = app
         self.is_variant = variant
+        self.has_one_thread = not variant
 
     def command(self) -> list[str]:
         return shlex.split(
@@ -172,6 +199,7 @@ class Rawfan(Server):
         self.mode = mode
         self.threads = threads
         self.is_variant = threads > 1
+        self.has_one_thread = threads == 1
 
     def command(self) -> list[str]:
         return [str(self.room.programs / "rawfan"), str(self.port), self.mode, str(self.threads)]
@@ -310,6 +338,8 @@ websocket {{ host: 127.0.0.1, port: {port}, no_tls: true }}
 
 class Nats(Server):
     """NATS over WebSocket; a Go program, so it has as many threads as the machine has cores."""
+
+    has_one_thread = False
 
     def command(self) -> list[str]:
         configuration = self.room.scratch / "nats.conf"
