@@ -24,7 +24,8 @@ extension Session {
 
         /// Gives away each effect, in order.
         public consuming func carryOut(_ body: (consuming Effect) -> Void) {
-            switch storage {
+            // Taken out, for what is only read is copied.
+            switch exchange(&storage, with: .others([])) {
             case .one(let effect): body(effect)
             case .others(let effects): for effect in effects { body(effect) }
             }

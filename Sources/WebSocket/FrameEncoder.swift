@@ -195,21 +195,22 @@ public enum FrameEncoder {
             return bytes
         }
         precondition(code.isValidOnWire, "close code \(code.rawValue) must not be sent")
-        let text = cut(reason)
-        append(.close, payloadLength: 2 + text.count, mask: mask, to: &bytes) { bytes in
+        let text = reason.utf8
+        let length = cutLength(of: text.span)
+        append(.close, payloadLength: 2 + length, mask: mask, to: &bytes) { bytes in
             append(code.rawValue, to: &bytes)
-            bytes.append(contentsOf: text)
+            text.span.extracting(..<length).withUnsafeBufferPointer {
+                bytes.append(contentsOf: $0)
+            }
         }
         return bytes
     }
 
-    /// What a close frame has room for, without a part of a scalar.
-    private static func cut(_ reason: String) -> Substring.UTF8View {
-        let text = reason.utf8
-        var end =
-            text.index(text.startIndex, offsetBy: 123, limitedBy: text.endIndex) ?? text.endIndex
-        while end < text.endIndex, text[end] & 0xC0 == 0x80 { end = text.index(before: end) }
-        return text[..<end]
+    /// How much of a reason a close frame has room for, without a part of a scalar.
+    private static func cutLength(of reason: Span<UInt8>) -> Int {
+        var length = min(reason.count, 123)
+        while length < reason.count, reason[length] & 0xC0 == 0x80 { length -= 1 }
+        return length
     }
 
     private static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
