@@ -5,8 +5,8 @@ import Synchronization
 /// What waits for the kernel on behalf of one loop: its streams, listeners, timers and groups.
 ///
 /// Confined to the loop's thread: it belongs to the loop's resident and is not Sendable. A turn is
-/// `poll()`, in which bytes and timers reach their owners, then whatever the resident does, then
-/// `flush()`, which sends what all of them wrote. A descriptor is registered once and edge-triggered
+/// `poll()`, in which bytes and timers reach their owners and what an owner says to its own stream
+/// leaves, then whatever the resident does, then `flush()`, which sends all else. A descriptor is registered once and edge-triggered
 /// (epoll(7)), so that reading never changes the set; and writing only the first time that the
 /// kernel has no room, since few streams ever see that, and each is told of room when it is entered.
 ///

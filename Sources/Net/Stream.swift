@@ -96,7 +96,7 @@ public final class Stream {
         static let broken = Flags(rawValue: 1 << 3)
         /// It is in the reactor's list of streams to serve.
         static let isReady = Flags(rawValue: 1 << 4)
-        /// It is in the reactor's list of streams to flush.
+        /// It will be flushed in this turn: it is being served, or in the reactor's list.
         static let isDirty = Flags(rawValue: 1 << 5)
         /// The kernel's buffer is full; an event will say when it no longer is.
         static let blocked = Flags(rawValue: 1 << 6)

@@ -32,9 +32,12 @@ extension Stream {
         }
     }
 
-    /// Deals with what the events of this turn said.
+    /// Deals with what the events of this turn said, and sends what the owner wrote meanwhile.
     func serve() {
         flags.remove(.isReady)
+        // Whatever it says is sent below, while the kernel's part of it is still in the processor's cache.
+        flags.insert(.isDirty)
+        defer { flush() }
         let isWritable = flags.contains(.writable)
         flags.remove(.writable)
         if flags.contains(.blocked)

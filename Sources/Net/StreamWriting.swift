@@ -3,7 +3,8 @@ import Glibc
 
 // Bytes from the owner to the kernel.
 extension Stream {
-    /// Sends bytes at the end of the turn, together with all else that is queued.
+    /// Sends bytes together with all else that is queued: at the end of the turn or, when they are written while the
+    /// owner is told of this stream, right after that.
     ///
     /// The buffer is referred to, not copied, unless it is a short one behind others. Before the stream is open the bytes
     /// wait; once it is closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the owner is told.
@@ -38,7 +39,7 @@ extension Stream {
         noteQueued()
     }
 
-    /// Notes that something was queued: it leaves at the end of the turn, unless it is too much.
+    /// Notes that something was queued: it leaves later in the turn, unless it is too much.
     private func noteQueued() {
         obstacles.insert(.queued)
         if queuedByteCount > queuedBytesMax {
@@ -139,7 +140,7 @@ extension Stream {
         reactor.notify(self, .failed(error))
     }
 
-    /// The end of the turn: sends what is queued, and goes on with closing when all is sent.
+    /// Sends what is queued, and goes on with closing when all is sent.
     func flush() {
         flags.remove(.isDirty)
         switch phase {
