@@ -5,8 +5,8 @@ A broker is a name and the command that starts it, in which {port}, {tls_port}, 
 {private_key} are filled in. Several brokers, or one with different options, run in the same rounds;
 those after the first take part in the scenarios that variants are of interest for.
 
-A server of one thread has a core to itself, the load generator another. The first broker is taken for
-such a one; variants have all cores.
+Everybody may run on all cores. With --pinned a server of one thread has a core to itself and the
+load generator another; the first broker is taken for such a server, variants have all cores.
 
     compare.py --broker 'fanfare=fanfare serve --loops 1 --port {port} --log-level error'
     compare.py --broker … --set full --rounds 7
@@ -51,6 +51,8 @@ def parse_arguments() -> argparse.Namespace:
                         help=f"these instead: {', '.join(SCENARIOS)}")
     parser.add_argument("--servers", nargs="*", metavar="SERVER",
                         help="references to run beside (rawfan and all peers installed)")
+    parser.add_argument("--pinned", action="store_true",
+                        help="a core for each server of one thread, another for the load")
     parser.add_argument("--rounds", type=int, default=3, help="7 for a decision (3)")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "latest.jsonl",
                         help="where the lines of JSON go (results/latest.jsonl)")
@@ -77,7 +79,7 @@ def choose_servers(arguments: argparse.Namespace, room: Room) -> list[Server]:
     return chosen
 
 
-def describe_machine() -> dict[str, object]:
+def describe_machine(room: Room) -> dict[str, object]:
     def first(path: str, key: str) -> str:
         lines = Path(path).read_text().splitlines()
         return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), "?")
@@ -89,6 +91,7 @@ def describe_machine() -> dict[str, object]:
         "cores": os.cpu_count(),
         "memory_gib": round(memory),
         "kernel": platform.release(),
+        "pinned": room.is_pinned,
         "versions": versions(),
     }
 
@@ -156,7 +159,7 @@ def compare(servers: list[Server], scenarios: list[Scenario], rounds: int, room:
     progress = Progress(len(plan))
     done = 0
     with out.open("w") as output:
-        output.write(json.dumps({"machine": describe_machine()}) + "\n")
+        output.write(json.dumps({"machine": describe_machine(room)}) + "\n")
         for round_ in range(1, rounds + 1):
             for server in servers:
                 server.restart()
@@ -187,7 +190,8 @@ def main() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
-    room = Room(arguments.programs.resolve(), (HERE / ".build" / "scratch").resolve())
+    scratch = (HERE / ".build" / "scratch").resolve()
+    room = Room(arguments.programs.resolve(), scratch, is_pinned=arguments.pinned)
     room.prepare()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     servers = choose_servers(arguments, room)

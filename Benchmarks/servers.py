@@ -37,6 +37,8 @@ class Room:
 
     programs: Path
     scratch: Path
+    #: Whether servers of one thread have a core to themselves.
+    is_pinned: bool = False
 
     @property
     def certificate(self) -> Path:
@@ -79,8 +81,7 @@ class Server:
     has_deflate = False
     #: Whether it is a variant of the broker, which only some scenarios are about.
     is_variant = False
-    #: Whether one thread does its work. It has a core to itself then, and the load generator another: left to the
-    #: scheduler, who shares a core with whom changes from run to run, and with it what it costs to wake a reader.
+    #: Whether one thread does its work.
     has_one_thread = True
 
     def __init__(self, name: str, port: int, room: Room) -> None:
@@ -112,12 +113,17 @@ class Server:
     @property
     def cores(self) -> list[int]:
         """Where it runs."""
-        return CORES[:1] if self.has_one_thread else CORES
+        return CORES[:1] if self.is_alone else CORES
 
     @property
     def load_cores(self) -> list[int]:
         """Where what loads it runs."""
-        return CORES[1:] if self.has_one_thread and len(CORES) > 1 else CORES
+        return CORES[1:] if self.is_alone else CORES
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it has a core to itself."""
+        return self.room.is_pinned and self.has_one_thread and len(CORES) > 1
 
     def start(self) -> None:
         if self.answers():

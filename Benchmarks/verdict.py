@@ -187,7 +187,9 @@ def print_deliveries(results: Results) -> str:
 def print_machine(machine: dict[str, Any]) -> None:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     print(f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux "
-          f"{machine['kernel']}; {machine['date']}. {versions}.\n")
+          f"{machine['kernel']}; {machine['date']}"
+          f"{'; a core for the server, another for the load' if machine.get('pinned') else ''}. "
+          f"{versions}.\n")
 
 
 def main(path: Path, instructions: Path) -> int:

@@ -4,6 +4,8 @@
 #     make bench                         the scenarios of the picture, 3 rounds, some ten minutes
 #     make bench SET=full ROUNDS=7       every scenario of BENCHMARKS.md; leave the machine alone
 #     make bench ONLY='churn many-sat'   some scenarios; the picture is left as it is
+#     make bench PINNED=1                a core for each server of one thread, another for the load
+#     make bench SERVERS='rawfan nchan'  beside these alone
 #
 # Results go to Benchmarks/results/latest.jsonl, the picture to config/pictures/benchmarks.svg.
 
@@ -12,6 +14,7 @@ cd "$(dirname "$0")/../.."
 
 readonly rounds=${ROUNDS:-3} set=${SET:-quick}
 read -ra only <<<"${ONLY:-}"
+read -ra servers <<<"${SERVERS:-}"
 readonly release=(-c release --static-swift-stdlib)
 
 if [ "$(ulimit -Hn)" -lt 11000 ]; then
@@ -28,6 +31,8 @@ broker+=" --port {port} --tls-port {tls_port} --tls-certificate {certificate} --
 
 selection=(--set "$set")
 if [ ${#only[@]} -gt 0 ]; then selection=(--only "${only[@]}"); fi
+if [ ${#servers[@]} -gt 0 ]; then selection+=(--servers "${servers[@]}"); fi
+if [ -n "${PINNED:-}" ]; then selection+=(--pinned); fi
 python3 Benchmarks/compare.py --rounds "$rounds" "${selection[@]}" \
     --broker "fanfare=$broker --loops 1" --broker "fanfare-2=$broker --loops 2"
 
@@ -37,4 +42,4 @@ if [ "$set" = full ] && [ ${#only[@]} = 0 ]; then
     # The verdict is information here: a busy machine misses what a quiet one meets.
     python3 Benchmarks/verdict.py || true
 fi
-if [ ${#only[@]} = 0 ]; then python3 Benchmarks/chart.py; fi
+if [ ${#only[@]} = 0 ] && [ ${#servers[@]} = 0 ]; then python3 Benchmarks/chart.py; fi
