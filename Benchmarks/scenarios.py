@@ -44,23 +44,23 @@ def fan(count: int, size: str, kind: str, pace: str, variants: bool = False) -> 
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        fan(1000, "64", "one", "--messages 200 --window 1"),
-        fan(100, "64", "sat", "--messages 3000"),
-        fan(1000, "64", "sat", "--messages 300"),
-        fan(10000, "64", "sat", "--messages 24 --warmup 4", variants=True),
-        fan(100, "1k", "sat", "--messages 2000"),
-        fan(1000, "1k", "sat", "--messages 200"),
-        fan(10000, "1k", "sat", "--messages 20 --warmup 4"),
+        fan(1000, "64", "one", "--messages 400 --window 1"),
+        fan(100, "64", "sat", "--messages 9000"),
+        fan(1000, "64", "sat", "--messages 900"),
+        fan(10000, "64", "sat", "--messages 72 --warmup 4", variants=True),
+        fan(100, "1k", "sat", "--messages 6000"),
+        fan(1000, "1k", "sat", "--messages 600"),
+        fan(10000, "1k", "sat", "--messages 60 --warmup 4"),
         fan(100, "64", "rate", "--rate 500 --duration 2.5"),
         fan(1000, "64", "rate", "--rate 20 --duration 3", variants=True),
         fan(1000, "1k", "rate", "--rate 20 --duration 3"),
         fan(10000, "64", "rate", "--rate 2 --duration 4 --warmup 2", variants=True),
-        fan(1000, "64", "tls", "--messages 200"),
-        fan(1000, "1k", "deflate", "--messages 200 --deflate nct"),
+        fan(1000, "64", "tls", "--messages 600"),
+        fan(1000, "1k", "deflate", "--messages 600 --deflate nct"),
         Scenario(
             "many-sat",
             "500 channels with 4 subscribers, saturation: the cost of a publish",
-            "--scenario many --n 2000 --channels 500 --size 64 --messages 25000 --window 32",
+            "--scenario many --n 2000 --channels 500 --size 64 --messages 50000 --window 32",
         ),
         Scenario(
             "many-rate",
@@ -70,7 +70,7 @@ SCENARIOS = {
         Scenario(
             "churn",
             "connect, upgrade, subscribe, close",
-            "--scenario churn --messages 8000 --concurrency 64",
+            "--scenario churn --messages 16000 --concurrency 64",
         ),
         Scenario(
             "churn-tls",
