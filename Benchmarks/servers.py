@@ -81,8 +81,6 @@ class Server:
     has_deflate = False
     #: Whether it is a variant of the broker, which only some scenarios are about.
     is_variant = False
-    #: Whether one thread does its work.
-    has_one_thread = True
 
     def __init__(self, name: str, port: int, room: Room) -> None:
         self.name = name
@@ -109,6 +107,11 @@ class Server:
         if scenario.tls:
             return f"wss://127.0.0.1:{self.port + 1}{path}"
         return f"ws://127.0.0.1:{self.port}{path}"
+
+    @property
+    def has_one_thread(self) -> bool:
+        """Whether one thread does its work."""
+        return not self.is_variant
 
     @property
     def cores(self) -> list[int]:
@@ -182,7 +185,6 @@ class Broker(Server):
         self.template = template
         self.app = app
         self.is_variant = variant
-        self.has_one_thread = not variant
 
     def command(self) -> list[str]:
         return shlex.split(
@@ -205,7 +207,6 @@ class Rawfan(Server):
         self.mode = mode
         self.threads = threads
         self.is_variant = threads > 1
-        self.has_one_thread = threads == 1
 
     def command(self) -> list[str]:
         return [str(self.room.programs / "rawfan"), str(self.port), self.mode, str(self.threads)]
