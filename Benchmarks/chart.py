@@ -119,7 +119,8 @@ def draw(results: Results) -> str:
     rounds = max((len(r) for s in results.runs.values() for r in s.values()), default=0)
     foot = (f"{machine.get('processor', 'unknown')}, {machine.get('cores', '?')} cores, Linux "
             f"{machine.get('kernel', '?')}, loopback · {machine.get('date', '')} · "
-            + (f"medians of {rounds} rounds" if rounds > 1 else "one round"))
+            + (f"medians of {rounds} rounds" if rounds > 1 else "one round")
+            + (", a core for each server" if machine.get("pinned") else ""))
     height = y + FOOT - PANEL_GAP
     head = [
         text(MARGIN, 34, "What a message costs the server", "title"),

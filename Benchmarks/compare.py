@@ -12,8 +12,9 @@ load generator another; the first broker is taken for such a server, variants ha
     compare.py --broker … --set full --rounds 7
     compare.py --broker … --only fan1000-64-one churn --servers rawfan nchan
 
-Every round starts fresh processes, and every second one takes the servers in reverse order, so that
-drift and the luck of a process's start cancel out. Each run's line of JSON goes to --out.
+Every round starts fresh processes. Within it the brokers and the limit take each scenario twice,
+there and back, with the peers between; every second round goes the other way. So drift and the luck
+of a process's start cancel out. Each run's line of JSON goes to --out.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import sys
 import time
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 import summarize
 from results import Results, main_field
@@ -96,35 +98,72 @@ def describe_machine(room: Room) -> dict[str, object]:
     }
 
 
+class Step(NamedTuple):
+    """One run of the load generator."""
+
+    round_: int
+    scenario: Scenario
+    server: Server
+    #: Whether it goes to the results.
+    counts: bool = True
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        return self.scenario.name, self.server.name
+
+
+def order(servers: list[Server], scenario: Scenario, round_: int) -> list[Server]:
+    """Who runs a scenario in a round: there and back, so that a drift costs each one the same."""
+    ordered = servers if round_ % 2 else servers[::-1]
+    taking = [server for server in ordered if server.takes(scenario)]
+    if scenario.idle:
+        return taking
+    there = [server for server in taking if not server.is_peer]
+    # The peers are apart by more than a drift, and slow: once will do.
+    return there + [server for server in taking if server.is_peer] + there[::-1]
+
+
+def plan(servers: list[Server], scenarios: list[Scenario], rounds: int) -> list[Step]:
+    steps = []
+    for round_ in range(1, rounds + 1):
+        for scenario in scenarios:
+            turns = order(servers, scenario, round_)
+            if turns and not scenario.idle:
+                # Who comes first finds caches and the kernel's memory as another scenario left
+                # them: this run is for nothing else.
+                steps.append(Step(round_, scenario, turns[0], counts=False))
+            steps += [Step(round_, scenario, server) for server in turns]
+    return steps
+
+
 class Progress:
     """Says what runs, what it gave, and how long the rest will take."""
 
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.done = 0
+    def __init__(self) -> None:
         self.seconds: dict[tuple[str, str], list[float]] = {}
 
-    def scenario(self, round_: int, rounds: int, number: int, count: int, name: str,
-                 rest: list[tuple[str, str]]) -> None:
+    def scenario(self, step: Step, rounds: int, rest: list[Step]) -> None:
         known = [taken for times in self.seconds.values() for taken in times]
         left = ""
         if known:
             average = sum(known) / len(known)
             # A pair that has run before takes what it took; another one, what most do.
             seconds = sum(
-                sum(times) / len(times) if (times := self.seconds.get(pair)) else average
-                for pair in rest
+                sum(times) / len(times) if (times := self.seconds.get(other.pair)) else average
+                for other in rest
             )
             left = f" (about {max(1, round(seconds / 60))} min left)"
-        print(f"round {round_}/{rounds}, scenario {number}/{count}: {name}{left}", flush=True)
+        print(f"round {step.round_}/{rounds}: {step.scenario.name}{left}", flush=True)
 
-    def run(self, scenario: str, server: str, seconds: float, text: str) -> None:
-        self.seconds.setdefault((scenario, server), []).append(seconds)
-        print(f"    {server:<12} {text}", flush=True)
+    def run(self, step: Step, seconds: float, text: str) -> None:
+        self.seconds.setdefault(step.pair, []).append(seconds)
+        if step.counts:
+            print(f"    {step.server.name:<12} {text}", flush=True)
 
 
-def measure(room: Room, server: Server, scenario: Scenario, round_: int) -> str:
+def measure(room: Room, step: Step) -> str:
     """Runs the load generator once; returns its line of JSON, or one that says what failed."""
+    round_, scenario, server, _ = step
     assert server.process is not None
     label = f"{server.name}|{scenario.name}|{round_}"
     command = [
@@ -154,37 +193,27 @@ def outcome(scenario: Scenario, line: str) -> str:
 
 def compare(servers: list[Server], scenarios: list[Scenario], rounds: int, room: Room,
             out: Path) -> None:
-    pairs = [(s, server) for s in scenarios for server in servers if server.takes(s)]
-    plan = [(s.name, server.name) for _ in range(rounds) for s, server in pairs]
-    progress = Progress(len(plan))
-    done = 0
+    steps = plan(servers, scenarios, rounds)
+    progress = Progress()
+    round_, scenario = 0, None
     with out.open("w") as output:
         output.write(json.dumps({"machine": describe_machine(room)}) + "\n")
-        for round_ in range(1, rounds + 1):
-            for server in servers:
-                server.restart()
-            order = servers if round_ % 2 else servers[::-1]
-            for number, scenario in enumerate(scenarios, start=1):
-                progress.scenario(
-                    round_, rounds, number, len(scenarios), scenario.name, plan[done:]
-                )
-                taking = [server for server in order if server.takes(scenario)]
-                if taking and not scenario.idle:
-                    # Who comes first finds caches and the kernel's memory as another scenario left
-                    # them: this run is for nothing else.
-                    taking[0].settle()
-                    measure(room, taking[0], scenario, round_)
-                for server in taking:
-                    started = time.monotonic()
-                    if scenario.idle:
-                        server.restart()  # Memory is measured on a fresh process.
-                    server.settle()
-                    line = measure(room, server, scenario, round_)
-                    output.write(line + "\n")
-                    output.flush()
-                    seconds = time.monotonic() - started
-                    progress.run(scenario.name, server.name, seconds, outcome(scenario, line))
-                    done += 1
+        for number, step in enumerate(steps):
+            if step.round_ != round_:
+                for server in servers:
+                    server.restart()
+            if (step.round_, step.scenario) != (round_, scenario):
+                progress.scenario(step, rounds, steps[number:])
+            round_, scenario = step.round_, step.scenario
+            started = time.monotonic()
+            if scenario.idle:
+                step.server.restart()  # Memory is measured on a fresh process.
+            step.server.settle()
+            line = measure(room, step)
+            if step.counts:
+                output.write(line + "\n")
+                output.flush()
+            progress.run(step, time.monotonic() - started, outcome(scenario, line))
 
 
 def main() -> None:

@@ -28,11 +28,11 @@ class Spread:
 
 
 class Results:
-    """The runs of a file: scenario → server → round."""
+    """The runs of a file: scenario → server → round, of which each may hold several."""
 
     def __init__(self, path: Path) -> None:
         self.machine: dict[str, Any] = {}
-        self.runs: dict[str, dict[str, dict[int, Run]]] = {}
+        self.runs: dict[str, dict[str, dict[int, list[Run]]]] = {}
         for line in path.read_text().splitlines():
             record = json.loads(line)
             if "machine" in record:
@@ -40,26 +40,34 @@ class Results:
                 continue
             server, scenario, round_ = record["label"].split("|")
             rounds = self.runs.setdefault(scenario, {}).setdefault(server, {})
-            rounds[int(round_)] = record
+            rounds.setdefault(int(round_), []).append(record)
+
+    def of_server(self, scenario: str, server: str) -> list[Run]:
+        rounds = self.runs.get(scenario, {}).get(server, {})
+        return [run for runs in rounds.values() for run in runs]
 
     def all_runs(self, server: str) -> list[Run]:
-        return [
-            run for servers in self.runs.values() for run in servers.get(server, {}).values()
-        ]
+        return [run for scenario in self.runs for run in self.of_server(scenario, server)]
 
     def values(self, scenario: str, server: str, field: str) -> dict[int, float]:
-        """Round → value of the rounds that went well; `lat_us.p99` names a field of a field."""
+        """Round → value, on average over the round's runs that went well."""
         values = {}
-        for round_, run in self.runs.get(scenario, {}).get(server, {}).items():
-            value: Any = run if run["ok"] else {}
-            for part in field.split("."):
-                value = value.get(part, {})
-            if isinstance(value, int | float):
-                values[round_] = float(value)
+        for round_, runs in self.runs.get(scenario, {}).get(server, {}).items():
+            found = [value for run in runs if (value := field_of(run, field)) is not None]
+            if found:
+                values[round_] = statistics.mean(found)
         return values
 
     def spread(self, scenario: str, server: str, field: str) -> Spread | None:
         return Spread.of(self.values(scenario, server, field).values())
+
+
+def field_of(run: Run, field: str) -> float | None:
+    """What a run that went well has there; `lat_us.p99` names a field of a field."""
+    value: Any = run if run["ok"] else {}
+    for part in field.split("."):
+        value = value.get(part, {})
+    return float(value) if isinstance(value, int | float) else None
 
 
 def ratios(ours: dict[int, float], reference: dict[int, float]) -> list[float]:

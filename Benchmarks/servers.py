@@ -81,6 +81,8 @@ class Server:
     has_deflate = False
     #: Whether it is a variant of the broker, which only some scenarios are about.
     is_variant = False
+    #: Whether it is another product, neither a broker of ours nor the limit.
+    is_peer = False
 
     def __init__(self, name: str, port: int, room: Room) -> None:
         self.name = name
@@ -230,6 +232,12 @@ class SecureRawfan(Rawfan):
         return f"wss://127.0.0.1:{self.port}{path}"
 
 
+class Peer(Server):
+    """Another product."""
+
+    is_peer = True
+
+
 NCHAN_CONFIGURATION = """\
 daemon off;
 {user}worker_processes 1;
@@ -271,7 +279,7 @@ http {{
 """
 
 
-class Nchan(Server):
+class Nchan(Peer):
     """nginx with the nchan module; one worker, as the others have one thread."""
 
     has_tls = True
@@ -313,7 +321,7 @@ keyfile {private_key}
 """
 
 
-class Mosquitto(Server):
+class Mosquitto(Peer):
     """MQTT over WebSocket, quality of service 0."""
 
     has_tls = True
@@ -343,7 +351,7 @@ websocket {{ host: 127.0.0.1, port: {port}, no_tls: true }}
 """
 
 
-class Nats(Server):
+class Nats(Peer):
     """NATS over WebSocket; a Go program, so it has as many threads as the machine has cores."""
 
     has_one_thread = False

@@ -46,18 +46,18 @@ def print_row(cells: list[str]) -> None:
 
 def print_scenario(results: Results, scenario: str, reference: str) -> None:
     field, unit = main_field(scenario)
-    headings = ["server", "rounds ok", unit, "least–greatest", f"× {reference}", "least–greatest"]
+    headings = ["server", "runs ok", unit, "least–greatest", f"× {reference}", "least–greatest"]
     headings += [heading for heading, *_ in columns(scenario)]
     print(f"\n## {scenario}\n")
     print_row(headings)
     print_row(["---"] * len(headings))
-    for server, rounds in results.runs[scenario].items():
-        good = sum(run["ok"] for run in rounds.values())
-        cells = [server, f"{good}/{len(rounds)}"]
+    for server in results.runs[scenario]:
+        runs = results.of_server(scenario, server)
+        good = sum(run["ok"] for run in runs)
+        cells = [server, f"{good}/{len(runs)}"]
         spread = results.spread(scenario, server, field)
         if spread is None:
-            first_error = next(iter(rounds.values()))["first_error"]
-            print_row([*cells, str(first_error)[:80]])
+            print_row([*cells, str(runs[0]["first_error"])[:80]])
             continue
         cells += [f"{spread.median:,.2f}", spread.text()]
         ratio = Spread.of(ratios(
@@ -75,8 +75,8 @@ def print_tables(results: Results, reference: str = "rawfan") -> None:
         print_scenario(results, scenario, reference)
     others = [
         run["other_cpu_s"] / run["dur_s"]
-        for servers in results.runs.values() for rounds in servers.values()
-        for run in rounds.values() if run.get("dur_s", 0) > 0.3
+        for scenario, servers in results.runs.items() for server in servers
+        for run in results.of_server(scenario, server) if run.get("dur_s", 0) > 0.3
     ]
     if load := Spread.of(others):
         print(f"\nOther programs used {load.median:.2f} cores meanwhile (median; most "
