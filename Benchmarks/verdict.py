@@ -52,6 +52,12 @@ class Row:
     must: float
     aim: float | None = None
 
+    @property
+    def scenarios(self) -> str:
+        """What measures it: compare.py's --only."""
+        figures = [self.ours, self.reference] if self.reference else [self.ours]
+        return " ".join(dict.fromkeys(figure.scenario for figure in figures))
+
     def spread(self, results: Results) -> Spread | None:
         ours = self.ours.values(results)
         if self.reference:
@@ -158,7 +164,7 @@ def print_measured(results: Results) -> list[str]:
             f"{reference.text(results)} ({reference.server})" if reference else "",
             f"{spread.median:,.{decimals}f}" if spread else "–",
             spread.text(decimals) if spread else "–",
-            bound(row.must), bound(row.aim), verdict,
+            bound(row.must), bound(row.aim), verdict, row.scenarios,
         )
     return verdicts
 
@@ -170,7 +176,8 @@ def print_counted(counts: dict[str, float]) -> list[str]:
         text = f"{value:.{decimals}f}" if value is not None else "–"
         verdict = judge(value, must, aim)
         verdicts.append(verdict)
-        print_row(work, text, "", text, "counted", bound(must), bound(aim), verdict)
+        print_row(work, text, "", text, "counted", bound(must), bound(aim), verdict,
+                  "instructions.sh")
     return verdicts
 
 
@@ -180,7 +187,7 @@ def print_deliveries(results: Results) -> str:
     good = sum(run["ok"] for run in runs)
     verdict = "met" if good == len(runs) else "**missed**"
     print_row("every delivery once and in order", f"{good} of {len(runs)} runs", "", "", "", "all",
-              "", verdict if runs else "not measured")
+              "", verdict if runs else "not measured", "all of them")
     return verdict
 
 
@@ -196,8 +203,9 @@ def main(path: Path, instructions: Path) -> int:
     results = Results(path)
     print_machine(results.machine)
     counts = json.loads(instructions.read_text()) if instructions.exists() else {}
-    print_row("work", "ours", "reference", "ratio or value", "least–greatest", "must", "aim", "")
-    print_row(*["---"] * 8)
+    print_row("work", "ours", "reference", "ratio or value", "least–greatest", "must", "aim", "",
+              "measured by")
+    print_row(*["---"] * 9)
     verdicts = print_measured(results) + print_counted(counts) + [print_deliveries(results)]
     measured = len(verdicts) - verdicts.count("not measured")
     missed = verdicts.count("**missed**")
