@@ -28,6 +28,20 @@ import Testing
         #expect(abs(each - Double(after - before) / 5) < 1)
     }
 
+    @Test(
+        "What a server kept from before is not taken for what connections cost",
+        arguments: [
+            (from: 1_000, to: 3_000, text: "400 bytes"),
+            (
+                from: 3_000, to: 2_500,
+                text: "none that the server had not kept from before: start it afresh"
+            ),
+        ]
+    )
+    func growth(from before: Int, to after: Int, text: String) {
+        #expect(IdleRun.growth(from: before, to: after, of: 5).text == text)
+    }
+
     @Test func oneThatHasGoneIsAFault() async throws {
         let report = try await BenchSubject.report(on: plan(), .loses(0))
         #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")

@@ -123,14 +123,9 @@ final class IdleRun: BenchRun {
     }
 
     private var costRows: [BenchReport.Row] {
-        let grown = Double(costs.memory - memoryBefore) / Double(plan.connectionCount)
         let idle = costs.idling.serverTime.map { Double($0) / 1e6 / costs.idleTime.inSeconds }
         return [
-            BenchReport.Row(
-                label: "memory per connection",
-                text: "\(decimal(grown, places: 0)) bytes",
-                members: [("memory_bytes_per_connection", .number(grown, places: 1))]
-            ),
+            Self.growth(from: memoryBefore, to: costs.memory, of: plan.connectionCount),
             BenchReport.Row(
                 label: "memory before, after",
                 text: "\(grouped(memoryBefore / 1_024)), \(grouped(costs.memory / 1_024)) KiB",
@@ -146,5 +141,26 @@ final class IdleRun: BenchRun {
             ),
             .time("connecting", "connecting", costs.connectingTime),
         ]
+    }
+
+    /// What each connection took. A server that has had as many before takes nothing for them.
+    ///
+    /// - Parameters:
+    ///   - before: The server's memory without the connections, in bytes.
+    ///   - after: The same with them.
+    ///   - connectionCount: How many there are.
+    static func growth(
+        from before: Int,
+        to after: Int,
+        of connectionCount: Int
+    ) -> BenchReport.Row {
+        let each = Double(after - before) / Double(connectionCount)
+        return BenchReport.Row(
+            label: "memory per connection",
+            text: each > 0
+                ? "\(decimal(each, places: 0)) bytes"
+                : "none that the server had not kept from before: start it afresh",
+            members: [("memory_bytes_per_connection", .number(each, places: 1))]
+        )
     }
 }
