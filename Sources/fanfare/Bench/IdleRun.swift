@@ -143,12 +143,13 @@ final class IdleRun: BenchRun {
         ]
     }
 
-    /// What each connection took. A server that has had as many before takes nothing for them.
+    /// What each connection took; a server that has had as many before takes nothing for them.
     ///
     /// - Parameters:
     ///   - before: The server's memory without the connections, in bytes.
     ///   - after: The same with them.
     ///   - connectionCount: How many there are.
+    /// - Returns: Bytes for each connection, or that there were none to measure.
     static func growth(
         from before: Int,
         to after: Int,
