@@ -46,9 +46,6 @@ struct Backlog: Sendable {
         self.sendsMax = max(sendsMax, 1)
     }
 
-    /// Whether one more webhook has to wait because as many as may be are under way.
-    var isBusy: Bool { sends >= sendsMax }
-
     /// Whether the webhooks are too many, and not only too long.
     var isFull: Bool { entries.count >= countMax }
 
@@ -57,6 +54,14 @@ struct Backlog: Sendable {
 
     /// When ``next(at:)`` will have something, in milliseconds; `nil` when something else has to happen first.
     var nextDue: Int64? { sends < sendsMax ? turns.first?.due : nil }
+
+    /// Whether a webhook has to wait because as many as may be are under way, or about to leave.
+    ///
+    /// - Parameter now: The time, in milliseconds.
+    /// - Returns: Whether more could be under way than may.
+    func isBusy(at now: Int64) -> Bool {
+        sends + place(of: Turn(due: now, id: .max)) > sendsMax
+    }
 
     /// Adds a webhook behind all others.
     ///

@@ -25,7 +25,7 @@ extension Dispatcher {
         guard let pushedOut = outlets[delivery.endpoint]?.backlog.append(delivery, at: now) else {
             return die(delivery, .unconfigured, "the app has no such endpoint any more")
         }
-        if outlets[delivery.endpoint]?.backlog.isBusy == true {
+        if outlets[delivery.endpoint]?.backlog.isBusy(at: now) == true {
             settings.met(.webhooksInFlight, 1)
         }
         if !pushedOut.isEmpty, let backlog = outlets[delivery.endpoint]?.backlog {

@@ -28,6 +28,7 @@ import Testing
         func append(_ delivery: Delivery) -> [Int64] {
             backlog.append(delivery, at: 0).map(\.id)
         }
+        func isBusy(at now: Int64 = 0) -> Bool { backlog.isBusy(at: now) }
         func next(at now: Int64 = 0) -> Delivery? { backlog.next(at: now) }
         func postpone(_ id: Int64, until due: Int64) { backlog.postpone(id, until: due) }
         func remove(_ id: Int64) { backlog.remove(id, at: 0) }
@@ -59,6 +60,22 @@ import Testing
         #expect(backlog.ready() == [1, 3])
         backlog.remove(1)
         #expect(backlog.ready() == [2])
+    }
+
+    @Test("Busy is who has more to send than may be under way, whether any of it has left or not")
+    func busy() {
+        let backlog = backlog([(1, ["a"]), (2, ["b"])], sendsMax: 2)
+        #expect(!backlog.isBusy())
+        _ = backlog.append(delivery(3, ["a"]))
+        #expect(!backlog.isBusy(), "it waits for the one before it on its channel")
+        _ = backlog.append(delivery(4, ["c"]))
+        #expect(backlog.isBusy(), "three could leave")
+        #expect(backlog.ready() == [1, 2])
+        #expect(backlog.isBusy(), "one waits, two are under way")
+        backlog.postpone(1, until: 1_000)
+        #expect(backlog.ready() == [4])
+        #expect(!backlog.isBusy(at: 999))
+        #expect(backlog.isBusy(at: 1_000), "it would be tried again")
     }
 
     @Test func whatFailsHoldsBackItsChannelAlone() {
