@@ -24,8 +24,12 @@ final class ServerSettings: Sendable {
     let handshakesMax: Int
     /// Bytes of memory that the queues of one shard may hold.
     let heldBytesMax: Int
+    /// Bytes of memory that one shard may hold of what has come in and is not dealt with yet.
+    let inboundBytesMax: Int
     /// Messages waiting on a line between two shards before triggers are refused with 503.
     let lineLengthMax: Int
+    /// The most that all shards hold of what has come in, in bytes, however much memory there is.
+    private static var inboundBytesTotalMax: Int { 128 << 20 }
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
     let farewellTimeout: Duration = .seconds(5)
 
@@ -37,7 +41,11 @@ final class ServerSettings: Sendable {
     ) {
         // Shares, not sums: no shard has to know what another has. The kernel spreads connections evenly.
         handshakesMax = max(1, configuration.admission.handshakesMax / shardCount)
-        heldBytesMax = (configuration.queuedBytesTotalMax ?? Memory.available / 4) / shardCount
+        let queuedBytesMax = configuration.queuedBytesTotalMax ?? Memory.available / 4
+        // One budget for both, so that all of it together keeps to what is configured.
+        let inboundBytesMax = min(queuedBytesMax / 4, Self.inboundBytesTotalMax)
+        self.inboundBytesMax = inboundBytesMax / shardCount
+        heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
         lineLengthMax = configuration.relayedEventsMax
         turnstile = Turnstile(configuration)
         hits = LimitHits(metrics, log: log)

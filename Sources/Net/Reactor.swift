@@ -51,6 +51,8 @@ public final class Reactor {
     private var spareQueues: [OutputQueue] = []
     /// What the kernel has no room for.
     let held = HeldBuffers()
+    /// What has come in on this loop and is not dealt with yet.
+    public let inbound = InboundBudget()
     /// TLS handshakes that may still go on in this turn.
     private var handshakesLeft = 0
     /// Given up for a moment when no descriptor is left, so that a connection can be refused.

@@ -60,6 +60,7 @@ final class Switchboard: TimerTarget {
             random: random
         )
         reactor.queueAccount.byteCountMax = settings.heldBytesMax
+        reactor.inbound.byteCountMax = settings.inboundBytesMax
     }
 
     // MARK: - The turn

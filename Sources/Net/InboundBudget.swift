@@ -1,0 +1,29 @@
+/// The memory for what has come in and is not dealt with yet: events before their fan-out, and requests and messages of
+/// which a part has arrived.
+///
+/// It is a share of its own beside ``QueueAccount``, so that what is taken in too fast never closes a reader: whoever
+/// adds to it is slowed down or refused instead. Confined to the reactor's thread.
+public final class InboundBudget {
+    // Unchecked is the exclusive access to numbers that every published event changes.
+
+    /// Bytes that are held.
+    @exclusivity(unchecked) public private(set) var byteCount = 0
+
+    /// Past so many bytes nothing more is to be taken in.
+    @exclusivity(unchecked) public var byteCountMax: Int
+
+    /// Makes a budget of which nothing is used.
+    public init(byteCountMax: Int = .max) { self.byteCountMax = byteCountMax }
+
+    /// Whether nothing more is to be taken in.
+    public var isExhausted: Bool { byteCount >= byteCountMax }
+
+    /// Adds bytes that are held from now on. It never fails: ask ``isExhausted`` before taking in more.
+    public func charge(_ count: Int) { byteCount += count }
+
+    /// Subtracts bytes that are no longer held.
+    public func refund(_ count: Int) {
+        byteCount -= count
+        assert(byteCount >= 0, "more was given back than was taken")
+    }
+}
