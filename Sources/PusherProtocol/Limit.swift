@@ -47,6 +47,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case queuedBytes = "queued_bytes"
     case appQueuedBytes = "app_queued_bytes"
     case queuedBytesTotal = "queued_bytes_total"
+    case inboundBytes = "inbound_bytes"
     case relayedEvents = "relayed_events"
     case webhooksInFlight = "webhooks_in_flight"
     case webhooksQueued = "webhooks_queued"

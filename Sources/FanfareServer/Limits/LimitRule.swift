@@ -38,7 +38,7 @@ extension Limit {
             .clientEventRate, .faultRate:
             rateRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .queuedBytes, .appQueuedBytes,
-            .queuedBytesTotal, .relayedEvents, .webhooksInFlight, .webhooksQueued,
+            .queuedBytesTotal, .inboundBytes, .relayedEvents, .webhooksInFlight, .webhooksQueued,
             .webhookBytesQueued:
             quantityRule
         }
@@ -133,6 +133,12 @@ extension Limit {
             .process(
                 "queued_bytes_total_max",
                 "the same for all apps (none: a quarter of the memory)"
+            )
+        case .inboundBytes:
+            .process(
+                "queued_bytes_total_max",
+                "503 and Retry-After; a client with a partial message is closed with 4100 (a quarter of "
+                    + "queued_bytes_total_max, at most 128 MiB)"
             )
         case .relayedEvents: .process("relayed_events_max", "503 and Retry-After")
         case .webhooksInFlight: LimitRule("webhooks.in_flight_max", "the webhook waits")

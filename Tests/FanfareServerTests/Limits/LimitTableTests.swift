@@ -41,6 +41,7 @@ import Testing
         case .relayedEvents: ("Quantity", "relayedEvents")
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")
+        case .inboundBytes: ("Inbound", "requestBodies")
         case .webhooksInFlight, .webhooksQueued, .webhookBytesQueued: ("Webhook", "ofAnEndpoint")
         }
     }
@@ -65,7 +66,9 @@ import Testing
             #expect(keys.contains(row.key), "\(row.name)")
             #expect(!row.value.isEmpty, "\(row.name)")
         }
-        #expect(Set(LimitTable(.development).rows.map(\.key)).count == Limit.allCases.count)
+        // `inbound_bytes` is a share of the memory that `queued_bytes_total` has; every other limit has its own key.
+        let ownKeys = LimitTable(.development).rows.filter { $0.name != "inbound_bytes" }.map(\.key)
+        #expect(Set(ownKeys).count == Limit.allCases.count - 1)
     }
 
     @Test func whereAppsDifferEachValueIsShown() {
