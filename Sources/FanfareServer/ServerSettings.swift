@@ -30,6 +30,8 @@ final class ServerSettings: Sendable {
     let lineLengthMax: Int
     /// The most that all shards hold of what has come in, in bytes, however much memory there is.
     private static var inboundBytesTotalMax: Int { 128 << 20 }
+    /// How long a trigger waits for a congested channel before it is refused with 503.
+    let triggerTimeout: Duration
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
     let farewellTimeout: Duration = .seconds(5)
 
@@ -47,6 +49,7 @@ final class ServerSettings: Sendable {
         self.inboundBytesMax = inboundBytesMax / shardCount
         heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
         lineLengthMax = configuration.relayedEventsMax
+        triggerTimeout = .seconds(configuration.triggerTimeout)
         turnstile = Turnstile(configuration)
         hits = LimitHits(metrics, log: log)
         pathPrefix = configuration.pathPrefix

@@ -27,6 +27,8 @@ public final class HTTPConnection: StreamOwner {
     /// there, no request is read: a client that asks without reading the answers must not grow our
     /// memory.
     static var outputLengthMax: Int { 256 << 10 }
+    /// While the contents of unanswered requests have as many bytes, no other request is read.
+    private static var unansweredLengthMax: Int { 64 << 10 }
 
     let site: HTTPSite
     /// The stream, from its opening, or when it was accepted, until it ends or is handed over.
@@ -39,6 +41,8 @@ public final class HTTPConnection: StreamOwner {
     var first: HTTPExchange?
     private var last: HTTPExchange?
     private var unansweredCount = 0
+    /// The contents of the requests that are not answered, in bytes: whoever has to answer them may hold them.
+    private var unansweredLength = 0
     /// Whether a request is just being dealt with that is the only one: nearly every one is answered before its exchange
     /// would need a place in the queue.
     private var isAnswering = false
@@ -74,7 +78,8 @@ public final class HTTPConnection: StreamOwner {
 
     /// Whether requests have to wait: for answers, for an upgrade, or for the client to read.
     var isHeldUp: Bool {
-        unansweredCount >= site.unansweredMax || lastMayUpgrade || awaitsQueue
+        unansweredCount >= site.unansweredMax || unansweredLength >= Self.unansweredLengthMax
+            || lastMayUpgrade || awaitsQueue
     }
 
     // MARK: The stream
@@ -178,7 +183,7 @@ public final class HTTPConnection: StreamOwner {
 
     private func dispatch(_ head: RequestHead, _ body: Span<UInt8>) {
         if !head.keepAlive { takesRequests = false }
-        var exchange = makeExchange(head.answerFraming)
+        var exchange = makeExchange(head.answerFraming, contentLength: body.count)
         lastMayUpgrade = true
         site.responder.respond(to: head, body: body, on: exchange)
         if isAnswering { enqueue(exchange) }
@@ -200,9 +205,9 @@ public final class HTTPConnection: StreamOwner {
     }
 
     /// Makes the exchange of a request, which is queued if there are others before it.
-    private func makeExchange(_ framing: AnswerFraming) -> HTTPExchange {
+    private func makeExchange(_ framing: AnswerFraming, contentLength: Int = 0) -> HTTPExchange {
         let exchange = site.spareExchange.take() ?? HTTPExchange()
-        exchange.begin(framing, on: self)
+        exchange.begin(framing, contentLength: contentLength, on: self)
         if first == nil { isAnswering = true } else { enqueue(exchange) }
         return exchange
     }
@@ -212,6 +217,7 @@ public final class HTTPConnection: StreamOwner {
         if let last { last.next = exchange } else { first = exchange }
         last = exchange
         unansweredCount += 1
+        unansweredLength += exchange.contentLength
     }
 
     // MARK: Answers
@@ -243,6 +249,7 @@ public final class HTTPConnection: StreamOwner {
             first = exchange.next
             if first == nil { last = nil }
             unansweredCount -= 1
+            unansweredLength -= exchange.contentLength
         }
         exchange.detach()
         switch consume outcome {
@@ -337,5 +344,6 @@ public final class HTTPConnection: StreamOwner {
         last = nil
         lastMayUpgrade = false
         unansweredCount = 0
+        unansweredLength = 0
     }
 }

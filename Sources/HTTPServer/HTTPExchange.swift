@@ -24,12 +24,15 @@ public final class HTTPExchange {
     var outcome: Outcome?
     /// The exchange of the request behind this one.
     var next: HTTPExchange?
+    /// The length of the request's content, in bytes.
+    private(set) var contentLength = 0
 
     init() {}
 
     /// Takes the place of a request.
-    func begin(_ framing: AnswerFraming, on connection: HTTPConnection) {
+    func begin(_ framing: AnswerFraming, contentLength: Int, on connection: HTTPConnection) {
         self.framing = framing
+        self.contentLength = contentLength
         self.connection = connection
     }
 

@@ -124,8 +124,10 @@ extension Stream {
     func hold() {
         guard !unsent.isEmpty else { return }
         let queue = makeQueue()
-        guard !queue.isHeld else { return }
-        queue.hold(in: reactor.held, for: currentOwner.queueAccount(of: self))
+        if !queue.isHeld {
+            queue.hold(in: reactor.held, for: currentOwner.queueAccount(of: self))
+        }
+        updateLag()
     }
 }
 

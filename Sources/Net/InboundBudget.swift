@@ -18,7 +18,10 @@ public final class InboundBudget {
     /// Whether nothing more is to be taken in.
     public var isExhausted: Bool { byteCount >= byteCountMax }
 
-    /// Adds bytes that are held from now on. It never fails: ask ``isExhausted`` before taking in more.
+    /// Whether more than half is used: the time to take in less.
+    public var isFilling: Bool { byteCount > byteCountMax / 2 }
+
+    /// Adds bytes that are held from now on, also beyond the maximum: ask ``isExhausted`` before taking in more.
     public func charge(_ count: Int) { byteCount += count }
 
     /// Subtracts bytes that are no longer held.

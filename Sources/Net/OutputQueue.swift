@@ -21,6 +21,8 @@ final class OutputQueue {
     private var offset = 0
     /// Bytes queued.
     private(set) var byteCount = 0
+    /// Bytes accepted since ``takeProgress()``.
+    private(set) var progress = 0
     /// Where its buffers are counted, once the kernel has refused some; until it is empty.
     private var held: HeldBuffers?
     /// Whose buffers they are.
@@ -72,6 +74,9 @@ final class OutputQueue {
         held?.retain(buffers[last], for: account)
         byteCount += bytes.count
     }
+
+    /// Returns how many bytes have been accepted since the last call, or since the queue was last empty.
+    func takeProgress() -> Int { exchange(&progress, with: 0) }
 
     /// The buffers that are held, for a test.
     var bufferCount: Int { buffers.count - first }
@@ -162,6 +167,7 @@ final class OutputQueue {
     func remove(_ count: Int) {
         assert(count <= byteCount)
         byteCount -= count
+        progress += count
         if byteCount == 0 { return clear() }
         var rest = count
         while rest >= buffers[first].count - offset {
@@ -210,6 +216,7 @@ final class OutputQueue {
         first = 0
         offset = 0
         byteCount = 0
+        progress = 0
         gathers = false
     }
 }

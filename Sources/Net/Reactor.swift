@@ -53,6 +53,8 @@ public final class Reactor {
     let held = HeldBuffers()
     /// What has come in on this loop and is not dealt with yet.
     public let inbound = InboundBudget()
+    /// Bytes of frames that may wait in a ``StreamGroup`` before it is congested: less than its members' queues hold.
+    public var batchLengthMax = 64 << 10
     /// TLS handshakes that may still go on in this turn.
     private var handshakesLeft = 0
     /// Given up for a moment when no descriptor is left, so that a connection can be refused.
@@ -65,6 +67,8 @@ public final class Reactor {
     @exclusivity(unchecked) private var notices: [(Stream, Notice)] = []
     @exclusivity(unchecked) private var closed = TurnList<End>()
     @exclusivity(unchecked) var dirtyGroups: [StreamGroup] = []
+    /// Targets of groups that are no longer congested.
+    var relieved: [any ReliefTarget] = []
 
     /// What happened to a stream while nobody could be told.
     enum Notice {
@@ -193,6 +197,7 @@ public final class Reactor {
         dirty.removeAll()
         notices = []
         dirtyGroups = []
+        relieved = []
         readyListeners = []
         spareQueues = []
     }

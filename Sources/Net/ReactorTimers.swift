@@ -48,7 +48,7 @@ extension Reactor {
             case .target(let target, let tag): target.timerFired(tag: tag)
             case .deadline(let stream): stream.deadlinePassed()
             case .accept(let listener): listener.retry()
-            case .resume(let group): group.resume()
+            case .resume(let group): group.delayEnded()
             }
         }
     }

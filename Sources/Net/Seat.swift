@@ -1,10 +1,10 @@
 /// A stream's membership in a ``StreamGroup``: where it stands there.
 struct Seat {
     let group: StreamGroup
+    /// Where the member begins in the group's waiting batch, in bytes; it joined after what precedes.
+    var start: Int
     /// The place among the group's members.
     var index: Int32
-    /// Where the member begins in the group's waiting batch, in bytes; it joined after what precedes.
-    var start: Int32
 }
 
 /// The seats of one stream, by group; the usual one or none takes no memory of its own.

@@ -36,6 +36,7 @@ public final class Stream {
         }
     }
     var flags: Flags = []
+    var lag = ReaderLag.none
     /// In how many batches that are being sent it is left out of a frame.
     var exclusionCount: Int32 = 0
 

@@ -1,5 +1,3 @@
-import Glibc
-
 /// Streams that receive the same bytes: the fan-out.
 ///
 /// Frames sent in one turn are joined into a batch, encoded once and shared by reference; at the end
@@ -8,29 +6,49 @@ import Glibc
 ///
 /// Each member gets, in order and once each, exactly the frames sent between its `join` and its
 /// `leave`. The streams must belong to the group's reactor; a stream that ends leaves by itself.
+///
+/// A group never refuses a frame. ``isCongested`` says that its members take frames more slowly than they come: whoever
+/// can slow the publishers down does so then, until ``ReliefTarget/groupRelieved()``.
 public final class StreamGroup {
     // What every walk touches comes first: of a thousand groups nothing is in the processor's cache,
     // and each line of it that is fetched takes as long as a hundred instructions.
-    private let reactor: Reactor
+    let reactor: Reactor
     /// The members' descriptors, or -1 for one to which bytes cannot simply be sent: so a walk need
     /// not touch the streams.
-    private var descriptors: [Int32] = []
+    var descriptors: [Int32] = []
     /// Frames that wait for the next walk.
-    private var waiting = FrameBatch()
+    var waiting = FrameBatch()
     /// Members before it get the waiting batch whole; later ones joined in the middle of it.
-    private var whole: Int32 = 0
+    var whole: Int32 = 0
     /// Members before it have yet to get the batch being walked: the walk goes down to zero.
-    private var cursor: Int32 = 0
+    var cursor: Int32 = 0
     /// Whether it is in the reactor's list, or pauses.
-    private var isDirty = false
+    var isDirty = false
 
-    private var streams: [Stream] = []
+    var streams: [Stream] = []
     /// The batch of a walk that takes several turns; empty between walks.
-    private var walking = FrameBatch()
+    var walking = FrameBatch()
     /// A value that calls nothing while it changes: exclusive access is unchecked.
-    @exclusivity(unchecked) private var pace = WalkPace()
-    /// The end of the pause before the next walk.
-    private var pause: TimerID?
+    @exclusivity(unchecked) var pace = WalkPace()
+    /// Why the next walk has not begun although frames wait.
+    var delay: Delay?
+
+    /// Members that are behind and still read; see ``ReaderLag``.
+    var behindCount: Int32 = 0
+    /// Whether the next walk begins without waiting for readers that are behind.
+    var ignoresLag = false
+    /// Whether more waits for the next walk than the group is meant to hold: the members take frames more slowly than they
+    /// are sent.
+    public private(set) var isCongested = false
+    private var reliefTarget: (any ReliefTarget)?
+
+    /// Why a walk waits, and the timer that ends the wait at the latest.
+    enum Delay {
+        /// For frames that share its sends.
+        case coalescing(TimerID)
+        /// For members to take what they were sent before.
+        case readers(TimerID)
+    }
 
     init(reactor: Reactor) { self.reactor = reactor }
 
@@ -44,13 +62,14 @@ public final class StreamGroup {
         assert(stream.reactor === reactor)
         precondition(!stream.seats.contains(self), "a stream is a member once")
         // At the end, past the cursor: it is no part of a walk under way.
-        let (index, start) = (Int32(streams.count), Int32(waiting.bytes.count))
-        let seat = Seat(group: self, index: index, start: start)
+        let (index, start) = (Int32(streams.count), waiting.bytes.count)
+        let seat = Seat(group: self, start: start, index: index)
         change { streams, descriptors in
             streams.append(stream)
             descriptors.append(-1)
         }
         stream.put(seat)
+        if stream.lag == .behind { behindCount += 1 }
         noteWhetherFree(stream, at: seat)
     }
 
@@ -63,7 +82,7 @@ public final class StreamGroup {
         guard seat.index < cursor || !waiting.isEmpty else { return vacate(seat) }
         let (walking, waiting) = (walking, waiting)
         let rest = seat.index < cursor ? walking.part(for: stream, from: 0) : []
-        let start = seat.index < whole ? 0 : Int(seat.start)
+        let start = seat.index < whole ? 0 : seat.start
         let news = waiting.isEmpty ? [] : waiting.part(for: stream, from: start)
         vacate(seat)
         // Now, so that whatever the caller writes next comes after it.
@@ -82,13 +101,35 @@ public final class StreamGroup {
         var batch = exchange(&waiting, with: FrameBatch())
         if batch.isEmpty { whole = Int32(count) }
         batch.append(frame, except: except.flatMap { $0.seats.count > 0 ? $0 : nil })
+        reactor.inbound.charge(frame.count)
+        if batch.bytes.count >= reactor.batchLengthMax || reactor.inbound.isFilling {
+            isCongested = true
+        }
         waiting = batch
         if !isDirty {
             isDirty = true
             if !beginPause() { reactor.dirtyGroups.append(self) }
-        } else if pause != nil && pace.isWorthWhile(batch.frameCount) {
+        } else if case .coalescing = delay, pace.isWorthWhile(batch.frameCount) {
             resume()
         }
+    }
+
+    /// Has `target` called once, as soon as the group is no longer congested; it takes the place of an earlier one.
+    public func notifyRelief(_ target: any ReliefTarget) {
+        if isCongested { reliefTarget = target } else { reactor.relieve(target) }
+    }
+
+    /// Takes the frames that wait, so that there is room for others.
+    func takeWaiting() -> FrameBatch {
+        isCongested = false
+        if let target = reliefTarget.take() { reactor.relieve(target) }
+        return exchange(&waiting, with: FrameBatch())
+    }
+
+    /// Drops a batch that has reached every member that is left.
+    func finish(_ batch: consuming FrameBatch) {
+        reactor.inbound.refund(batch.bytes.count)
+        batch.end()
     }
 
     /// Notes whether bytes can simply be sent to a member.
@@ -100,12 +141,13 @@ public final class StreamGroup {
     /// Fills the place of a member that has left, without disturbing a walk.
     func vacate(_ seat: Seat) {
         var hole = Int(seat.index)
+        if streams[hole].lag == .behind { behindCount -= 1 }
         // Each boundary gives up its last member to the hole, which so moves up to the end: nobody
         // crosses a boundary, so nobody is served twice or left out.
         if hole < cursor {
             cursor -= 1
             hole = move(Int(cursor), to: hole)
-            if cursor == 0 { exchange(&walking, with: FrameBatch()).end() }
+            if cursor == 0 { finish(exchange(&walking, with: FrameBatch())) }
         }
         if !waiting.isEmpty && hole < whole {
             whole -= 1
@@ -116,7 +158,8 @@ public final class StreamGroup {
             streams.removeLast()
             descriptors.removeLast()
         }
-        if descriptors.isEmpty { exchange(&waiting, with: FrameBatch()).end() }
+        if descriptors.isEmpty { finish(takeWaiting()) }
+        resumeIfReadersCaughtUp()
     }
 
     private func move(_ source: Int, to hole: Int) -> Int {
@@ -143,94 +186,12 @@ public final class StreamGroup {
         self.streams = streams
         self.descriptors = descriptors
     }
+}
 
-    // MARK: The walk
-
-    /// Bytes given to the kernel in one share, however few members that is.
-    private static var shareLengthMax: Int { 16 << 20 }
-
-    /// Sends to the next members, from the end down.
-    ///
-    /// - Parameter limit: How many members at most.
-    /// - Returns: How many members were served, and whether the group has nothing more to do now.
-    func walk(atMost limit: Int) -> (served: Int, isDone: Bool) {
-        let begins = cursor == 0
-        let first = begins ? descriptors.count : Int(cursor)
-        let batch = begins ? begin() : exchange(&walking, with: FrameBatch())
-        let share = max(16, min(limit, Self.shareLengthMax / max(batch.bytes.count, 1)))
-        let lower = max(0, Int(cursor) - share)
-        send(batch, to: lower..<Int(cursor))
-        cursor = Int32(lower)
-        let served = first - lower
-        guard lower == 0 else {
-            if begins { pace.begin(frameCount: batch.frameCount, at: reactor.now) }
-            walking = batch
-            return (served, false)
-        }
-        batch.end()
-        if !begins { pace.end(at: reactor.readClock()) }
-        isDirty = !waiting.isEmpty
-        return (served, !isDirty || beginPause())
-    }
-
-    /// Lets the frames that wait for the next walk wait for others too, if the pace has it so.
-    ///
-    /// - Returns: Whether there is a pause, which ``resume()`` ends.
-    private func beginPause() -> Bool {
-        guard let rest = pace.pause(before: waiting.frameCount, at: reactor.now) else {
-            return false
-        }
-        pause = reactor.schedule(after: rest, .resume(self))
-        return true
-    }
-
-    /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.
-    private func begin() -> FrameBatch {
-        let batch = exchange(&waiting, with: FrameBatch())
-        guard !batch.isEmpty else { return batch }
-        cursor = min(whole, Int32(descriptors.count))
-        for index in Int(cursor)..<descriptors.count {
-            let stream = streams[index]
-            let start = stream.seats[self].map { Int($0.start) } ?? 0
-            stream.deliver(batch.part(for: stream, from: start))
-        }
-        return batch
-    }
-
-    /// Sends a batch to some members.
-    ///
-    /// Nobody joins or leaves meanwhile, because no owner is called.
-    private func send(_ batch: FrameBatch, to members: Range<Int>) {
-        let frames = batch.bytes
-        frames.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress else { return }
-            var index = members.upperBound
-            while index > members.lowerBound {
-                index -= 1
-                let fd = descriptors[index]
-                guard fd >= 0 else {
-                    deliver(batch, to: streams[index])
-                    continue
-                }
-                let sent = Socket.send(fd, base, bytes.count)
-                if sent != bytes.count {
-                    streams[index].refused(frames, sent: sent, code: errno)
-                }
-            }
-        }
-    }
-
-    @inline(never)
-    private func deliver(_ batch: FrameBatch, to stream: Stream) {
-        let isWhole = !stream.obstacles.contains(.excluded)
-        stream.deliver(isWhole ? batch.bytes : batch.part(for: stream, from: 0))
-    }
-
-    /// Ends the pause.
-    func resume() {
-        if let pause = pause.take() { reactor.cancel(pause) }
-        reactor.dirtyGroups.append(self)
-    }
+/// Called when a congested ``StreamGroup`` has room again.
+public protocol ReliefTarget: AnyObject {
+    /// The group takes frames again; called once, from ``Reactor/relieveTargets()``.
+    func groupRelieved()
 }
 
 extension Stream {
@@ -239,26 +200,21 @@ extension Stream {
 }
 
 extension Reactor {
-    /// Members served in one turn before the reactor polls again.
-    private static var shareCountMax: Int { 512 }
-
     /// Makes an empty group.
     public func makeGroup() -> StreamGroup { StreamGroup(reactor: self) }
 
-    /// Serves the groups that have frames, each its share, in the order in which they got them.
-    func walkGroups() {
-        var rest = Self.shareCountMax
-        var next = 0
-        // Those put behind the others wait for the next turn.
-        let end = dirtyGroups.count
-        while rest > 0 && next < end {
-            let group = dirtyGroups[next]
-            let (served, isDone) = group.walk(atMost: rest)
-            rest -= served
-            next += 1
-            // A group with members left goes behind the others.
-            if !isDone { dirtyGroups.append(group) }
-        }
-        dirtyGroups.removeFirst(next)
+    /// Calls the targets of groups that are no longer congested.
+    ///
+    /// For the resident, between `poll()` and `flush()` or after both: a target may send to any group.
+    public func relieveTargets() {
+        guard !relieved.isEmpty else { return }
+        for target in exchange(&relieved, with: []) { target.groupRelieved() }
+    }
+
+    /// Calls `target` at the resident's next ``relieveTargets()``.
+    public func relieve(_ target: any ReliefTarget) {
+        relieved.append(target)
+        // The next turn must not wait for an event.
+        loop.wake()
     }
 }

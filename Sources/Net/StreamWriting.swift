@@ -22,7 +22,7 @@ extension Stream {
         guard !unsent.isEmpty else { return }
         let queue = makeQueue()
         queue.discard(promised: session?.promised ?? 0)
-        if queue.isEmpty { releaseQueue() }
+        if queue.isEmpty { releaseQueue() } else if lag != .none { updateLag() }
         guard flags.contains(.blocked) else { return }
         Socket.liftUnsentMax(on: fd)
         flags.remove(.blocked)
@@ -125,6 +125,7 @@ extension Stream {
     func releaseQueue() {
         clearUnsent()
         obstacles.remove(.queued)
+        if lag != .none { updateLag() }
         // An owner that paused because of the queue waits for this, refused or not.
         if !flags.isDisjoint(with: [.refused, .paused]) {
             flags.remove(.refused)

@@ -18,6 +18,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case requestBodyTime = "request_body_time"
     case requestIdleTime = "request_idle_time"
     case pongTime = "pong_time"
+    case triggerTime = "trigger_time"
 
     // How much somebody may send at once.
     case requestHeadLength = "request_head_length"

@@ -256,7 +256,8 @@ private final class Member {
                 }
             case 6:
                 // A share of a walk at a time.
-                _ = group.walk(atMost: Int(1 + random.next(below: 40)))
+                var share = FanOutShare(memberCount: Int(1 + random.next(below: 40)))
+                _ = group.walk(&share)
             default:
                 if random.next(below: 4) == 0 { reactor.turn(atMost: .zero) }
             }

@@ -1,6 +1,7 @@
 import Broker
 import HTTP1
 import HTTPServer
+import Net
 import PusherProtocol
 
 /// `POST /apps/{id}/events` and `/batch_events`: a backend triggers events.
@@ -30,8 +31,15 @@ struct EventsAPI {
             limits: app.limits.texts
         )
         try check(publication)
-        try switchboard.checkRoom()
-        publish(publication)
+        if let limit = switchboard.publishLimit { return refuseLater(limit, exchange) }
+        let pending = switchboard.publish(CollectionOfOne(publication), of: app.id)
+        guard let pending else { return answer(publication, exchange) }
+        pending.whenSettled { [self] in
+            if refuse($0, exchange) { answer(publication, exchange) }
+        }
+    }
+
+    private func answer(_ publication: Publication, _ exchange: HTTPExchange) {
         guard !publication.info.isEmpty else { return exchange.respond(EventsAPI.accepted) }
         count([publication]) { counts in
             let channels = publication.channels.map {
@@ -45,8 +53,15 @@ struct EventsAPI {
     func triggerBatch(_ body: Span<UInt8>, _ exchange: HTTPExchange) throws(APIError) {
         let publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
         for publication in publications { try check(publication) }
-        try switchboard.checkRoom()
-        for publication in publications { publish(publication) }
+        if let limit = switchboard.publishLimit { return refuseLater(limit, exchange) }
+        let pending = switchboard.publish(publications, of: app.id)
+        guard let pending else { return answer(publications, exchange) }
+        pending.whenSettled { [self] in
+            if refuse($0, exchange) { answer(publications, exchange) }
+        }
+    }
+
+    private func answer(_ publications: [Publication], _ exchange: HTTPExchange) {
         count(publications) { counts in
             let events = publications.map { publication in
                 publication.info.isEmpty
@@ -60,10 +75,20 @@ struct EventsAPI {
         try publication.info.checkForTrigger(countsSubscriptions: app.countsSubscriptions)
     }
 
-    private func publish(_ publication: Publication) {
-        for channel in publication.channels {
-            switchboard.publish(publication, on: ChannelAddress(app: app.id, name: channel))
-        }
+    /// Answers a trigger whose event was refused at the channel's home.
+    ///
+    /// - Returns: Whether it was accepted: then the answer is still owed.
+    private func refuse(_ outcome: PendingTrigger.Outcome, _ exchange: HTTPExchange) -> Bool {
+        guard case .refused(let limit) = outcome else { return true }
+        exchange.respond(Response(refusal: switchboard.refusal(of: limit)))
+        return false
+    }
+
+    /// Answers a trigger that is refused because a limit is met, after ``Switchboard/refusalDelay``.
+    private func refuseLater(_ limit: Limit, _ exchange: HTTPExchange) {
+        switchboard.met(limit)
+        let refusal = DelayedAnswer(Response(refusal: switchboard.refusal(of: limit)), on: exchange)
+        switchboard.reactor.schedule(after: Switchboard.refusalDelay, refusal)
     }
 
     /// Counts the subscriptions and users of the channels whose events ask for it.
@@ -78,14 +103,35 @@ struct EventsAPI {
 }
 
 extension Switchboard {
-    /// Checks that the shards keep up with what they are sent.
-    func checkRoom() throws(APIError) {
-        guard canPublish else {
-            throw APIError(
+    /// The answer to a trigger that is refused because a limit is met.
+    func refusal(of limit: Limit) -> APIError {
+        guard limit == .triggerTime else {
+            return APIError(
                 status: 503,
                 message: "The broker has more events than it can relay: try again in a second",
-                limit: .relayedEvents
+                limit: limit
             )
         }
+        let seconds = settings.triggerTimeout.components.seconds
+        return APIError(
+            status: 503,
+            message: "The channel's subscribers take its events more slowly than they come: the "
+                + "event has waited for \(seconds) seconds and is not published, try again in a "
+                + "second",
+            limit: limit
+        )
     }
+}
+
+/// An answer that is given when its timer fires.
+private final class DelayedAnswer: TimerTarget {
+    private let response: Response
+    private let exchange: HTTPExchange
+
+    init(_ response: Response, on exchange: HTTPExchange) {
+        self.response = response
+        self.exchange = exchange
+    }
+
+    func timerFired(tag: Int) { exchange.respond(response) }
 }

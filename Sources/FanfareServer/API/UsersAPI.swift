@@ -31,7 +31,7 @@ struct UsersAPI {
                     + "(it may have \(limits.userIDLengthMax) characters out of A-Z a-z 0-9 _ - = @ , . ;)"
             )
         }
-        try switchboard.checkRoom()
+        if let limit = switchboard.publishLimit { throw switchboard.refusal(of: limit) }
         switchboard.terminate(UserAddress(app: app.id, id: UserID(id)))
         exchange.respond(.json(APIAnswer.empty))
     }

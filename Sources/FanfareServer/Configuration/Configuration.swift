@@ -45,6 +45,8 @@ public struct Configuration: Sendable, Equatable {
     public var queuedBytesTotalMax: Int?
     /// The messages that may wait between two loops before triggers are refused with 503.
     public var relayedEventsMax = 100_000
+    /// How long a trigger waits for a channel whose subscribers are behind before it is refused, in seconds.
+    public var triggerTimeout = 3
     /// The length of all fields of an HTTP request's head, in bytes.
     public var requestHeadLengthMax = 16_384
     /// The length of an HTTP request's body, in bytes.

@@ -149,6 +149,7 @@ extension ConfigurationKey<Configuration> {
             \.relayedEventsMax,
             .count("a number of messages", in: 1...100_000_000)
         ),
+        Self("limits.trigger_timeout", \.triggerTimeout, seconds),
     ]
 
     private static let seconds = SettingKind<Int>.count("a number of seconds", in: 1...3_600)

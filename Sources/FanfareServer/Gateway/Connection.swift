@@ -125,14 +125,14 @@ final class Connection: StreamOwner {
     // MARK: - Channels
 
     private func publish(_ event: ClientEvent, on channel: ChannelName) {
-        if switchboard.canPublish {
-            switchboard.publish(event, on: channel, of: self)
-        } else {
-            switchboard.met(.relayedEvents)
+        if let limit = switchboard.publishLimit {
+            switchboard.met(limit)
             let message =
                 "Client event rejected - the broker has more events than it can relay: "
                 + "try again in a second"
             send(.error(code: nil, message: message))
+        } else {
+            switchboard.publish(event, on: channel, of: self)
         }
     }
 

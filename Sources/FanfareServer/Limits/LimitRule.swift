@@ -29,7 +29,8 @@ extension Limit {
         case .connections, .connectionsPerAddress, .newConnections, .newConnectionsPerAddress,
             .handshakes, .appConnections, .authorizationTime:
             admissionRule
-        case .tlsHandshakeTime, .requestHeadTime, .requestBodyTime, .requestIdleTime, .pongTime:
+        case .tlsHandshakeTime, .requestHeadTime, .requestBodyTime, .requestIdleTime, .pongTime,
+            .triggerTime:
             timeRule
         case .requestHeadLength, .requestBodyLength, .messageLength, .messageFragments,
             .channelNameLength, .eventDataLength, .userInfoLength, .triggerChannels, .batchEvents:
@@ -78,6 +79,8 @@ extension Limit {
         case .requestHeadTime: .process("request_head_timeout", "the request is refused with 408")
         case .requestBodyTime: .process("request_body_timeout", "the request is refused with 408")
         case .requestIdleTime: .process("request_idle_timeout", "the connection is closed")
+        case .triggerTime:
+            .process("trigger_timeout", "the trigger is refused with 503 and Retry-After")
         default: LimitRule("clients.pong_timeout", "the client is closed with 4201")
         }
     }

@@ -12,6 +12,8 @@ struct ShardReading: Sendable {
     var channels = 0
     /// Bytes of memory that are held for readers which the kernel has no room for.
     var queuedBytes = 0
+    /// Bytes of memory that are held of what has come in and is not dealt with yet.
+    var inboundBytes = 0
     /// Messages that clients have sent.
     var received = 0
     /// Events that backends and clients have sent to channels whose home the shard is.
@@ -55,6 +57,7 @@ actor Gauges {
         set("fanfare_handshakes", sum.handshakes)
         set("fanfare_channels", sum.channels)
         set("fanfare_queued_bytes", sum.queuedBytes)
+        set("fanfare_inbound_bytes", sum.inboundBytes)
         // Two scrapes may overtake each other while they ask the shards: nothing is counted twice, or backwards.
         count("fanfare_messages_received_total", from: &last.received, to: sum.received)
         count("fanfare_events_published_total", from: &last.published, to: sum.published)
@@ -92,6 +95,7 @@ extension ShardReading {
         handshakes += other.handshakes
         channels += other.channels
         queuedBytes += other.queuedBytes
+        inboundBytes += other.inboundBytes
         received += other.received
         published += other.published
         delivered += other.delivered

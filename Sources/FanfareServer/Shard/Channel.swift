@@ -18,6 +18,8 @@ final class Channel {
     @exclusivity(unchecked) var attendance: Attendance
     /// The name, of which all subscribers share this copy.
     let name: ChannelName
+    /// What waits for the subscribers; `nil` as long as they take events as fast as these come.
+    var backlog: ChannelBacklog?
 
     /// Makes a vacant channel of shard number `shard`.
     init(_ name: ChannelName, shard: Int) {
@@ -59,6 +61,17 @@ final class Channel {
     func leave(_ stream: Stream) {
         plain?.leave(stream)
         for entry in compressed { entry.group.leave(stream) }
+    }
+
+    /// Whether some of this shard's subscribers take events more slowly than these come.
+    var isCongested: Bool {
+        plain?.isCongested == true || compressed.contains { $0.group.isCongested }
+    }
+
+    /// Has `target` called when the subscribers of one encoding, at least, have caught up.
+    func notifyRelief(_ target: any ReliefTarget) {
+        if let plain, plain.isCongested { return plain.notifyRelief(target) }
+        compressed.first { $0.group.isCongested }?.group.notifyRelief(target)
     }
 
     /// Sends an event to all subscribers of this shard but one; returns how many they are, that one included.

@@ -87,11 +87,16 @@ extension Switchboard {
         relay(EventFrame(notice), on: channel, at: address, except: nil)
     }
 
-    /// Encodes an event once and sends it where the channel has subscribers.
-    func relay(_ publication: Publication, on address: ChannelAddress) {
+    /// Puts an event in the order of its channel, encodes it once and sends it where the channel has subscribers.
+    ///
+    /// - Parameters:
+    ///   - publication: The event.
+    ///   - channel: The channel; `nil` if nobody is subscribed.
+    ///   - address: The channel's address.
+    func sequence(_ publication: Publication, on channel: Channel?, at address: ChannelAddress) {
         publishedCount &+= 1
         if address.name.kind.isCache { keep(publication, on: address) }
-        guard let channel = channels[address] else { return }
+        guard let channel else { return }
         let frame = EventFrame(publication, channel: address.name)
         relay(frame, on: channel, at: address, except: publication.except)
     }
@@ -106,6 +111,6 @@ extension Switchboard {
         for shard in channel.attendance.shardsElsewhere {
             lines.say(.deliver(address, frame, except: except), to: shard)
         }
-        deliver(frame, on: channel, except: except)
+        deliver(frame, on: channel, at: address, except: except)
     }
 }

@@ -8,12 +8,13 @@ extension Switchboard {
         let address = ChannelAddress(app: connection.app.id, name: channel)
         let home = address.home(among: shardCount)
         let sender = connection.socketID
-        guard home != lines.shard else { return relay(event, of: sender, on: address) }
+        guard home != lines.shard else { return accept(event, of: sender, on: address) }
         lines.say(.clientEvent(address, event, sender: sender), to: home)
     }
 
-    /// Gives an event its place in the channel's order, and the member who sends it on a presence channel.
-    func relay(_ event: ClientEvent, of sender: SocketID, on address: ChannelAddress) {
+    /// Puts a client event in the order of its channel, with the member who sends it on a presence channel, as soon as the
+    /// subscribers have room for it.
+    func accept(_ event: ClientEvent, of sender: SocketID, on address: ChannelAddress) {
         // The sender is on the channel: the same line has brought its subscription, and would bring its end.
         guard let channel = channels[address] else { return }
         var user: UserID?
@@ -21,6 +22,20 @@ extension Switchboard {
             user = channel.attendance.user(of: sender)
             guard user != nil else { return }
         }
+        if let backlog = channel.backlog, !backlog.hasRoom {
+            return backlog.append(.clientEvent(event, sender: sender, user: user))
+        }
+        sequence(event, of: sender, user: user, on: channel, at: address)
+    }
+
+    /// Puts a client event in the order of its channel and sends it where the channel has subscribers.
+    func sequence(
+        _ event: ClientEvent,
+        of sender: SocketID,
+        user: UserID?,
+        on channel: Channel,
+        at address: ChannelAddress
+    ) {
         tell(.clientEvent(event, sender: sender, userID: user), on: address)
         publishedCount &+= 1
         let frame = EventFrame(event, of: user, channel: address.name)

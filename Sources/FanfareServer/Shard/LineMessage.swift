@@ -18,8 +18,12 @@ enum LineMessage: Sendable {
     case refused(ChannelAddress, Caller, membersMax: Int)
     /// To the home: a connection of `shard` has left.
     case unsubscribe(ChannelAddress, shard: Int, SocketID)
-    /// To the home: an event to be put in order.
-    case publish(ChannelAddress, Publication)
+    /// To the home: an event to be put in order, which it acknowledges.
+    case publish(ChannelAddress, Publication, PublishReceipt)
+    /// From the home: an event of a request is in order, or was refused.
+    case published(number: UInt64, PendingTrigger.Outcome)
+    /// To the home: subscribers of a shard take the channel's events more slowly than they come, or no longer do.
+    case congestion(ChannelAddress, shard: Int, isCongested: Bool)
     /// To the home: an event of a client that is on the channel.
     indirect case clientEvent(ChannelAddress, ClientEvent, sender: SocketID)
     /// From the home: the frame for this shard's own subscribers, except one.

@@ -32,6 +32,13 @@ final class Switchboard: TimerTarget {
     @exclusivity(unchecked) private var addresses: [SocketID: ClientAddress] = [:]
     /// What the clients of each app hold in queues; of those that have held something.
     @exclusivity(unchecked) var queueAccounts: [AppID: QueueAccount] = [:]
+    /// The requests of which some events are not in order yet, by number.
+    var pendingTriggers: [UInt64: PendingTrigger] = [:]
+    var lastTriggerNumber: UInt64 = 0
+    /// The backlogs in which events wait.
+    var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
+    /// Whether a timer runs for triggers that have waited for too long.
+    var awaitsExpiry = false
     private let deflaters: SharedDeflaters
     private var inquiries = Inquiries()
     /// How far the broker is on its way to its end.
@@ -61,6 +68,10 @@ final class Switchboard: TimerTarget {
         )
         reactor.queueAccount.byteCountMax = settings.heldBytesMax
         reactor.inbound.byteCountMax = settings.inboundBytesMax
+        reactor.batchLengthMax = min(
+            reactor.batchLengthMax,
+            settings.streamLimits.queuedBytesMax / 4
+        )
     }
 
     // MARK: - The turn
@@ -71,9 +82,11 @@ final class Switchboard: TimerTarget {
     func turn(waitingAtMost limit: Duration? = nil) {
         reactor.poll(atMost: limit)
         readLines()
+        reactor.relieveTargets()
         // Before this shard's own fan-out, so that the others begin theirs at the same time.
         dispatchLines()
         reactor.flush()
+        reactor.relieveTargets()
         dispatchLines()
     }
 
@@ -119,6 +132,7 @@ final class Switchboard: TimerTarget {
             connections: connectionCount,
             channels: channels.occupiedCount,
             queuedBytes: reactor.queueAccount.byteCount,
+            inboundBytes: reactor.inbound.byteCount,
             received: receivedCount,
             published: publishedCount,
             delivered: deliveredCount
@@ -194,26 +208,29 @@ final class Switchboard: TimerTarget {
 
     /// Forgets a channel that somebody has left, if it was the last.
     func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
-        if channel.isVacant { channels.close(address) }
+        guard channel.isVacant else { return }
+        flushBacklog(of: channel, at: address)
+        channels.close(address)
     }
 
     // MARK: - Events
 
-    /// Hands an event to the channel's home, which gives it its place in the channel's order.
-    func publish(_ publication: Publication, on address: ChannelAddress) {
-        let home = address.home(among: lines.count)
-        // Without the detour through a message, which would be copied for nothing.
-        guard home != lines.shard else { return relay(publication, on: address) }
-        lines.say(.publish(address, publication), to: home)
+    /// The limit that keeps events from being taken in: of what homes are sent, or of what this shard holds.
+    var publishLimit: Limit? {
+        if lines.areBehind(limit: settings.lineLengthMax) { return .relayedEvents }
+        return reactor.inbound.isExhausted ? .inboundBytes : nil
     }
 
-    /// Whether every home that an event may have to go to still keeps up with what it is sent.
-    var canPublish: Bool { !lines.areBehind(limit: settings.lineLengthMax) }
-
     /// Sends a frame to this shard's own subscribers of a channel, except one.
-    func deliver(_ frame: EventFrame, on channel: Channel, except: SocketID?) {
+    func deliver(
+        _ frame: EventFrame,
+        on channel: Channel,
+        at address: ChannelAddress,
+        except: SocketID?
+    ) {
         let except = except.flatMap { connections[$0]?.stream }
         deliveredCount &+= channel.send(frame, except: except, compressing: deflaters)
+        if channel.isCongested { noteCongestion(of: channel, at: address) }
     }
 
     // MARK: - Inquiries
@@ -271,12 +288,17 @@ final class Switchboard: TimerTarget {
             guard let channel = channels[address] else { return }
             dismiss(connection, of: shard, from: channel, at: address)
             closeIfVacant(channel, at: address)
-        case .publish(let address, let publication):
-            relay(publication, on: address)
+        case .publish(let address, let publication, let receipt):
+            accept(publication, on: address, receipt)
+        case .published(let number, let outcome): settle(number, outcome)
+        case .congestion(let address, let shard, let isCongested):
+            setCongestion(at: address, of: shard, isCongested)
         case .clientEvent(let address, let event, let sender):
-            relay(event, of: sender, on: address)
+            accept(event, of: sender, on: address)
         case .deliver(let address, let frame, let except):
-            if let channel = channels[address] { deliver(frame, on: channel, except: except) }
+            if let channel = channels[address] {
+                deliver(frame, on: channel, at: address, except: except)
+            }
         case .question(let question, let inquiry, let asker):
             send(.answer(answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):
@@ -297,6 +319,7 @@ final class Switchboard: TimerTarget {
 
     func timerFired(tag: Int) {
         if tag == Switchboard.departuresTag { return reportDepartures() }
+        if tag == Switchboard.backlogTag { return expireTriggers() }
         for (connection, verdict) in connections.judge(at: reactor.seconds, settings.liveness) {
             connection.answer(verdict)
         }

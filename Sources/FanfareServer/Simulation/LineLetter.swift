@@ -5,8 +5,8 @@ import PusherProtocol
 package struct LineLetter {
     /// What it is about.
     package enum Subject: String {
-        case subscribe, granted, refused, unsubscribe, publish, clientEvent, delivery, question,
-            answer
+        case subscribe, granted, refused, unsubscribe, publish, published, congestion, clientEvent,
+            delivery, question, answer
         case user, report, termination
     }
 
@@ -20,6 +20,8 @@ package struct LineLetter {
         case .refused: .refused
         case .unsubscribe: .unsubscribe
         case .publish: .publish
+        case .published: .published
+        case .congestion: .congestion
         case .clientEvent: .clientEvent
         case .deliver: .delivery
         case .question: .question
@@ -35,10 +37,11 @@ package struct LineLetter {
         switch message {
         case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
             .granted(let address, _, _), .refused(let address, _, _),
-            .unsubscribe(let address, _, _), .publish(let address, _),
-            .clientEvent(let address, _, _), .deliver(let address, _, _):
+            .unsubscribe(let address, _, _), .publish(let address, _, _),
+            .congestion(let address, _, _), .clientEvent(let address, _, _),
+            .deliver(let address, _, _):
             address.name.text
-        case .question, .answer, .users: nil
+        case .published, .question, .answer, .users: nil
         }
     }
 

@@ -22,6 +22,7 @@ import Testing
         case .requestHeadTime, .requestBodyTime: ("Time", "ofARequest")
         case .requestIdleTime: ("Time", "withoutARequest")
         case .pongTime: ("Time", "toAnswerAPing")
+        case .triggerTime: ("Time", "ofATriggerToACongestedChannel")
         case .requestHeadLength: ("Length", "requestHead")
         case .requestBodyLength: ("Length", "requestBody")
         case .messageLength: ("Length", "message")

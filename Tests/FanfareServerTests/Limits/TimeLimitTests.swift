@@ -51,6 +51,42 @@ import Testing
         }
     }
 
+    @Test("Of a trigger whose channel's subscribers are behind: 503, and the event reaches nobody")
+    func ofATriggerToACongestedChannel() async throws {
+        try await TestBroker.run {
+            $0.triggerTimeout = 1
+            $0.apps[0].eventDataLengthMax = 200_000
+        } _: { broker in
+            let (client, _) = try await broker.subscribed(to: "news")
+            let data = String(repeating: "x", count: 200_000)
+            // As long as nobody reads, more and more is on its way, and then the triggers wait.
+            let backends = try (0..<16).map { _ in try Wire(port: broker.port) }
+            var statuses: [Int] = []
+            for number in 0..<40 where !statuses.contains(503) {
+                for backend in backends {
+                    let body = #"{"name":"e\#(number)","channels":["news"],"data":"\#(data)"}"#
+                    try await backend.pour(
+                        Array(SignedRequest(path: "/apps/1/events", body: body).text.utf8)
+                    )
+                }
+                for backend in backends {
+                    let answer = try await backend.answer()
+                    statuses.append(answer.status)
+                    guard answer.status != 200 else { continue }
+                    #expect(answer.status == 503 && answer.body.contains("waited for 1 seconds"))
+                    #expect(answer.head.lowercased().contains("\r\nretry-after: 1\r\n"))
+                }
+            }
+            #expect(await broker.hits(.triggerTime) == statuses.count { $0 == 503 })
+            // What was accepted comes, and what was refused does not.
+            for _ in 0..<statuses.count(where: { $0 == 200 }) {
+                #expect(try await client.nextText().contains(data))
+            }
+            _ = try await broker.trigger("last", "1", on: "news")
+            #expect(try await client.nextText() == eventText("last", "news", data: "1"))
+        }
+    }
+
     @Test func withoutARequest() async throws {
         try await TestBroker.run {
             $0.admission.requestIdleTimeout = 1
