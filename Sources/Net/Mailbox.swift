@@ -7,6 +7,8 @@ import Synchronization
 public final class Mailbox<Message: Sendable>: Sendable {
     /// How many messages wait: looked at each turn, mostly to find none.
     private let waiting = Atomic(0)
+    /// The weights of the messages that wait, in sum.
+    private let waitingWeight = Atomic(0)
     private let loop: EventLoop
     private let messages = Mutex<[Message]>([])
 
@@ -25,10 +27,15 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
 
     /// Adds a burst of messages, which the loop takes out together.
-    public func post(_ burst: [Message]) {
+    ///
+    /// - Parameters:
+    ///   - burst: The messages.
+    ///   - weight: What they add to ``weight``, in a unit of the poster's choice.
+    public func post(_ burst: [Message], weight: Int = 0) {
         guard !burst.isEmpty else { return }
         let wasEmpty = messages.withLock { messages in
             messages += burst
+            if weight != 0 { waitingWeight.add(weight, ordering: .relaxed) }
             return waiting.add(burst.count, ordering: .relaxed).oldValue == 0
         }
         if wasEmpty { loop.wake() }
@@ -39,10 +46,14 @@ public final class Mailbox<Message: Sendable>: Sendable {
         guard count > 0 else { return [] }
         return messages.withLock { messages in
             waiting.store(0, ordering: .relaxed)
+            waitingWeight.store(0, ordering: .relaxed)
             return exchange(&messages, with: [])
         }
     }
 
     /// How many messages wait.
     public var count: Int { waiting.load(ordering: .relaxed) }
+
+    /// The weights of the messages that wait, in sum.
+    public var weight: Int { waitingWeight.load(ordering: .relaxed) }
 }

@@ -147,7 +147,7 @@ extension ConfigurationKey<Configuration> {
         Self(
             "limits.relayed_events_max",
             \.relayedEventsMax,
-            .count("a number of messages", in: 1...100_000_000)
+            .count("a number of events", in: 1...100_000_000)
         ),
         Self("limits.trigger_timeout", \.triggerTimeout, seconds),
     ]

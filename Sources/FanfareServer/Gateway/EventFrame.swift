@@ -6,12 +6,16 @@ import WebSocket
 struct EventFrame: Sendable {
     /// An unmasked text frame, as it goes to whoever did not ask for compression.
     let bytes: [UInt8]
-    private let headerLength: Int
+    private let headerLength: UInt8
+    /// Whether it is a notice of the broker's own, which nobody has published.
+    let isNotice: Bool
 
     /// Encodes an event, in one allocation.
     init(_ publication: Publication, channel: ChannelName) {
         let length = publication.envelopeLength(for: channel)
-        headerLength = FrameEncoder.headerLength(payloadLength: length, isMasked: false)
+        let headerLength = FrameEncoder.headerLength(payloadLength: length, isMasked: false)
+        self.headerLength = UInt8(headerLength)
+        isNotice = false
         bytes = FrameEncoder.frame(.text, payloadLength: length) {
             publication.appendEnvelope(for: channel, to: &$0)
         }
@@ -24,7 +28,8 @@ struct EventFrame: Sendable {
         let payload = FrameEncoder.append(.text, to: &frame) {
             event.appendEnvelope(for: channel, userID: userToken, to: &$0)
         }
-        headerLength = payload.lowerBound
+        headerLength = UInt8(payload.lowerBound)
+        isNotice = false
         bytes = frame
     }
 
@@ -32,12 +37,13 @@ struct EventFrame: Sendable {
     init(_ notice: ServerMessage) {
         var frame: [UInt8] = []
         let payload = FrameEncoder.append(.text, to: &frame) { notice.append(to: &$0) }
-        headerLength = payload.lowerBound
+        headerLength = UInt8(payload.lowerBound)
+        isNotice = true
         bytes = frame
     }
 
     /// The same event in a compressed frame, where that pays; otherwise ``bytes``.
     func compressed(by deflater: SharedDeflater) -> [UInt8] {
-        deflater.textFrame(bytes.span.extracting(headerLength...)) ?? bytes
+        deflater.textFrame(bytes.span.extracting(Int(headerLength)...)) ?? bytes
     }
 }

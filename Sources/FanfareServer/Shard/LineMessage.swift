@@ -34,6 +34,15 @@ enum LineMessage: Sendable {
     case answer([ChannelCount], inquiry: InquiryID)
     /// About users, of whom there is far less to say than of events.
     indirect case users(UserMessage)
+
+    /// Whether the message carries an event that somebody has published, as opposed to a notice of the broker's own.
+    var isEvent: Bool {
+        switch self {
+        case .publish, .clientEvent: true
+        case .deliver(_, let frame, _): !frame.isNotice
+        default: false
+        }
+    }
 }
 
 /// A connection that asked its channel's home for something.

@@ -12,6 +12,8 @@ struct Lines {
     /// Where this one hears what the others say.
     private let inbox: Mailbox<LineMessage>
     private var unsent: [[LineMessage]]
+    /// The events among the unsent messages to each shard.
+    private var unsentEventCounts: [Int]
     private var isUnsent = false
 
     /// The lines of shard number `shard`, its index among the mailboxes of all shards.
@@ -29,16 +31,20 @@ struct Lines {
         self.mailboxes = mailboxes
         self.inbox = inbox
         unsent = Array(repeating: [], count: mailboxes.count)
+        unsentEventCounts = Array(repeating: 0, count: mailboxes.count)
     }
 
     /// The number of shards.
     var count: Int { mailboxes.count }
 
-    /// Whether some shard has more than `limit` messages to read.
-    func areBehind(limit: Int) -> Bool { mailboxes.contains { $0.count > limit } }
+    /// Whether some shard has more than `limit` events to read.
+    ///
+    /// Subscriptions, questions and whatever else is no event do not count: they must not keep anybody from publishing.
+    func areBehind(limit: Int) -> Bool { mailboxes.contains { $0.weight > limit } }
 
     /// Says something to another shard.
     mutating func say(_ message: LineMessage, to shard: Int) {
+        if message.isEvent { unsentEventCounts[shard] += 1 }
         unsent[shard].append(message)
         isUnsent = true
     }
@@ -48,7 +54,8 @@ struct Lines {
         guard isUnsent else { return }
         isUnsent = false
         for shard in unsent.indices where !unsent[shard].isEmpty {
-            mailboxes[shard].post(unsent[shard])
+            let eventCount = exchange(&unsentEventCounts[shard], with: 0)
+            mailboxes[shard].post(unsent[shard], weight: eventCount)
             unsent[shard].removeAll(keepingCapacity: unsent[shard].count <= 256)
         }
     }

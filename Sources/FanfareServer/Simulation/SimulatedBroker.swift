@@ -111,7 +111,8 @@ package final class SimulatedBroker {
         tamper: ([LineLetter]) -> [LineLetter] = { $0 }
     ) {
         let waiting = lines[speaker][hearer].drain()
-        lines[speaker][hearer].post(Array(waiting.dropFirst(limit)))
+        let rest = Array(waiting.dropFirst(limit))
+        lines[speaker][hearer].post(rest, weight: rest.count(where: \.isEvent))
         let letters = tamper(waiting.prefix(limit).map(LineLetter.init))
         inboxes[hearer].post(letters.map(\.message))
     }

@@ -26,6 +26,17 @@ extension TestBroker {
 }
 
 extension WebSocketWire {
+    /// Subscribes to many public channels, and waits for all acknowledgements.
+    func subscribe(to channels: [String]) async throws {
+        for channel in channels {
+            try send(#"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#)
+        }
+        for _ in channels {
+            let answer = try await nextText()
+            #expect(answer.hasPrefix(#"{"event":"pusher_internal:subscription_succeeded","#))
+        }
+    }
+
     /// Sends an event to the others on a channel; the data is JSON.
     func publish(_ name: String, _ channel: String, json: String?) throws {
         let data = json.map { #","data":\#($0)"# } ?? ""
