@@ -116,11 +116,11 @@ extension StreamGroup {
     /// needs to read from each of thousands of busy connections.
     private static var patience: Duration { .seconds(2) }
 
-    /// Whether most members are behind: then the walk waits until half of them have caught up.
+    /// Whether most members that read are behind: then the walk waits until half of them have caught up.
     ///
     /// The majority sets the pace, so that readers that take all they can are not sent more than they can take, and one
     /// that is slower than the others delays nobody.
-    private var isBehind: Bool { behindCount * 2 > Int32(descriptors.count) }
+    private var isBehind: Bool { behindCount * 2 > Int32(descriptors.count) - stalledCount }
 
     private func waitsForReaders() -> Bool {
         guard isBehind, !ignoresLag else {
@@ -133,9 +133,18 @@ extension StreamGroup {
 
     /// Counts a member in or out as its reader falls behind or catches up.
     func lagChanged(from old: ReaderLag, to new: ReaderLag) {
-        if old == .behind { behindCount -= 1 }
-        if new == .behind { behindCount += 1 }
+        countLag(old, -1)
+        countLag(new, 1)
         resumeIfReadersCaughtUp()
+    }
+
+    /// Counts a member in or out by how far its reader is behind.
+    func countLag(_ lag: ReaderLag, _ change: Int32) {
+        switch lag {
+        case .none: break
+        case .behind: behindCount += change
+        case .stalled: stalledCount += change
+        }
     }
 
     func resumeIfReadersCaughtUp() {

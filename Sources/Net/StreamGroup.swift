@@ -33,8 +33,8 @@ public final class StreamGroup {
     /// Why the next walk has not begun although frames wait.
     var delay: Delay?
 
-    /// Members that are behind and still read; see ``ReaderLag``.
-    var behindCount: Int32 = 0
+    /// Members that are behind and still read, and those that have stalled; see ``ReaderLag``.
+    var (behindCount, stalledCount): (Int32, Int32) = (0, 0)
     /// Whether the next walk begins without waiting for readers that are behind.
     var ignoresLag = false
     /// Whether more waits for the next walk than the group is meant to hold: the members take frames more slowly than they
@@ -69,7 +69,7 @@ public final class StreamGroup {
             descriptors.append(-1)
         }
         stream.put(seat)
-        if stream.lag == .behind { behindCount += 1 }
+        countLag(stream.lag, 1)
         noteWhetherFree(stream, at: seat)
     }
 
@@ -141,7 +141,7 @@ public final class StreamGroup {
     /// Fills the place of a member that has left, without disturbing a walk.
     func vacate(_ seat: Seat) {
         var hole = Int(seat.index)
-        if streams[hole].lag == .behind { behindCount -= 1 }
+        countLag(streams[hole].lag, -1)
         // Each boundary gives up its last member to the hole, which so moves up to the end: nobody
         // crosses a boundary, so nobody is served twice or left out.
         if hole < cursor {

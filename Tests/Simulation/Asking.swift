@@ -138,15 +138,12 @@ extension World {
         return asked
     }
 
-    /// Notes what a request publishes, and what was published on the same shard before it certainly.
+    /// Notes what a request publishes.
     private func adopt(_ publications: [Publication], _ exchange: Exchange) {
         exchange.publications = publications
         for publication in publications {
             for channel in publication.channels {
                 let room = room(publication.app, channel)
-                if let earlier = lastAccepted[lane(exchange.shard, publication.app, channel)] {
-                    room.pairs.append((earlier.id, publication.id))
-                }
                 // Until it is known to be refused, or not the last, it may be what the channel holds.
                 if room.channel.isCache { room.lastEvents.append(publication) }
             }
@@ -158,16 +155,12 @@ extension World {
         for publication in exchange.publications {
             for channel in publication.channels {
                 if publication.fate == .accepted {
-                    lastAccepted[lane(exchange.shard, publication.app, channel)] = publication
+                    lastAccepted[key(publication.app, channel)] = publication
                 } else {
                     room(publication.app, channel).lastEvents.removeAll { $0 === publication }
                 }
             }
         }
-    }
-
-    private func lane(_ shard: Int, _ app: Int, _ channel: Int) -> Int {
-        (shard * Cast.appIDs.count + app) * Cast.channels.count + channel
     }
 
     // MARK: - Users

@@ -88,6 +88,8 @@ enum Cast {
     /// Bytes that may wait for one client.
     static let queuedBytesMax = 12_000
     static let messageLengthMax = 4_096
+    /// Bytes of events in a flood: more than a client's queue and its kernel's room hold if they come at once.
+    static let floodLength = 600_000
 
     /// The rules of the two apps before any reload.
     static let rules = [

@@ -78,6 +78,8 @@ final class Conversation {
     var owesRefusal = false
     /// Bytes of events that may wait for the client.
     var owedBytes = 0
+    /// Whether the kernel has much room for the client, so that it is no slower than others.
+    var takesMuch = false
 
     init(
         number: Int,

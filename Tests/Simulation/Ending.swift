@@ -57,6 +57,8 @@ extension Conversation {
             guard let probation = rules.probation else { break }
             let seconds = (world.now - connectedAt) / 1_000
             return seconds >= probation ? nil : "had to prove itself within \(seconds) seconds"
+        case 4100 where world.isFlooding && takesMuch && !wasStalled:
+            return "was closed although it reads whatever comes"
         case 4100:
             return owedBytes > Cast.queuedBytesMax / 2 ? nil : "was closed for \(owedBytes) bytes"
         case 4200 where world.isDraining: return nil

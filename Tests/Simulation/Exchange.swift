@@ -19,6 +19,8 @@ final class Exchange {
     var publications: [Publication] = []
     /// Who is closed if the request is accepted.
     var terminated: [Conversation] = []
+    /// Whether the broker had more events to relay than it may, while the request was under way.
+    var mayBeRefused = false
     private(set) var status: Int?
     private(set) var body = ""
     private var received: [UInt8] = []
@@ -80,6 +82,9 @@ final class Exchange {
             for publication in publications { publication.fate = .accepted }
             for conversation in terminated { conversation.isTerminated = true }
         case (.accepted, 503):
+            guard mayBeRefused || !body.contains("more events than it can relay") else {
+                throw Violation(.answers, "\(firstLine) was refused, and no events waited: \(body)")
+            }
             for publication in publications { publication.fate = .refused }
         case (.refused(status), _):
             for publication in publications { publication.fate = .refused }

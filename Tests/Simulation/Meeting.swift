@@ -31,5 +31,7 @@ package struct Meeting: Hashable, CustomStringConvertible, Sendable {
     /// A cache channel began with its last event.
     package static let opening = Meeting("opening of a cache channel")
     package static let miss = Meeting("miss of a cache channel")
+    /// More was published at once than fits into the queue of a client.
+    package static let flood = Meeting("flood")
     package static let settlement = Meeting("settlement")
 }

@@ -34,7 +34,46 @@ extension World {
         return count
     }
 
-    func turn(_ shard: Int) { broker.turn(shard % schedule.shardCount) }
+    func turn(_ shard: Int) {
+        let shard = shard % schedule.shardCount
+        if broker.areEventsBehind(from: shard) {
+            for exchange in exchanges where exchange.shard == shard {
+                exchange.mayBeRefused = true
+            }
+        }
+        if variant == .countedMembership { broker.countEverything(from: shard) }
+        broker.turn(shard)
+        guard variant == .earlyAnswer else { return }
+        for hearer in 0..<schedule.shardCount where hearer != shard {
+            broker.acknowledgeEarly(from: shard, to: hearer)
+        }
+    }
+
+    /// Publishes many events at once, and lets everybody go on until they are answered.
+    func flood(_ app: Int, _ channel: Int, _ count: Int, _ length: Int) throws {
+        // Whoever had something to read has read it, and who does not read is known to have stalled.
+        for _ in 0..<15 {
+            wait(200)
+            try bustle()
+        }
+        meet(.flood)
+        isFlooding = true
+        defer { isFlooding = false }
+        for number in 0..<count {
+            let request = Request.trigger(
+                app: app,
+                channels: [channel],
+                length: length,
+                leavingOut: nil,
+                isSigned: true
+            )
+            _ = try ask(request, shard: number)
+        }
+        for _ in 0..<60 {
+            try bustle()
+            wait(100)
+        }
+    }
 
     @discardableResult
     func carry(_ limit: Int, _ speaker: Int, _ hearer: Int) -> Int {

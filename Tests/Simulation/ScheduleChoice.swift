@@ -18,6 +18,12 @@ extension Schedule {
         steps = []
         for _ in 0..<choice.clientCount + 2 { steps.append(choice.connect()) }
         for _ in 0..<80 + random.number(280) { steps.append(choice.next()) }
+        // Some runs publish more at once than is taken in at once: it takes as long as all the rest.
+        if choice.random.happens(15) {
+            for _ in 0..<1 + choice.random.number(2) {
+                steps.insert(choice.flood(), at: choice.random.number(steps.count))
+            }
+        }
     }
 }
 
@@ -103,6 +109,16 @@ struct StepChoice {
             app: random.happens(85) ? 0 : 1,
             compresses: random.happens(30),
             room: random.pick([(2, 200_000), (1, 4_608)])
+        )
+    }
+
+    mutating func flood() -> Step {
+        let length = 6_000 + random.number(3_000)
+        return .flood(
+            app: 0,
+            channel: channel(),
+            count: Cast.floodLength / length + random.number(20),
+            length: length
         )
     }
 

@@ -35,7 +35,7 @@ extension World {
             let isMoving = try bustle()
             let isStillMoving = try bustle()
             if !isMoving, !isStillMoving {
-                if exchanges.isEmpty || rounds > 200 { break }
+                if exchanges.isEmpty || rounds > 1_200 { break }
                 // An answer that waits for a queue is looked at after a millisecond.
                 wait(5)
             }

@@ -20,6 +20,8 @@ enum Step {
     case carry(Int, from: Int, to: Int)
     /// Everybody moves on a bit.
     case bustle
+    /// Backends publish this many events on a channel at once, of this length each, while everybody reads who is not stalled.
+    case flood(app: Int, channel: Int, count: Int, length: Int)
     /// Milliseconds that pass unnoticed.
     case wait(Int)
     /// Seconds that pass while everybody goes on.

@@ -29,6 +29,12 @@ package enum Variant: String, CaseIterable, Sendable {
     case foreignCredential
     /// One more than the limit is let in.
     case oneSubscriptionMore, oneMemberMore, oneConnectionMore, oneEventMore
+    /// A trigger is answered before the home of its channel has seen it.
+    case earlyAnswer
+    /// Subscriptions that wait on a line keep events from being taken in.
+    case countedMembership
+    /// A fan-out takes whatever comes, however slowly it is read.
+    case unboundedFanOut
     /// The timers of one shard never fire.
     case stoppedClock
 
@@ -46,6 +52,9 @@ package enum Variant: String, CaseIterable, Sendable {
         case .lostReport: [.users]
         case .foreignCredential: [.authorisation]
         case .oneSubscriptionMore, .oneMemberMore, .oneConnectionMore, .oneEventMore: [.limits]
+        case .earlyAnswer: [.order]
+        case .countedMembership: [.answers]
+        case .unboundedFanOut: [.closing]
         case .stoppedClock: [.closing, .memory, .users]
         }
     }

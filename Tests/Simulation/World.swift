@@ -42,8 +42,10 @@ final class World {
     var publications: [Int: Publication] = [:]
     /// Users whom a backend has ordered to be closed since the last settlement.
     var openTerminations: Set<UserPlace> = []
-    /// The last event that was accepted on a shard for a room.
+    /// The last event that a backend was told is accepted, by room: whatever is published from then on comes later.
     var lastAccepted: [Int: Publication] = [:]
+    /// Whether backends publish more at once than the broker takes in at once; every client that may read does.
+    var isFlooding = false
     /// How often each thing has happened that runs are to meet.
     private(set) var meetings: [Meeting: Int] = [:]
     private var lastConversation = 0
@@ -74,7 +76,8 @@ final class World {
         broker = try SimulatedBroker(
             configuration,
             clocks: clocks,
-            random: { nature.random.next() }
+            random: { nature.random.next() },
+            batchLengthMax: variant == .unboundedFanOut ? .max : nil
         )
         emptyCensus = broker.census()
     }
@@ -97,8 +100,11 @@ final class World {
     /// Seconds since 1970.
     var unixTime: Int64 { Self.epoch + Int64(now / 1_000) }
 
+    /// The key of a room.
+    func key(_ app: Int, _ channel: Int) -> Int { app * Cast.channels.count + channel }
+
     func room(_ app: Int, _ channel: Int) -> Room {
-        let key = app * Cast.channels.count + channel
+        let key = key(app, channel)
         if let room = rooms[key] { return room }
         let room = Room(app: app, channel: Cast.channels[channel])
         rooms[key] = room
@@ -125,6 +131,9 @@ final class World {
         publications[publication.id] = publication
         for channel in channels {
             let room = room(app, channel)
+            if let earlier = lastAccepted[key(app, channel)] {
+                room.pairs.append((earlier.id, publication.id))
+            }
             room.open.append(publication)
             for tenure in room.tenures where !tenure.isOver {
                 tenure.conversation.owedBytes += length + 200
@@ -170,6 +179,8 @@ final class World {
         case .turn(let shard): turn(shard)
         case .carry(let count, let speaker, let hearer): carry(count, speaker, hearer)
         case .bustle: try bustle()
+        case .flood(let app, let channel, let count, let length):
+            try flood(app, channel, count, length)
         case .wait(let milliseconds): nature.milliseconds += milliseconds
         case .pass(let seconds): try pass(seconds)
         case .reload(let reload):
@@ -203,6 +214,7 @@ final class World {
             ),
             world: self
         )
+        client.takesMuch = room >= 200_000
         clients[place] = client
         everyone.append(client)
         push(client, .max)

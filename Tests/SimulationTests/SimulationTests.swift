@@ -22,7 +22,7 @@ import Testing
             + [
                 .grant, .lateGrant, .signIn, .watchlist, .opening, .miss, .count, .arrival,
                 .departure,
-                .fullChannel, .event, .clientEvent, .tooSoon, .settlement,
+                .fullChannel, .event, .clientEvent, .tooSoon, .flood, .settlement,
             ]
         for meeting in expected { #expect(meetings[meeting] ?? 0 > 0, "\(meeting)") }
     }

@@ -18,6 +18,8 @@ final class Channel {
     @exclusivity(unchecked) var attendance: Attendance
     /// The name, of which all subscribers share this copy.
     let name: ChannelName
+    /// At the home: bytes sent to other shards since they last said that their subscribers can take more.
+    var unconfirmedLength: Int32 = 0
     /// What waits for the subscribers; `nil` as long as they take events as fast as these come.
     var backlog: ChannelBacklog?
 

@@ -1,4 +1,5 @@
 import Broker
+import Net
 import PusherProtocol
 
 /// What a shard does for the channels whose home it is: it alone counts their subscribers and orders their events.
@@ -108,8 +109,15 @@ extension Switchboard {
         at address: ChannelAddress,
         except: SocketID?
     ) {
-        for shard in channel.attendance.shardsElsewhere {
+        let shardsElsewhere = channel.attendance.shardsElsewhere
+        for shard in shardsElsewhere {
             lines.say(.deliver(address, frame, except: except), to: shard)
+        }
+        if !shardsElsewhere.isEmpty {
+            channel.unconfirmedLength += Int32(clamping: frame.bytes.count)
+            if channel.unconfirmedLength >= reactor.batchLengthMax {
+                awaitConfirmation(of: channel, at: address, by: shardsElsewhere)
+            }
         }
         deliver(frame, on: channel, at: address, except: except)
     }

@@ -19,7 +19,9 @@ enum LineMessage: Sendable {
     /// To the home: a connection of `shard` has left.
     case unsubscribe(ChannelAddress, shard: Int, SocketID)
     /// To the home: an event to be put in order, which it acknowledges.
-    case publish(ChannelAddress, Publication, PublishReceipt)
+    ///
+    /// Indirect, so that deliveries, of which there are more, do not take its room.
+    indirect case publish(ChannelAddress, Publication, PublishReceipt)
     /// From the home: an event of a request is in order, or was refused.
     case published(number: UInt64, PendingTrigger.Outcome)
     /// To the home: subscribers of a shard take the channel's events more slowly than they come, or no longer do.
@@ -28,6 +30,8 @@ enum LineMessage: Sendable {
     indirect case clientEvent(ChannelAddress, ClientEvent, sender: SocketID)
     /// From the home: the frame for this shard's own subscribers, except one.
     case deliver(ChannelAddress, EventFrame, except: SocketID?)
+    /// From the home: say when the subscribers have room for more than what was delivered before.
+    case confirm(ChannelAddress)
     /// To a home: count channels, and send the answer to `asker`.
     case question(Question, inquiry: InquiryID, asker: Int)
     /// From a home: what it counted.

@@ -147,6 +147,25 @@ extension Switchboard {
         reportCongestion(at: address, true)
     }
 
+    /// Sends no more to other shards until they say that their subscribers have room: how much is on its way to them is
+    /// bounded that way, since they can report congestion only after the fact.
+    func awaitConfirmation(of channel: Channel, at address: ChannelAddress, by shards: [Int]) {
+        channel.unconfirmedLength = 0
+        let backlog = channel.backlog ?? ChannelBacklog(of: address, on: self)
+        channel.backlog = backlog
+        for shard in shards {
+            backlog.setCongestion(of: shard, true)
+            lines.say(.confirm(address), to: shard)
+        }
+    }
+
+    /// Tells the home that this shard's subscribers have room; if they have not, it is told when they are relieved.
+    func confirm(_ address: ChannelAddress) {
+        if channels[address]?.backlog?.isCongestedHere != true {
+            reportCongestion(at: address, false)
+        }
+    }
+
     private func reportCongestion(at address: ChannelAddress, _ isCongested: Bool) {
         let home = address.home(among: lines.count)
         guard home != lines.shard else { return }

@@ -299,6 +299,7 @@ final class Switchboard: TimerTarget {
             if let channel = channels[address] {
                 deliver(frame, on: channel, at: address, except: except)
             }
+        case .confirm(let address): confirm(address)
         case .question(let question, let inquiry, let asker):
             send(.answer(answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):

@@ -5,8 +5,8 @@ import PusherProtocol
 package struct LineLetter {
     /// What it is about.
     package enum Subject: String {
-        case subscribe, granted, refused, unsubscribe, publish, published, congestion, clientEvent,
-            delivery, question, answer
+        case subscribe, granted, refused, unsubscribe, publish, published, congestion, confirm,
+            clientEvent, delivery, question, answer
         case user, report, termination
     }
 
@@ -22,6 +22,7 @@ package struct LineLetter {
         case .publish: .publish
         case .published: .published
         case .congestion: .congestion
+        case .confirm: .confirm
         case .clientEvent: .clientEvent
         case .deliver: .delivery
         case .question: .question
@@ -39,7 +40,7 @@ package struct LineLetter {
             .granted(let address, _, _), .refused(let address, _, _),
             .unsubscribe(let address, _, _), .publish(let address, _, _),
             .congestion(let address, _, _), .clientEvent(let address, _, _),
-            .deliver(let address, _, _):
+            .deliver(let address, _, _), .confirm(let address):
             address.name.text
         case .published, .question, .answer, .users: nil
         }

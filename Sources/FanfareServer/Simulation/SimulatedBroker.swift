@@ -36,11 +36,13 @@ package final class SimulatedBroker {
     ///   - configuration: What it serves; its listeners and webhooks are of no account.
     ///   - clocks: The clock of each shard, so there are as many shards.
     ///   - random: The numbers of which socket IDs are made.
+    ///   - batchLengthMax: The bytes that may wait for a fan-out; `nil` for as many as usual.
     /// - Throws: The call that failed: descriptors or memory have run out.
     package init(
         _ configuration: Configuration,
         clocks: [LoopClock],
-        random: @escaping () -> UInt64
+        random: @escaping () -> UInt64,
+        batchLengthMax: Int? = nil
     ) throws(SystemError) {
         settings = ServerSettings(configuration, shardCount: clocks.count)
         tenants = Tenants(configuration.apps)
@@ -61,6 +63,7 @@ package final class SimulatedBroker {
                 ),
                 random: RandomPool(source: random)
             )
+            if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
             switchboard.watchLiveness()
             stages.append(Stage(switchboard: switchboard, site: switchboard.makeSite()))
         }
@@ -95,6 +98,28 @@ package final class SimulatedBroker {
     /// How many messages wait on the line from one shard to another.
     package func waitingCount(from speaker: Int, to hearer: Int) -> Int {
         lines[speaker][hearer].count
+    }
+
+    /// Whether more events wait on a shard's lines than triggers may be accepted with.
+    package func areEventsBehind(from speaker: Int) -> Bool {
+        lines[speaker].contains { $0.weight > settings.lineLengthMax }
+    }
+
+    /// Counts whatever waits on a shard's lines as an event: a deliberate fault.
+    package func countEverything(from speaker: Int) {
+        for line in lines[speaker] {
+            let waiting = line.drain()
+            line.post(waiting, weight: waiting.count)
+        }
+    }
+
+    /// Acknowledges the events that wait on a line before their homes have seen them: a deliberate fault.
+    package func acknowledgeEarly(from speaker: Int, to hearer: Int) {
+        let waiting = lines[speaker][hearer].drain()
+        lines[speaker][hearer].post(waiting, weight: waiting.count(where: \.isEvent))
+        for case .publish(_, _, let receipt) in waiting {
+            inboxes[speaker].post(.published(number: receipt.number, .accepted))
+        }
     }
 
     /// Carries messages from one shard to another, in their order.
