@@ -9,8 +9,8 @@ struct FanOutShare {
     /// Bytes to give to the kernel.
     private var byteCount: Int
 
-    /// Makes the share of a turn: 64 KiB for each of 32 members take about as long as short frames for 512.
-    init(memberCount: Int = 512, byteCount: Int = 2 << 20) {
+    /// Makes the share of a turn: 64 KiB for each of 16 members take less time than short frames for 512.
+    init(memberCount: Int = 512, byteCount: Int = 1 << 20) {
         self.memberCount = memberCount
         self.byteCount = byteCount
     }

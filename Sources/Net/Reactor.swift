@@ -62,6 +62,8 @@ public final class Reactor {
 
     // What is to be done, each at most once in its list.
     @exclusivity(unchecked) private var ready = TurnList<Stream>()
+    /// Streams for whose queues the kernel has room again, and that wait for their share of a turn.
+    @exclusivity(unchecked) private var backlogs: [Stream] = []
     @exclusivity(unchecked) private var readyListeners: [Listener] = []
     @exclusivity(unchecked) private var dirty = TurnList<Stream>()
     @exclusivity(unchecked) private var notices: [(Stream, Notice)] = []
@@ -151,6 +153,7 @@ public final class Reactor {
         var waiting = ready.take()
         while let stream = waiting.popLast() { stream.serve() }
         ready.giveBack(waiting)
+        drainBacklogs()
         for index in 0..<max(Int(count), 0) { dispatch(events[index]) }
         if !readyListeners.isEmpty {
             for listener in exchange(&readyListeners, with: []) { listener.acceptBurst() }
@@ -194,6 +197,7 @@ public final class Reactor {
         // Those too that owners have asked for in the last moment.
         timers.removeAll()
         ready.removeAll()
+        backlogs = []
         dirty.removeAll()
         notices = []
         dirtyGroups = []
@@ -242,7 +246,8 @@ public final class Reactor {
 
     private var hasWork: Bool {
         !ready.isEmpty || !dirty.isEmpty || !dirtyGroups.isEmpty || !readyListeners.isEmpty
-            || !notices.isEmpty || !closed.isEmpty || loop.isWakePending.load(ordering: .relaxed)
+            || !notices.isEmpty || !closed.isEmpty || !backlogs.isEmpty
+            || loop.isWakePending.load(ordering: .relaxed)
     }
 
     private func millisecondsToWait(atMost limit: Duration?) -> Int32 {
@@ -273,7 +278,34 @@ public final class Reactor {
         guard stream.generation == generation else { return }
         stream.note(event.events)
         // One that has had its share of this turn waits for the next.
-        if !stream.flags.contains(.isReady) { stream.serve() }
+        guard !stream.flags.contains(.isReady) else { return }
+        if stream.hasOnlyRoom, !backlogs.isEmpty || isDrainingLong {
+            stream.flags.insert(.isReady)
+            backlogs.append(stream)
+        } else {
+            stream.serve()
+        }
+    }
+
+    // MARK: Streams with a backlog
+
+    /// How long a turn may last, in nanoseconds, before streams that have room for more of their queues wait for the next:
+    /// each may take hundreds of KiB at once, and thousands may have room at the same time.
+    private static var drainTime: Int64 { 500_000 }
+
+    private var isDrainingLong: Bool {
+        clock.now().nanoseconds - monotonicTime.nanoseconds > Self.drainTime
+    }
+
+    /// Has streams send more of their queues, in the order in which they had room; at least one in each turn.
+    private func drainBacklogs() {
+        guard !backlogs.isEmpty else { return }
+        var served = 0
+        repeat {
+            backlogs[served].serve()
+            served += 1
+        } while served < backlogs.count && !isDrainingLong
+        backlogs.removeFirst(served)
     }
 
     // MARK: For streams and listeners

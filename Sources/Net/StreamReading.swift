@@ -32,6 +32,12 @@ extension Stream {
         }
     }
 
+    /// Whether room for its queue is all that the events of this turn said.
+    var hasOnlyRoom: Bool {
+        phase == .open && flags.isSuperset(of: [.writable, .blocked])
+            && flags.isDisjoint(with: [.readable, .hungUp, .broken, .readsWhenWritable])
+    }
+
     /// Deals with what the events of this turn said, and sends what the owner wrote meanwhile.
     func serve() {
         flags.remove(.isReady)
