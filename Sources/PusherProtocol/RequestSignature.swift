@@ -17,7 +17,43 @@ public enum RequestSignature {
 
     private static let emptyMD5: StaticString = "d41d8cd98f00b204e9800998ecf8427e"
 
-    /// Checks that a request was signed with the app's secret, now, and for this body.
+    /// Verifies a whole request: ``verifyHead(method:path:pathPrefix:parameters:now:owner:)``, then
+    /// ``verifyBody(_:parameters:)``.
+    ///
+    /// - Parameters:
+    ///   - method: The request method, upper case.
+    ///   - path: The path as received, up to the `?`.
+    ///   - pathPrefix: What a reverse proxy put in front of `/apps`, such as `/push`; empty when there is nothing.
+    ///   - parameters: All parameters of the query, the signature among them.
+    ///   - body: The content as received.
+    ///   - now: Seconds since 1970.
+    ///   - owner: Returns whose an app key is; the bytes are valid during the call.
+    /// - Throws: 401 with the text of the hosted service, for the first of these that fails: key, version, timestamp,
+    ///   signature, body digest.
+    public static func verify(
+        method: String,
+        path: Span<UInt8>,
+        pathPrefix: String = "",
+        parameters: QueryParameters,
+        body: Span<UInt8>,
+        now: Int64,
+        owner: (Span<UInt8>) -> KeyOwner
+    ) throws(APIError) {
+        try verifyHead(
+            method: method,
+            path: path,
+            pathPrefix: pathPrefix,
+            parameters: parameters,
+            now: now,
+            owner: owner
+        )
+        try verifyBody(body, parameters: parameters)
+    }
+
+    /// Verifies that the head of a request was signed with the app's secret, now; its body has yet to come.
+    ///
+    /// The signature covers method, path and query. The body's digest is a parameter of the query, `body_md5`, so
+    /// that the signature can be verified before any of the body is read.
     ///
     /// Official libraries disagree on details of the signed text. What differs is tried in turn, the usual form first:
     /// the path without and with the prefix, as received and percent-decoded; a `+` as itself and as a space; and
@@ -28,24 +64,21 @@ public enum RequestSignature {
     ///   - path: The path as received, up to the `?`.
     ///   - pathPrefix: What a reverse proxy put in front of `/apps`, such as `/push`; empty when there is nothing.
     ///   - parameters: All parameters of the query, the signature among them.
-    ///   - body: The content as received.
     ///   - now: Seconds since 1970.
-    ///   - owner: Says whose an app key is; the bytes are valid during the call.
+    ///   - owner: Returns whose an app key is; the bytes are valid during the call.
     /// - Throws: 401 with the text of the hosted service, for the first of these that fails: key, version, timestamp,
-    ///   body digest, signature.
-    public static func verify(
+    ///   signature.
+    public static func verifyHead(
         method: String,
         path: Span<UInt8>,
         pathPrefix: String = "",
         parameters: QueryParameters,
-        body: Span<UInt8>,
         now: Int64,
         owner: (Span<UInt8>) -> KeyOwner
     ) throws(APIError) {
         let secret = try secret(of: parameters, owner: owner)
         try checkVersion(parameters)
         try checkTimestamp(parameters, now: now)
-        try checkBody(body, parameters)
         guard let signature = parameters.signature else {
             throw .unauthorized("Missing parameter: auth_signature")
         }
@@ -67,6 +100,26 @@ public enum RequestSignature {
             text: first,
             signature: parameters.text.span.extracting(signature).string()
         )
+    }
+
+    /// Verifies that the body of a request is the one that its head was signed for.
+    ///
+    /// - Parameters:
+    ///   - body: The content as received.
+    ///   - parameters: All parameters of the query, which were verified with the head.
+    /// - Throws: 401 when `body_md5` is not the MD5 digest of the body, or is missing though there is a body.
+    public static func verifyBody(
+        _ body: Span<UInt8>,
+        parameters: QueryParameters
+    ) throws(APIError) {
+        guard let value = parameters.value(of: "body_md5") else {
+            guard body.isEmpty else { throw .unauthorized("Missing parameter: body_md5") }
+            return
+        }
+        let given = parameters.text.span.extracting(value)
+        // The Python library digests the empty body of a GET, too.
+        if body.isEmpty, given.equals(emptyMD5) { return }
+        guard Digest.isMD5(given, of: body) else { throw .unauthorized("Invalid body MD5") }
     }
 
     /// Signs a request.
@@ -105,7 +158,7 @@ public enum RequestSignature {
         return query + "&auth_signature=" + secret.sign(text.span)
     }
 
-    // MARK: The checks, in order
+    // MARK: The checks of the head, in order
 
     private static func secret(
         of parameters: QueryParameters,
@@ -154,20 +207,6 @@ public enum RequestSignature {
                     + "(\(ISO8601.text(unixTime: now)))"
             )
         }
-    }
-
-    private static func checkBody(
-        _ body: Span<UInt8>,
-        _ parameters: QueryParameters
-    ) throws(APIError) {
-        guard let value = parameters.value(of: "body_md5") else {
-            guard body.isEmpty else { throw .unauthorized("Missing parameter: body_md5") }
-            return
-        }
-        let given = parameters.text.span.extracting(value)
-        // The Python library digests the empty body of a GET, too.
-        if body.isEmpty, given.equals(emptyMD5) { return }
-        guard Digest.isMD5(given, of: body) else { throw .unauthorized("Invalid body MD5") }
     }
 
     // MARK: The signed text

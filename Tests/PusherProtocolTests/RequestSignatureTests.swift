@@ -361,15 +361,37 @@ import TestRandom
         let version = known.replacing("auth_version=2", with: "auth_version=1.0")
         #expect(message(version)?.hasPrefix("Timestamp expired") == true)
         let timely = version.replacing("auth_timestamp=1&", with: "auth_timestamp=1700000000&")
-        #expect(message(timely) == "Invalid body MD5")
-        let digest = Hex.encode(Digest.md5(bytes("z").span))
-        let digested = timely.replacing("body_md5=x", with: "body_md5=" + digest)
-        #expect(message(digested)?.hasPrefix("Invalid signature") == true)
+        // The body is not looked at before the signature is right.
+        #expect(message(timely)?.hasPrefix("Invalid signature") == true)
         #expect(
-            message(timely.replacing("&body_md5=x", with: "")) == "Missing parameter: body_md5"
+            message(timely.replacing("&auth_signature=y", with: ""))
+                == "Missing parameter: auth_signature"
         )
-        let upper = timely.replacing("body_md5=x", with: "body_md5=" + digest.uppercased())
-        #expect(message(upper) == "Invalid body MD5")
+        let digest = Hex.encode(Digest.md5(bytes("z").span))
+        func message(ofDigest digest: String?) -> String? {
+            let own = digest.map { [(name: "body_md5", value: $0)] } ?? []
+            return message(Self.signed("POST", "/x", own))
+        }
+        #expect(message(ofDigest: digest) == nil)
+        #expect(message(ofDigest: nil) == "Missing parameter: body_md5")
+        #expect(message(ofDigest: "x") == "Invalid body MD5")
+        #expect(message(ofDigest: digest.uppercased()) == "Invalid body MD5")
+    }
+
+    @Test("The head is verified without the body, and the body by what the head says of it")
+    func verifiesHeadAndBodyApart() throws {
+        let query = Self.signed("POST", "/x", body: "whole")
+        let parameters = QueryParameters(query)
+        try RequestSignature.verifyHead(
+            method: "POST",
+            path: bytes("/x").span,
+            parameters: parameters,
+            now: 1_700_000_000
+        ) { _ in .app(Example.secret) }
+        try RequestSignature.verifyBody(bytes("whole").span, parameters: parameters)
+        #expect(throws: APIError(status: 401, message: "Invalid body MD5")) {
+            try RequestSignature.verifyBody(bytes("whol").span, parameters: parameters)
+        }
     }
 
     @Test func refusesADigestOfAnEmptyBodyThatIsNone() {
