@@ -25,7 +25,9 @@ extension HTTPConnection: TimerTarget {
         case .nothing: return
         // Most connections are idle for most of the time: one timer of the site is for all of them.
         case .idle: deadline = site.watchIdle()
-        case .head, .body, .queue:
+        // The timer that looks at the queue is running: see below.
+        case .queue: deadline = site.reactor.now.advanced(by: limit(of: next))
+        case .head, .body:
             let limit = self.limit(of: next)
             deadline = site.reactor.now.advanced(by: limit)
             if let timer { site.reactor.cancel(timer) }
@@ -57,8 +59,8 @@ extension HTTPConnection: TimerTarget {
     /// - Parameter tag: 0 for the time of ``watchClient(restarts:)``; else the milliseconds after
     ///   which the stream's queue is looked at.
     public func timerFired(tag: Int) {
-        guard tag == 0 else { return checkQueue(afterMilliseconds: tag) }
         timer = nil
+        guard tag == 0 else { return checkQueue(afterMilliseconds: tag) }
         guard let stream, !stream.isClosing, wait != .nothing, wait != .idle else { return }
         let now = site.reactor.now
         guard now >= deadline else {
@@ -66,11 +68,10 @@ extension HTTPConnection: TimerTarget {
             return
         }
         switch wait {
-        case .nothing, .idle: break
+        case .nothing, .idle, .queue: break
         case .head, .body:
             let seconds = Int(limit(of: wait).components.seconds)
             refuse(.timedOut(seconds: seconds))
-        case .queue: stream.abort()
         }
     }
 
@@ -79,18 +80,24 @@ extension HTTPConnection: TimerTarget {
     /// Begins to wait for the stream's queue to go.
     ///
     /// The kernel usually takes it at the end of this turn, of which nobody is told; if it refuses
-    /// a part, `streamDrained` comes later. So the queue is looked at, less and less often.
+    /// a part, `streamDrained` comes later. So the queue is looked at, less and less often, by the
+    /// connection's one timer: it takes the place of the one for what was waited for before.
     func awaitQueue() {
         guard !awaitsQueue else { return }
         awaitsQueue = true
-        site.reactor.schedule(after: .milliseconds(1), self, tag: 1)
+        checkQueue(inMilliseconds: 1)
+    }
+
+    private func checkQueue(inMilliseconds delay: Int) {
+        if let timer { site.reactor.cancel(timer) }
+        timer = site.reactor.schedule(after: .milliseconds(delay), self, tag: delay)
     }
 
     private func checkQueue(afterMilliseconds delay: Int) {
         guard awaitsQueue, let stream, !stream.isClosing else { return }
         if stream.queuedByteCount == 0 { return queueHasGone() }
-        let next = min(delay * 2, 256)
-        site.reactor.schedule(after: .milliseconds(next), self, tag: next)
+        if wait == .queue, site.reactor.now >= deadline { return stream.abort() }
+        checkQueue(inMilliseconds: min(delay * 2, 256))
     }
 
     func queueHasGone() {

@@ -172,6 +172,31 @@ import Testing
         #expect(count == 40_000_000)
     }
 
+    @Test("A connection waits for its client to read with one timer, however often it does")
+    func keepsOneTimer() async throws {
+        let reactor = try Reactor(loop: try EventLoop(name: "timers"))
+        let connection = HTTPConnection(site: HTTPSite(reactor: reactor, responder: Script()))
+        for _ in 0..<1_000 {
+            connection.awaitQueue()
+            connection.queueHasGone()
+        }
+        connection.awaitQueue()
+        #expect(reactor.timerCount == 1)
+        // And over a socket, where the client reads and stops reading all the time.
+        let counts = try await withServer { port in
+            let peer = try Peer(port: port)
+            let other = try Peer(port: port)
+            try peer.send((0..<200).map { _ in get("/large") }.joined())
+            return try (0..<200).map { _ in
+                _ = try peer.response()
+                try other.send(get("/timers"))
+                return Int(try other.response().text) ?? -1
+            }
+        }
+        // The other timer is the site's, for idle connections.
+        #expect(counts.allSatisfy { 0...2 ~= $0 }, "\(counts)")
+    }
+
     @Test func holdsLittleWhileIdle() throws {
         // A request that came in part, and answers not sent, are allocated when there are any.
         typealias UsableSize = @convention(c) (UnsafeRawPointer) -> Int

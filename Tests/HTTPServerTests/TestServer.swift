@@ -1,6 +1,7 @@
 import HTTP1
-import HTTPServer
 import Net
+
+@testable import HTTPServer
 
 /// A loop with a site whose ``Script`` answers by path.
 actor TestServer: LoopResident {
@@ -97,6 +98,7 @@ final class Script: HTTPResponder {
             for settle in waiting.reversed() { settle() }
         case "/waiting": exchange.respond(.text("\(kept.count)"))
         case "/connections": exchange.respond(.text("\(site?.connectionCount ?? -1)"))
+        case "/timers": exchange.respond(.text("\(site?.reactor.timerCount ?? -1)"))
         case "/last":
             var response = Response.text("last")
             response.closesConnection = true
