@@ -228,7 +228,8 @@ import Testing
         "OPTIONS says what a resource takes",
         arguments: [
             ("*", "GET, HEAD, POST, OPTIONS"), ("/apps/1/events", "POST, OPTIONS"),
-            ("/apps/1/channels", "GET, OPTIONS"), ("/health", "GET, HEAD, OPTIONS"),
+            ("/apps/1/channels", "GET, HEAD, OPTIONS"),
+            ("/health", "GET, HEAD, OPTIONS"),
         ]
     )
     func options(target: String, allowed: String) async throws {

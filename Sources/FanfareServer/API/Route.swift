@@ -96,12 +96,11 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .events, .batchEvents, .terminate: Route.writing
-        case .channels, .channel, .users: Route.reading
-        case .health: Route.probing
+        case .channels, .channel, .users, .health: Route.reading
         }
     }
 
     private static let writing: [Method] = [.post]
-    private static let reading: [Method] = [.get]
-    private static let probing: [Method] = [.get, .head]
+    /// RFC 9110 §9.3.2: HEAD is answered as GET is, without the content.
+    private static let reading: [Method] = [.get, .head]
 }

@@ -9,24 +9,55 @@ import Testing
     )
 
     @Test(
-        "Other methods are 405 and told which are allowed, HEAD too",
+        "Other methods are 405 and told which are allowed",
         arguments: [
             ("/apps/1/events", "POST"), ("/apps/1/batch_events", "POST"),
-            ("/apps/1/channels", "GET"), ("/apps/1/channels/a", "GET"),
-            ("/apps/1/channels/presence-a/users", "GET"),
+            ("/apps/1/channels", "GET, HEAD"), ("/apps/1/channels/a", "GET, HEAD"),
+            ("/apps/1/channels/presence-a/users", "GET, HEAD"), ("/health", "GET, HEAD"),
             ("/apps/1/users/ann/terminate_connections", "POST"),
         ]
     )
     func methods(path: String, allowed: String) async throws {
         try await TestBroker.run { broker in
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "PROPFIND"]
-            where method != allowed {
+            where !allowed.contains(method) {
                 let wire = try Wire(port: broker.port)
                 try wire.send(SignedRequest(method: method, path: path).text)
                 let head = try await wire.read(through: "\r\n\r\n")
                 #expect(head.hasPrefix("HTTP/1.1 405 "), "\(method)")
-                #expect(head.lowercased().contains("\r\nallow: \(allowed.lowercased())"))
+                #expect(head.lowercased().contains("\r\nallow: \(allowed.lowercased())\r\n"))
             }
+        }
+    }
+
+    @Test(
+        "HEAD is answered as GET is, without the content, and signed as HEAD (RFC 9110 §9.3.2)",
+        arguments: [
+            "/apps/1/channels", "/apps/1/channels/a", "/apps/1/channels/presence-a/users",
+            "/apps/1/channels/a/users", "/apps/2/channels", "/nowhere", "/health",
+        ]
+    )
+    func head(path: String) async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            func head(_ method: String, signed: String) async throws -> [String] {
+                let request = SignedRequest(method: signed, path: path).text
+                try wire.send(method + request.dropFirst(signed.count))
+                let head = try await wire.read(through: "\r\n\r\n")
+                return head.split(separator: "\r\n").map { $0.lowercased() }
+                    .filter { !$0.hasPrefix("date: ") }
+            }
+            let given = try await head("HEAD", signed: "HEAD")
+            // In step: no content came, and none of the next answer is taken for it.
+            let answer = try await wire.ask(SignedRequest(method: "GET", path: path))
+            let expected = answer.head.split(separator: "\r\n").map { $0.lowercased() }
+                .filter { !$0.hasPrefix("date: ") }
+            #expect(given == expected)
+            #expect(given.contains("content-length: \(answer.body.utf8.count)"))
+            #expect(answer.body.utf8.count > 0)
+            guard path.hasPrefix("/apps/1/") else { return }
+            let forged = try await head("HEAD", signed: "GET")
+            #expect(forged.first == "http/1.1 401 unauthorized")
         }
     }
 
