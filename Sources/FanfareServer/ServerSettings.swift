@@ -34,6 +34,8 @@ final class ServerSettings: Sendable {
     let triggerTimeout: Duration
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
     let farewellTimeout: Duration = .seconds(5)
+    /// The same for the stream of a client that was refused: it has a few bytes to read, and is no client.
+    let refusalTimeout: Duration = .seconds(1)
 
     init(
         _ configuration: Configuration,

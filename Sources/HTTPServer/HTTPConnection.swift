@@ -309,6 +309,8 @@ public final class HTTPConnection: StreamOwner {
         unfinished = nil
         dropExchanges()
         watchClient()
+        // From here on the client is waited for to close; see HTTPRoom.swift.
+        deadline = site.reactor.now
         stream?.close(within: limit)
     }
 

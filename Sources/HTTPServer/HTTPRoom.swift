@@ -10,10 +10,14 @@ extension HTTPSite {
 
     /// Whether one more connection may be accepted: what `Reactor.listen` takes as `hasRoom`.
     ///
-    /// If there is none, those make room whose clients have been waited for the longest, and for a second at least.
+    /// If there is none, refused clients that have not closed yet make room at once, oldest first: they have been told
+    /// why. Then those do whose clients have been waited for the longest, and for a second at least.
     /// So a crowd that connects and does nothing keeps nobody out for longer than that, and nobody who is about to say
     /// something is closed: meanwhile newcomers wait in the backlog of the kernel.
     public func hasRoom() -> Bool {
+        while connectionCount >= connectionsMax, draining.abortOldest() {
+            responder.connectionDisplaced()
+        }
         guard connectionCount >= connectionsMax else { return true }
         let latest = reactor.now.advanced(by: .zero - Self.graceTime)
         var silent = waitingConnections().filter { $0.since <= latest }
@@ -29,9 +33,11 @@ extension HTTPSite {
 }
 
 extension HTTPConnection {
-    /// Since when the client has been waited for: to shake hands, to ask, or to read; nil when it is our turn.
+    /// Since when the client has been waited for: to shake hands, to ask, to read, or to close behind its last answer;
+    /// nil when it is our turn.
     var waitingSince: MonotonicTime? {
-        guard let stream, !stream.isClosing else { return nil }
+        guard let stream else { return nil }
+        guard !stream.isClosing else { return deadline }
         switch wait {
         case .idle, .head, .body, .queue:
             return deadline.advanced(by: .zero - limit(of: wait))

@@ -50,6 +50,8 @@ public final class HTTPSite {
     let timeouts: HTTPTimeouts
     let unansweredMax: Int
     let connectionsMax: Int
+    /// Streams that were refused behind their upgrade; they count as connections until they have ended.
+    let draining: DrainingStreams
     /// The date of the current second, written once for all answers of that second.
     private var date: (unixTime: Int64, bytes: [UInt8])
     /// An exchange that is answered and that nobody has any more, for the next request.
@@ -71,6 +73,7 @@ public final class HTTPSite {
     ///   - timeouts: How long it may take.
     ///   - connectionsMax: How many connections there may be before ``hasRoom()`` says no; those that are upgraded do
     ///     not count any more.
+    ///   - draining: Where streams go that are refused behind their upgrade: they count until they have ended.
     ///   - unansweredMax: How many requests of a connection may be unanswered before it is no
     ///     longer read; at least 1.
     ///   - responder: Who answers.
@@ -79,6 +82,7 @@ public final class HTTPSite {
         limits: HTTPLimits = HTTPLimits(),
         timeouts: HTTPTimeouts = HTTPTimeouts(),
         connectionsMax: Int = .max,
+        draining: DrainingStreams = DrainingStreams(),
         unansweredMax: Int = 32,
         responder: any HTTPResponder
     ) {
@@ -87,15 +91,17 @@ public final class HTTPSite {
         self.limits = limits
         self.timeouts = timeouts
         self.connectionsMax = connectionsMax
+        self.draining = draining
         self.unansweredMax = unansweredMax
         self.responder = responder
         idleNanoseconds = MonotonicTime(nanoseconds: 0).advanced(by: timeouts.idle).nanoseconds
         date = (reactor.unixTime, HTTPDate.encode(unixTime: reactor.unixTime))
     }
 
-    /// How many connections speak HTTP, or are about to, behind their TLS handshake; those upgraded are no longer among
-    /// them.
-    public var connectionCount: Int { connections.count }
+    /// The number of connections that speak HTTP, or are about to, behind their TLS handshake.
+    ///
+    /// Those upgraded are no longer among them, unless they were refused then and have not ended.
+    public var connectionCount: Int { connections.count + draining.count }
 
     /// Makes the owner of a new stream, which counts from here on, through its TLS handshake: what `Reactor.listen` takes
     /// as `accept`.

@@ -212,6 +212,24 @@ import Testing
         }
     }
 
+    @Test("Whoever does not close behind the last answer makes room after a second")
+    func closingConnectionsGiveWay() async throws {
+        // They would be closed long after the client here has lost patience.
+        let timeouts = HTTPTimeouts(closing: .seconds(60))
+        try await withServer(timeouts: timeouts, connectionsMax: 4) { port in
+            let closing = try (0..<4).map { _ in
+                let peer = try Peer(port: port)
+                try peer.send(get("/a", "Connection: close"))
+                #expect(try peer.response().text == "GET /a")
+                return peer
+            }
+            let peer = try Peer(port: port)
+            try peer.send(get("/b"))
+            #expect(try peer.response().text == "GET /b")
+            for peer in closing { #expect(try peer.receiveToEnd().isEmpty) }
+        }
+    }
+
     // MARK: The end of the site
 
     @Test func finishes() async throws {

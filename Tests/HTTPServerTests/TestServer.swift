@@ -13,7 +13,12 @@ actor TestServer: LoopResident {
     private let script: Script
     private var isStopping = false
 
-    init(limits: HTTPLimits, timeouts: HTTPTimeouts, unansweredMax: Int) throws {
+    init(
+        limits: HTTPLimits,
+        timeouts: HTTPTimeouts,
+        connectionsMax: Int,
+        unansweredMax: Int
+    ) throws {
         let loop = try EventLoop(name: "test")
         let reactor = try Reactor(loop: loop)
         let script = Script()
@@ -21,12 +26,17 @@ actor TestServer: LoopResident {
             reactor: reactor,
             limits: limits,
             timeouts: timeouts,
+            connectionsMax: connectionsMax,
             unansweredMax: unansweredMax,
             responder: script
         )
         script.site = site
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw PortMissing() }
-        let listener = try reactor.listen(on: address, accept: site.accept)
+        let listener = try reactor.listen(
+            on: address,
+            hasRoom: site.hasRoom,
+            accept: site.accept
+        )
         guard let port = listener.address.port else { throw PortMissing() }
         self.loop = loop
         self.port = port
@@ -54,10 +64,16 @@ actor TestServer: LoopResident {
 func withServer<Result: Sendable>(
     limits: HTTPLimits = HTTPLimits(),
     timeouts: HTTPTimeouts = HTTPTimeouts(),
+    connectionsMax: Int = .max,
     unansweredMax: Int = 32,
     _ body: @escaping @Sendable (_ port: UInt16) throws -> Result
 ) async throws -> Result {
-    let server = try TestServer(limits: limits, timeouts: timeouts, unansweredMax: unansweredMax)
+    let server = try TestServer(
+        limits: limits,
+        timeouts: timeouts,
+        connectionsMax: connectionsMax,
+        unansweredMax: unansweredMax
+    )
     try server.loop.start(server)
     let result: Swift.Result<Result, any Error>
     do {
@@ -109,6 +125,12 @@ final class Script: HTTPResponder {
             site?.finish()
             exchange.respond(.text("finishing"))
         case "/upgrade": upgrade(exchange)
+        case "/upgrade-refused":
+            exchange.upgrade { [site] stream, output in
+                guard let site else { return Shouter() }
+                output += Array("HTTP/1.1 101 Shouting\r\n\r\nGo away.".utf8)
+                return DrainingStream(in: site.draining, within: .seconds(60))
+            }
         case "/upgrade-greeting":
             exchange.upgrade { _, output in
                 output += Array("HTTP/1.1 101 Shouting\r\n\r\nWelcome, ".utf8)

@@ -35,6 +35,46 @@ import Testing
         }
     }
 
+    static let refusal = Array("HTTP/1.1 101 Shouting\r\n\r\nGo away.".utf8)
+
+    @Test("Clients that were refused and do not close take nobody's place, the oldest go first")
+    func refusedClientsGiveWay() async throws {
+        try await withServer(connectionsMax: 4) { port in
+            var refused: [Peer] = []
+            for _ in 0..<200 {
+                let peer = try Peer(port: port)
+                try peer.send(Self.upgrade("/upgrade-refused"))
+                #expect(try peer.receive(count: Self.refusal.count) == Self.refusal)
+                refused.append(peer)
+            }
+            let peer = try Peer(port: port)
+            try peer.send(get("/connections"))
+            #expect(1...4 ~= Int(try peer.response().text) ?? 0)
+            for (number, peer) in refused.enumerated() where number < 197 {
+                #expect(try peer.receiveToEnd().isEmpty)
+            }
+            // Whoever closes is not counted any more.
+            refused = []
+            try waitUntil("1", peer, "/connections")
+        }
+    }
+
+    @Test("What a client sends that was refused is dropped") func dropsWhatARefusedClientSends()
+        async throws
+    {
+        try await withServer { port in
+            let peer = try Peer(port: port)
+            let other = try Peer(port: port)
+            try peer.send(Self.upgrade("/upgrade-refused") + get("/never"))
+            #expect(try peer.receive(count: Self.refusal.count) == Self.refusal)
+            try peer.send([UInt8](repeating: 0, count: 1 << 20))
+            #expect(try peer.receiveToEnd().isEmpty)
+            try waitUntil("2", other, "/connections")
+            peer.endSending()
+            try waitUntil("1", other, "/connections")
+        }
+    }
+
     @Test func handsOverAtEverySplit() async throws {
         try await withServer { port in
             let bytes = Array((get("/a") + Self.upgrade("/upgrade") + "x").utf8)

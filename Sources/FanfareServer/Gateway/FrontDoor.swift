@@ -9,8 +9,8 @@ final class FrontDoor: HTTPResponder {
     private let api: API
     private let switchboard: Switchboard
 
-    init(switchboard: Switchboard) {
-        gateway = Gateway(switchboard: switchboard)
+    init(switchboard: Switchboard, draining: DrainingStreams) {
+        gateway = Gateway(switchboard: switchboard, draining: draining)
         api = API(switchboard: switchboard)
         self.switchboard = switchboard
     }
@@ -46,12 +46,14 @@ final class FrontDoor: HTTPResponder {
 extension Switchboard {
     /// Where the shard's streams come in, with the limits of its settings.
     func makeSite() -> HTTPSite {
-        HTTPSite(
+        let draining = DrainingStreams()
+        return HTTPSite(
             reactor: reactor,
             limits: settings.httpLimits,
             timeouts: settings.httpTimeouts,
             connectionsMax: settings.handshakesMax,
-            responder: FrontDoor(switchboard: self)
+            draining: draining,
+            responder: FrontDoor(switchboard: self, draining: draining)
         )
     }
 }

@@ -12,9 +12,12 @@ import WebSocket
 final class Gateway {
     private let switchboard: Switchboard
     private let handshake: ServerHandshake
+    /// The streams of clients that were refused.
+    private let draining: DrainingStreams
 
-    init(switchboard: Switchboard) {
+    init(switchboard: Switchboard, draining: DrainingStreams) {
         self.switchboard = switchboard
+        self.draining = draining
         handshake = ServerHandshake(
             subprotocols: ["pusher-channels-protocol-7"],
             deflate: switchboard.settings.deflate
@@ -72,7 +75,7 @@ final class Gateway {
                 ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
             }
             output += FrameEncoder.close(error.code.closeCode, reason: error.message)
-            return Farewell(limit: switchboard.settings.farewellTimeout)
+            return DrainingStream(in: draining, within: switchboard.settings.refusalTimeout)
         }
     }
 

@@ -59,8 +59,8 @@ extension Limit {
         case .handshakes:
             .process(
                 "handshakes_max",
-                "those that do nothing for a second and longest are closed, in a request with 503 "
-                    + "and Retry-After; newcomers wait"
+                "refused clients that have not closed are closed at once, then those that do nothing "
+                    + "for a second and longest, in a request with 503 and Retry-After; newcomers wait"
             )
         case .appConnections: .app("connections_max", "the client is closed with 4004")
         case .authorizationTime:
