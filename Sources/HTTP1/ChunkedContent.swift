@@ -11,8 +11,15 @@ struct ChunkedContent: Sendable {
     /// recipient do so, and a trailer must not be taken for a field of the head.
     private var trailers = FieldLines()
 
-    /// The content so far.
+    /// The content so far; empty when it is discarded.
     private(set) var bytes: [UInt8] = []
+    /// The length of the chunks whose size has been read, in bytes.
+    private var announcedCount = 0
+    /// The longest content to drop as it arrives, in bytes; nil to collect it.
+    var discardedLengthMax: Int?
+
+    /// The memory that the bytes collected so far take, in bytes.
+    var collectedByteCount: Int { bytes.capacity }
 
     /// Takes what it can from `bytes`.
     ///
@@ -37,8 +44,10 @@ struct ChunkedContent: Sendable {
                 try begin(bytes.extracting(line), limits)
             case .data:
                 let count = min(remaining, bytes.count - index)
-                bytes.extracting(index..<index + count).withUnsafeBufferPointer {
-                    self.bytes.append(contentsOf: $0)
+                if discardedLengthMax == nil {
+                    bytes.extracting(index..<index + count).withUnsafeBufferPointer {
+                        self.bytes.append(contentsOf: $0)
+                    }
                 }
                 index += count
                 remaining -= count
@@ -72,11 +81,12 @@ struct ChunkedContent: Sendable {
 
     /// Reads `chunk-size [chunk-ext]`.
     private mutating func begin(_ line: Span<UInt8>, _ limits: HTTPLimits) throws(HTTPError) {
+        let lengthMax = min(discardedLengthMax ?? .max, limits.bodyLengthMax)
         var size = 0
         var index = 0
         while index < line.count, let digit = Octet.hexValue(line[index]) {
             guard index < 16, size <= Int.max >> 4 else {
-                throw .contentTooLong(length: nil, limit: limits.bodyLengthMax)
+                throw .contentTooLong(length: nil, limit: lengthMax)
             }
             size = size << 4 | Int(digit)
             index += 1
@@ -87,9 +97,10 @@ struct ChunkedContent: Sendable {
         guard extensionBytes <= limits.chunkExtensionBytesMax else {
             throw .chunkExtensionsTooLong(limit: limits.chunkExtensionBytesMax)
         }
-        guard size <= limits.bodyLengthMax - bytes.count else {
-            throw .contentTooLong(length: nil, limit: limits.bodyLengthMax)
+        guard size <= lengthMax - announcedCount else {
+            throw .contentTooLong(length: nil, limit: lengthMax)
         }
+        announcedCount += size
         remaining = size
         phase = size > 0 ? .data : .trailers
     }

@@ -55,6 +55,22 @@ public struct RequestParser: Sendable {
         if case .head = phase { lineStart == 0 } else { false }
     }
 
+    /// The memory that content takes of which a part has arrived, in bytes.
+    public var collectedByteCount: Int { fixed.collectedByteCount + chunks.collectedByteCount }
+
+    /// Drops the content of the request whose head was returned last as it arrives, instead of collecting it.
+    ///
+    /// ``Progress/content(_:)`` still says where it ends; what comes with it is empty.
+    ///
+    /// - Parameter lengthMax: The longest content to read in chunks, in bytes; more throws `.contentTooLong`.
+    public mutating func discardContent(lengthMax: Int) {
+        switch phase {
+        case .fixed: fixed.isDiscarded = true
+        case .chunked: chunks.discardedLengthMax = lengthMax
+        case .head, .failed: break
+        }
+    }
+
     /// Reads on.
     ///
     /// - Parameters:

@@ -8,9 +8,18 @@ public import Net
 public final class HTTPConnection: StreamOwner {
     /// The part of a request that has come, and what was made of it.
     struct Reading {
+        /// What becomes of the content that is to come.
+        enum Content {
+            /// None is to come, or it is empty and its request is answered.
+            case none
+            /// It is collected for the receiver.
+            case accepted(RequestHead, any HTTPContentReceiver)
+            /// It is dropped as it arrives: the request is answered by its head.
+            case discarded
+        }
+
         var parser: RequestParser
-        /// The head of the request whose content is to come.
-        var head: RequestHead?
+        var content = Content.none
         /// Whether the client waits to be told that it may send the content.
         var owesContinue = false
 
@@ -18,9 +27,21 @@ public final class HTTPConnection: StreamOwner {
     }
 
     /// Keeps a request that came in part; there is none while the connection is idle.
+    ///
+    /// The memory of its content counts as inbound as long as the object exists, however it comes to its end.
     final class Unfinished {
         var reading: Reading
-        init(_ reading: Reading) { self.reading = reading }
+        private let inbound: InboundBudget
+        private let byteCount: Int
+
+        init(_ reading: Reading, inbound: InboundBudget) {
+            self.reading = reading
+            self.inbound = inbound
+            byteCount = reading.parser.collectedByteCount
+            inbound.charge(byteCount)
+        }
+
+        deinit { inbound.refund(byteCount) }
     }
 
     /// Answers gathered past this many bytes are handed to the stream; and while as many are queued
@@ -29,6 +50,10 @@ public final class HTTPConnection: StreamOwner {
     static var outputLengthMax: Int { 256 << 10 }
     /// While the contents of unanswered requests have as many bytes, no other request is read.
     private static var unansweredLengthMax: Int { 64 << 10 }
+
+    /// The longest content of a request answered by its head that is discarded to keep the connection, in bytes: longer
+    /// content costs more than a new connection.
+    private static var discardedLengthMax: Int { 256 << 10 }
 
     let site: HTTPSite
     /// The stream, from its opening, or when it was accepted, until it ends or is handed over.
@@ -103,13 +128,13 @@ public final class HTTPConnection: StreamOwner {
         isLent = false
         // Handed over: the rest is the new owner's.
         guard self.stream != nil else { return index }
+        // Before the client is told to send it: what has arrived of others has to go first.
+        if reading.isAwaitingContent, site.reactor.inbound.isExhausted { refuseContent() }
         offerContinue(&reading)
         writeOutput()
         guard takesRequests else { return bytes.count }
-        if reading.head != nil || !reading.parser.isBetweenRequests
-            || index < bytes.count && !isHeldUp
-        {
-            unfinished = Unfinished(reading)
+        if !reading.parser.isBetweenRequests || index < bytes.count && !isHeldUp {
+            unfinished = Unfinished(reading, inbound: site.reactor.inbound)
         }
         if isHeldUp, !isPaused {
             isPaused = true
@@ -120,11 +145,7 @@ public final class HTTPConnection: StreamOwner {
     }
 
     /// The client sends no more; what it has asked for is still answered.
-    public func streamReachedEnd(_ stream: Stream) {
-        takesRequests = false
-        unfinished = nil
-        if first == nil { close() } else { watchClient() }
-    }
+    public func streamReachedEnd(_ stream: Stream) { takeNoMore() }
 
     /// Goes on when the client has taken what was queued for it.
     public func streamDrained(_ stream: Stream) { queueHasGone() }
@@ -152,13 +173,13 @@ public final class HTTPConnection: StreamOwner {
                 case .content(let content):
                     hasCompleted = true
                     reading.owesContinue = false
-                    // There is no head if the request was refused already.
-                    if let head = reading.head.take() {
-                        content.withBytes(in: bytes) { dispatch(head, $0) }
+                    if case .accepted(let head, let receiver) = reading.takeContent() {
+                        content.withBytes(in: bytes) { dispatch(head, to: receiver, $0) }
                     }
                 }
             } catch {
-                refuse(error)
+                // Its request has its answer: a second one would be taken for the next request's.
+                if reading.isDiscarding { takeNoMore() } else { refuse(error) }
             }
             if output.count > Self.outputLengthMax { writeOutput() }
         }
@@ -170,22 +191,35 @@ public final class HTTPConnection: StreamOwner {
             // What follows would be another protocol's.
             return refuse(.methodUnsupported(.connect))
         }
-        guard var refusal = site.responder.refusal(of: head) else {
-            reading.head = head
+        switch site.responder.decide(on: head) {
+        case .accept(let receiver):
+            reading.content = .accepted(head, receiver)
             reading.owesContinue = head.expectsContinue
-            return
+        case .answer(var response):
+            if head.hasContent {
+                let lengthMax = Self.discardedLengthMax
+                if head.expectsContinue || head.contentLength ?? 0 > lengthMax {
+                    // What follows, if anything does, would be taken for the next request.
+                    response.closesConnection = true
+                } else {
+                    reading.content = .discarded
+                    reading.parser.discardContent(lengthMax: lengthMax)
+                }
+            }
+            if response.closesConnection || !head.keepAlive { takesRequests = false }
+            makeExchange(head.answerFraming).respond(response)
         }
-        // Content that is not read would be taken for the next request.
-        if head.hasContent { refusal.closesConnection = true }
-        if refusal.closesConnection || !head.keepAlive { takesRequests = false }
-        makeExchange(head.answerFraming).respond(refusal)
     }
 
-    private func dispatch(_ head: RequestHead, _ body: Span<UInt8>) {
+    private func dispatch(
+        _ head: RequestHead,
+        to receiver: any HTTPContentReceiver,
+        _ body: Span<UInt8>
+    ) {
         if !head.keepAlive { takesRequests = false }
         var exchange = makeExchange(head.answerFraming, contentLength: body.count)
         lastMayUpgrade = true
-        site.responder.respond(to: head, body: body, on: exchange)
+        receiver.respond(to: head, body: body, on: exchange)
         if isAnswering { enqueue(exchange) }
         if !head.isUpgrade, exchange.outcome?.isUpgrade != true { lastMayUpgrade = false }
         if isKnownUniquelyReferenced(&exchange) { site.spareExchange = exchange }
@@ -195,6 +229,14 @@ public final class HTTPConnection: StreamOwner {
     func refuse(_ error: HTTPError) {
         site.responder.refused(error, whileWaitingFor: wait)
         respondLast(Response(refusing: error))
+    }
+
+    /// Refuses a request whose content has come in part, or is to come, when there is no memory for it.
+    private func refuseContent() {
+        site.responder.contentRefused()
+        respondLast(
+            .tryAgain("The server has more unprocessed requests and events than it may hold")
+        )
     }
 
     /// Answers what has come of a request, and reads no more.
@@ -299,6 +341,13 @@ public final class HTTPConnection: StreamOwner {
 
     // MARK: The end
 
+    /// Reads no more, and closes when everything is answered.
+    func takeNoMore() {
+        takesRequests = false
+        unfinished = nil
+        if hasAnsweredAll { close() } else { watchClient() }
+    }
+
     /// Sends what is gathered and closes; requests not answered are dropped.
     func close() { close(within: site.timeouts.closing) }
 
@@ -348,4 +397,22 @@ public final class HTTPConnection: StreamOwner {
         unansweredCount = 0
         unansweredLength = 0
     }
+}
+
+extension HTTPConnection.Reading {
+    /// Whether a request was accepted whose content is not whole yet.
+    var isAwaitingContent: Bool {
+        if case .accepted = content { true } else { false }
+    }
+
+    /// Whether the content of a request that is answered is being dropped.
+    var isDiscarding: Bool {
+        if case .discarded = content { true } else { false }
+    }
+
+    /// Whether the content of a request is to come.
+    var isInContent: Bool { isAwaitingContent || isDiscarding }
+
+    /// Takes out what becomes of the content that is whole now.
+    mutating func takeContent() -> Content { exchange(&content, with: .none) }
 }

@@ -41,7 +41,7 @@ extension HTTPConnection: TimerTarget {
         if isHeldUp { return .nothing }
         if let unfinished {
             if unfinished.reading.owesContinue { return .nothing }
-            return unfinished.reading.head == nil ? .head : .body
+            return unfinished.reading.isInContent ? .body : .head
         }
         return first == nil ? .idle : .nothing
     }
@@ -69,6 +69,7 @@ extension HTTPConnection: TimerTarget {
         }
         switch wait {
         case .nothing, .idle, .queue: break
+        case .body where unfinished?.reading.isDiscarding == true: takeNoMore()
         case .head, .body:
             let seconds = Int(limit(of: wait).components.seconds)
             refuse(.timedOut(seconds: seconds))
@@ -114,7 +115,7 @@ extension HTTPConnection: TimerTarget {
     /// The last answer is old news, so the client's end is hardly waited for: a browser keeps connections open that
     /// it has never used, and notices nothing before it does.
     func closeIfIdle() {
-        if hasAnsweredAll, unfinished == nil {
+        if hasAnsweredAll, unfinished?.reading.isDiscarding ?? true {
             close(within: min(site.timeouts.closing, .milliseconds(200)))
         }
     }

@@ -1,17 +1,8 @@
 public import HTTP1
 public import Net
 
-/// Who answers the requests of an ``HTTPSite``; called on the loop's thread.
-public protocol HTTPResponder: AnyObject {
-    /// Judges a request whose head is complete and whose content has yet to come.
-    ///
-    /// A request that is refused here is answered without its content being read, after which the
-    /// connection is closed if there is any. By default every request is let in.
-    ///
-    /// - Parameter head: Request line and fields.
-    /// - Returns: The refusal, or nil to go on with the content.
-    func refusal(of head: RequestHead) -> Response?
-
+/// Receives the requests whose heads were accepted; called on the loop's thread.
+public protocol HTTPContentReceiver: AnyObject {
     /// Answers a request, now or later.
     ///
     /// Every exchange has to be answered once, or upgraded; until then later answers of the same
@@ -22,8 +13,38 @@ public protocol HTTPResponder: AnyObject {
     ///   - body: The content, lent for the call.
     ///   - exchange: What takes the answer.
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange)
+}
 
-    /// A request was answered with a refusal before it could be given to ``respond(to:body:on:)``.
+/// What becomes of a request, decided by its head.
+public enum HTTPDecision {
+    /// The content is read; the receiver gets it once, when it is whole.
+    ///
+    /// An object of its own can carry what was found out from the head to the content. A connection
+    /// that ends before lets go of it.
+    case accept(any HTTPContentReceiver)
+
+    /// The request is answered at once, and nothing of its content is kept.
+    ///
+    /// Short content is discarded as it arrives, so that the connection stays in use. It is closed
+    /// behind the answer if the content is longer than 256 KiB, or if the client waits to be told
+    /// to send it (RFC 9110 §10.1.1).
+    case answer(Response)
+}
+
+/// Answers the requests of an ``HTTPSite``; called on the loop's thread.
+///
+/// It receives the requests itself, unless ``decide(on:)`` returns another receiver.
+public protocol HTTPResponder: HTTPContentReceiver {
+    /// Decides on a request whose head is complete and whose content has yet to come.
+    ///
+    /// Whatever can be refused without the content is best refused here: content that has arrived in
+    /// part takes memory. By default every request is accepted.
+    ///
+    /// - Parameter head: Request line and fields.
+    /// - Returns: Whether to read the content, or the answer.
+    func decide(on head: RequestHead) -> HTTPDecision
+
+    /// A request was answered with a refusal before it could be given to its receiver.
     ///
     /// - Parameters:
     ///   - error: What is wrong with it.
@@ -36,13 +57,17 @@ public protocol HTTPResponder: AnyObject {
     /// A connection is closed because it did nothing when others needed its place; see ``HTTPSite/hasRoom()``.
     func connectionDisplaced()
 
+    /// A request was refused with 503 because what has arrived of others fills the memory for it:
+    /// see `Reactor.inbound`.
+    func contentRefused()
+
     /// A connection is closed because no request came on it for too long.
     func idleConnectionClosed()
 }
 
 extension HTTPResponder {
-    /// Lets every request in.
-    public func refusal(of head: RequestHead) -> Response? { nil }
+    /// Accepts every request.
+    public func decide(on head: RequestHead) -> HTTPDecision { .accept(self) }
 
     /// Does nothing.
     public func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait) {}
@@ -52,6 +77,9 @@ extension HTTPResponder {
 
     /// Does nothing.
     public func connectionDisplaced() {}
+
+    /// Does nothing.
+    public func contentRefused() {}
 
     /// Does nothing.
     public func idleConnectionClosed() {}

@@ -48,19 +48,24 @@ extension HTTPConnection {
 
     /// Makes room: silently between two requests, as HTTP allows (RFC 9112 §9.5), and with 503 inside of one.
     func giveWay() {
-        switch stream?.isOpen == true ? wait : .nothing {
+        let isAnswered = unfinished?.reading.isDiscarding == true
+        switch stream?.isOpen == true && !isAnswered ? wait : .nothing {
         case .head, .body:
-            var response = Response.text(
-                "The server has more connections than it can serve: try again in a second\n",
-                status: 503
-            )
-            response.fields.append(Field("Retry-After", "1"))
-            respondLast(response)
+            respondLast(.tryAgain("The server has more connections than it can serve"))
         case .idle, .queue, .nothing:
             let stream = stream
             // The place is free at once, and not at the end of the turn.
             leave()
             stream?.abort()
         }
+    }
+}
+
+extension Response {
+    /// A refusal for lack of room, with when to try again.
+    static func tryAgain(_ reason: String) -> Response {
+        var response = Response.text(reason + ": try again in a second\n", status: 503)
+        response.fields.append(Field("Retry-After", "1"))
+        return response
     }
 }

@@ -55,6 +55,91 @@ import TestRandom
         }
     }
 
+    @Test("Content that is discarded is kept nowhere; what follows is read as it is")
+    func discardsContent() throws {
+        let bytes = Self.pipelined
+        for cut in 0...bytes.count {
+            var parser = RequestParser()
+            var events: [Event] = []
+            var kept: [UInt8] = []
+            for piece in pieces(bytes, cutAt: [cut]) {
+                kept += piece
+                var index = 0
+                reading: while true {
+                    switch try parser.advance(over: kept.span, from: &index) {
+                    case .needsMore: break reading
+                    case .head(let head):
+                        events.append(.request("\(head.method) \(head.target)"))
+                        parser.discardContent(lengthMax: 13)
+                    case .content(let content):
+                        events.append(.content(content.copy(from: kept.span)))
+                    }
+                }
+                #expect(parser.collectedByteCount == 0)
+                kept.removeFirst(index)
+            }
+            let expected = Self.events.map { event -> Event in
+                if case .content = event { .content([]) } else { event }
+            }
+            if events != expected { Issue.record("cut at \(cut): \(events)") }
+        }
+    }
+
+    @Test("Content of one request is discarded, that of the next is not")
+    func discardsContentOfOneRequest() throws {
+        let fixed =
+            lines("POST /a HTTP/1.1", "Host: h", "Content-Length: 5", "") + Array("hello".utf8)
+        let chunked =
+            lines("POST /b HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "")
+            + lines("5", "hello", "0", "")
+        for requests in [fixed + chunked + fixed, chunked + fixed + chunked] {
+            var parser = RequestParser()
+            var contents: [[UInt8]] = []
+            var index = 0
+            var isFirst = true
+            reading: while true {
+                switch try parser.advance(over: requests.span, from: &index) {
+                case .needsMore: break reading
+                case .head:
+                    if isFirst { parser.discardContent(lengthMax: 5) }
+                    isFirst = false
+                case .content(let content): contents.append(content.copy(from: requests.span))
+                }
+            }
+            #expect(contents == [[], Array("hello".utf8), Array("hello".utf8)])
+        }
+    }
+
+    @Test func discardsNoMoreChunksThanItMay() throws {
+        let bytes =
+            lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "")
+            + lines("3", "abc", "3", "def", "0", "")
+        var parser = RequestParser()
+        var index = 0
+        _ = try parser.advance(over: bytes.span, from: &index)
+        parser.discardContent(lengthMax: 5)
+        #expect(throws: HTTPError.contentTooLong(length: nil, limit: 5)) {
+            try parser.advance(over: bytes.span, from: &index)
+        }
+    }
+
+    @Test("The memory of content that came in part is known, until it is whole")
+    func countsWhatIsCollected() throws {
+        let head = lines("POST / HTTP/1.1", "Host: h", "Content-Length: 4000", "")
+        var parser = RequestParser()
+        var index = 0
+        _ = try parser.advance(over: head.span, from: &index)
+        #expect(parser.collectedByteCount == 0)
+        let part = [UInt8](repeating: 0x61, count: 3_000)
+        index = 0
+        _ = try parser.advance(over: part.span, from: &index)
+        #expect(3_000..<8_000 ~= parser.collectedByteCount)
+        index = 0
+        _ = try parser.advance(over: part.span, from: &index)
+        #expect(index == 1_000)
+        #expect(parser.collectedByteCount == 0)
+    }
+
     @Test func stopsBehindTheHead() throws {
         let bytes = lines("GET /app HTTP/1.1", "Host: h", "Upgrade: websocket", "")
         var parser = RequestParser()

@@ -17,10 +17,12 @@ actor TestServer: LoopResident {
         limits: HTTPLimits,
         timeouts: HTTPTimeouts,
         connectionsMax: Int,
-        unansweredMax: Int
+        unansweredMax: Int,
+        inboundBytesMax: Int
     ) throws {
         let loop = try EventLoop(name: "test")
         let reactor = try Reactor(loop: loop)
+        reactor.inbound.byteCountMax = inboundBytesMax
         let script = Script()
         let site = HTTPSite(
             reactor: reactor,
@@ -66,13 +68,15 @@ func withServer<Result: Sendable>(
     timeouts: HTTPTimeouts = HTTPTimeouts(),
     connectionsMax: Int = .max,
     unansweredMax: Int = 32,
+    inboundBytesMax: Int = .max,
     _ body: @escaping @Sendable (_ port: UInt16) throws -> Result
 ) async throws -> Result {
     let server = try TestServer(
         limits: limits,
         timeouts: timeouts,
         connectionsMax: connectionsMax,
-        unansweredMax: unansweredMax
+        unansweredMax: unansweredMax,
+        inboundBytesMax: inboundBytesMax
     )
     try server.loop.start(server)
     let result: Swift.Result<Result, any Error>
@@ -93,10 +97,14 @@ final class Script: HTTPResponder {
     private var kept: [() -> Void] = []
     /// An exchange that is answered already.
     private var answered: HTTPExchange?
+    private var contentRefusedCount = 0
 
-    func refusal(of head: RequestHead) -> Response? {
-        head.hasPath("/forbidden") ? .text("no entry", status: 403) : nil
+    func decide(on head: RequestHead) -> HTTPDecision {
+        if head.hasPath("/forbidden") { return .answer(.text("no entry", status: 403)) }
+        return .accept(self)
     }
+
+    func contentRefused() { contentRefusedCount += 1 }
 
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
         switch head.path {
@@ -114,7 +122,9 @@ final class Script: HTTPResponder {
             for settle in waiting.reversed() { settle() }
         case "/waiting": exchange.respond(.text("\(kept.count)"))
         case "/connections": exchange.respond(.text("\(site?.connectionCount ?? -1)"))
+        case "/inbound": exchange.respond(.text("\(site?.reactor.inbound.byteCount ?? -1)"))
         case "/timers": exchange.respond(.text("\(site?.reactor.timerCount ?? -1)"))
+        case "/refused": exchange.respond(.text("\(contentRefusedCount)"))
         case "/last":
             var response = Response.text("last")
             response.closesConnection = true

@@ -4,63 +4,53 @@ import HTTPServer
 import Net
 import PusherProtocol
 
-/// The broker's HTTP API on one shard.
-struct API {
+/// The broker's HTTP API on one shard: decides on requests by their heads.
+///
+/// Everything but the body is judged before any of the body is read, so that a peer that cannot sign makes the broker
+/// hold nothing: route, method, key, timestamp, signature, app and rate.
+final class API {
     private let switchboard: Switchboard
+    /// The request that was accepted last.
+    ///
+    /// It is used again unless its body is still to come, so that nearly no request allocates one. Access is unchecked:
+    /// nothing that is called while it changes comes back here.
+    @exclusivity(unchecked) private var last: APIRequest
 
     init(switchboard: Switchboard) {
         self.switchboard = switchboard
+        last = APIRequest(switchboard: switchboard)
     }
 
-    /// Answers a request, now or when the homes of its channels have.
-    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+    /// Accepts a request that is signed and within its app's rates, or answers it.
+    func decide(on head: RequestHead) -> HTTPDecision {
         do throws(APIError) {
-            try answer(head, body, exchange)
+            return try judge(head)
         } catch {
-            if let limit = error.limit { switchboard.met(limit) }
-            exchange.respond(Response(refusal: error))
+            return .answer(switchboard.refuse(error))
         }
     }
 
-    private func answer(
-        _ head: RequestHead,
-        _ body: Span<UInt8>,
-        _ exchange: HTTPExchange
-    ) throws(APIError) {
+    private func judge(_ head: RequestHead) throws(APIError) -> HTTPDecision {
         if head.targetForm == .asterisk {
-            return exchange.respond(.options(allowed: [.get, .head, .post, .options]))
+            return .answer(.options(allowed: [.get, .head, .post, .options]))
         }
         guard let route = head.withPath({ route(of: $0) }) else {
             throw APIError(status: 404, message: "Nothing is at \(head.path)")
         }
         if head.method == .options {
-            return exchange.respond(.options(allowed: route.methods + [.options]))
+            return .answer(.options(allowed: route.methods + [.options]))
         }
         guard route.methods.contains(head.method) else {
-            return exchange.respond(
-                Response(refusing: .methodNotAllowed(head.method, allowed: route.methods))
-            )
+            let error = HTTPError.methodNotAllowed(head.method, allowed: route.methods)
+            return .answer(Response(refusing: error))
         }
-        if route == .health { return exchange.respond(health) }
+        if route == .health { return .answer(health) }
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
-        let app = try authenticate(head, parameters, body, id: route.app)
+        let app = try authenticate(head, parameters, id: route.app)
         if let kind = route.kind { try allow(kind, of: app) }
-        switch route {
-        case .events:
-            try EventsAPI(app, switchboard).trigger(body, parameters, exchange)
-        case .batchEvents:
-            try EventsAPI(app, switchboard).triggerBatch(body, exchange)
-        case .channels:
-            try ChannelsAPI(app, switchboard).list(parameters, exchange)
-        case .channel(_, let name):
-            try ChannelsAPI(app, switchboard).describe(head.pathText(name), parameters, exchange)
-        case .users(_, let channel):
-            try ChannelsAPI(app, switchboard)
-                .listUsers(head.pathText(channel), parameters, exchange)
-        case .terminate(_, let user):
-            try UsersAPI(app, switchboard).terminate(head.pathText(user), parameters, exchange)
-        case .health: break
-        }
+        if !isKnownUniquelyReferenced(&last) { last = APIRequest(switchboard: switchboard) }
+        last.begin(APIRequest.Accepted(app: app, route: route, parameters: parameters))
+        return .accept(last)
     }
 
     /// Whether new clients should be sent here, in a word.
@@ -78,7 +68,6 @@ struct API {
     private func authenticate(
         _ head: RequestHead,
         _ parameters: QueryParameters,
-        _ body: Span<UInt8>,
         id: Range<Int>?
     ) throws(APIError) -> App {
         let apps = switchboard.tenants.apps
@@ -87,12 +76,11 @@ struct API {
             if let id, app == nil {
                 throw APIError(status: 404, message: "No app has the ID \(head.pathText(id))")
             }
-            try RequestSignature.verify(
+            try RequestSignature.verifyHead(
                 method: head.method.description,
                 path: path,
                 pathPrefix: switchboard.settings.pathPrefix,
                 parameters: parameters,
-                body: body,
                 now: switchboard.reactor.unixTime
             ) { key in
                 if app == nil { app = apps[key: key] }
@@ -130,9 +118,17 @@ struct API {
     }
 }
 
+extension Switchboard {
+    /// Counts the limit that a refusal is for, if any, and returns the answer.
+    func refuse(_ error: APIError) -> Response {
+        if let limit = error.limit { met(limit) }
+        return Response(refusal: error)
+    }
+}
+
 extension RequestHead {
     /// A part of the path as text.
-    fileprivate func pathText(_ range: Range<Int>) -> String {
+    func pathText(_ range: Range<Int>) -> String {
         withPath { path in
             path.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
         }

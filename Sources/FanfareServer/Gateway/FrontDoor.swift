@@ -30,16 +30,20 @@ final class FrontDoor: HTTPResponder {
 
     func connectionDisplaced() { switchboard.met(.handshakes) }
 
+    func contentRefused() { switchboard.met(.inboundBytes) }
+
     func idleConnectionClosed() { switchboard.met(.requestIdleTime) }
 
-    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+    func decide(on head: RequestHead) -> HTTPDecision {
         // RFC 9110 §7.8: an offer of another protocol may be ignored. Some HTTP clients make one of HTTP/2 (h2c) with every
         // first request.
-        if head.isUpgrade(to: "websocket") {
-            gateway.open(head, exchange)
-        } else {
-            api.respond(to: head, body: body, on: exchange)
-        }
+        guard head.isUpgrade(to: "websocket") else { return api.decide(on: head) }
+        return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
+    }
+
+    /// Opens a WebSocket: every other request has a receiver of its own, or its answer already.
+    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+        gateway.open(head, exchange)
     }
 }
 

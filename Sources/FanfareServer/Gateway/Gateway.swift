@@ -24,13 +24,29 @@ final class Gateway {
         )
     }
 
+    /// Refuses a request to upgrade that has content: nobody has proved a right to have it read.
+    func refusalOfContent(_ head: RequestHead) -> Response {
+        do {
+            _ = try acceptance(of: head)
+            return .text("A WebSocket handshake has no content\n", status: 400)
+        } catch {
+            return Response(refusal: error)
+        }
+    }
+
+    private func acceptance(
+        of head: RequestHead
+    ) throws(HandshakeRefusal) -> ServerHandshake.Acceptance {
+        try handshake.accept(
+            method: head.method.description,
+            minorVersion: head.minorVersion
+        ) { head.forEachField($0) }
+    }
+
     /// Answers a request to upgrade.
     func open(_ head: RequestHead, _ exchange: HTTPExchange) {
         do {
-            let acceptance = try handshake.accept(
-                method: head.method.description,
-                minorVersion: head.minorVersion
-            ) { head.forEachField($0) }
+            let acceptance = try acceptance(of: head)
             exchange.upgrade { [self] stream, output in
                 output.reserveCapacity(output.count + Self.greetingLength)
                 acceptance.appendResponse(to: &output)

@@ -137,7 +137,7 @@ extension HostileTests {
                 ),
                 HostileRequest(
                     "a chunk of 10^400 bytes",
-                    "POST /apps/1/events HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    SignedRequest(path: "/apps/1/events").head(["Transfer-Encoding: chunked"])
                         + enormous + "\r\n",
                     413,
                     "longer than 1048576 bytes"

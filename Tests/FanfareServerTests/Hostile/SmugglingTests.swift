@@ -9,7 +9,10 @@ extension HostileTests {
         private static let smuggled = HostileRequest.smuggled
         private static let get = "GET /health HTTP/1.1\r\nHost: h\r\n"
         private static let post = "POST /apps/1/events HTTP/1.1\r\nHost: h\r\n"
-        private static let chunked = post + "Transfer-Encoding: chunked\r\n\r\n"
+        /// Signed, for otherwise the content is not read.
+        private static var chunked: String {
+            SignedRequest(path: "/apps/1/events").head(["Transfer-Encoding: chunked"])
+        }
 
         private static let twoLengths: [HostileRequest] = [
             HostileRequest(

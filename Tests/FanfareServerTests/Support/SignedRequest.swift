@@ -12,7 +12,10 @@ struct SignedRequest: Sendable {
     var timestamp = Int(time(nil))
 
     /// The request as it goes over the wire.
-    var text: String {
+    var text: String { head(["Content-Length: \(body.utf8.count)"]) + body }
+
+    /// The head of the request, with fields that may announce its body in another way.
+    func head(_ fields: [String]) -> String {
         var query = [
             ("auth_key", key), ("auth_timestamp", "\(timestamp)"), ("auth_version", "1.0"),
         ]
@@ -26,7 +29,7 @@ struct SignedRequest: Sendable {
         let secretBytes = Array(secret.utf8)
         let signature = Hex.encode(HMACSHA256(key: secretBytes.span).code(for: message.span))
         return "\(method) \(path)?\(signed)&auth_signature=\(signature) HTTP/1.1\r\n"
-            + "Host: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            + "Host: localhost\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
     }
 }
 

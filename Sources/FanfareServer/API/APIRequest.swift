@@ -1,0 +1,62 @@
+import Broker
+import HTTP1
+import HTTPServer
+import PusherProtocol
+
+/// A request to the HTTP API whose head was accepted: carries what was found out from there to the body.
+final class APIRequest: HTTPContentReceiver {
+    /// What the head of a request came to: it is signed, and within the rates of its app.
+    ///
+    /// The app stays the one that signed, whatever a reload makes of it before the body is there.
+    struct Accepted {
+        let app: App
+        let route: Route
+        let parameters: QueryParameters
+    }
+
+    private let switchboard: Switchboard
+    /// Taken out before anything is called: access is unchecked.
+    @exclusivity(unchecked) private var accepted: Accepted?
+
+    /// Makes an object without a request.
+    init(switchboard: Switchboard) { self.switchboard = switchboard }
+
+    /// Takes the place of a request whose body is to come.
+    func begin(_ accepted: consuming Accepted) { self.accepted = accepted }
+
+    /// Answers the request, now or when the homes of its channels have.
+    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+        guard let accepted = accepted.take() else { return }
+        do throws(APIError) {
+            try answer(accepted, head, body, exchange)
+        } catch {
+            exchange.respond(switchboard.refuse(error))
+        }
+    }
+
+    private func answer(
+        _ accepted: Accepted,
+        _ head: RequestHead,
+        _ body: Span<UInt8>,
+        _ exchange: HTTPExchange
+    ) throws(APIError) {
+        let (app, parameters) = (accepted.app, accepted.parameters)
+        try RequestSignature.verifyBody(body, parameters: parameters)
+        switch accepted.route {
+        case .events:
+            try EventsAPI(app, switchboard).trigger(body, parameters, exchange)
+        case .batchEvents:
+            try EventsAPI(app, switchboard).triggerBatch(body, exchange)
+        case .channels:
+            try ChannelsAPI(app, switchboard).list(parameters, exchange)
+        case .channel(_, let name):
+            try ChannelsAPI(app, switchboard).describe(head.pathText(name), parameters, exchange)
+        case .users(_, let channel):
+            try ChannelsAPI(app, switchboard)
+                .listUsers(head.pathText(channel), parameters, exchange)
+        case .terminate(_, let user):
+            try UsersAPI(app, switchboard).terminate(head.pathText(user), parameters, exchange)
+        case .health: break
+        }
+    }
+}

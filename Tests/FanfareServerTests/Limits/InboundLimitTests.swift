@@ -1,0 +1,67 @@
+import PusherProtocol
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Limit of what has come in and is not processed yet") struct InboundLimitTests {
+    /// A trigger of 300,000 bytes, most of which is a member that nobody reads.
+    private static let trigger = SignedRequest(
+        path: "/apps/1/events",
+        body: #"{"name":"e","channel":"news","data":"1","x":""#
+            + String(repeating: "x", count: 300_000) + #""}"#
+    )
+
+    /// Sends all of the trigger but its last 100,000 bytes.
+    private func begin(_ broker: TestBroker) async throws -> (wire: Wire, rest: String) {
+        let wire = try Wire(port: broker.port)
+        let text = Self.trigger.text
+        try await wire.pour(Array(text.utf8.dropLast(100_000)))
+        return (wire, String(text.suffix(100_000)))
+    }
+
+    private func inboundBytes(_ broker: TestBroker) async -> Int {
+        await broker.metric("fanfare_inbound_bytes") ?? -1
+    }
+
+    @Test("Bodies of which a part is there: past the limit 503, and nobody else notices")
+    func requestBodies() async throws {
+        try await TestBroker.run {
+            // A quarter of it is for what has come in.
+            $0.queuedBytesTotalMax = 800_000
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            try await client.subscribe(to: "news")
+            let (holder, rest) = try await begin(broker)
+            try await eventually { await inboundBytes(broker) >= 200_000 }
+            #expect(await broker.hits(.inboundBytes) == 0)
+            let late = try await begin(broker)
+            let answer = try await late.wire.answer()
+            #expect(answer.status == 503)
+            #expect(answer.head.lowercased().contains("\r\nretry-after: 1\r\n"))
+            #expect(await broker.hits(.inboundBytes) == 1)
+            // Requests and messages that come whole are served meanwhile.
+            let query = try await broker.query("/apps/1/channels/news")
+            #expect(query.body == #"{"occupied":true}"#)
+            try await client.subscribe(to: "sport")
+            // What was held first is served, and its memory is the next one's.
+            try await holder.pour(Array(rest.utf8))
+            #expect(try await holder.answer().status == 200)
+            #expect(try await client.nextText() == eventText("e", "news", data: "1"))
+            try await eventually { await inboundBytes(broker) == 0 }
+            let next = try await begin(broker)
+            try await next.wire.pour(Array(next.rest.utf8))
+            #expect(try await next.wire.answer().status == 200)
+        }
+    }
+
+    @Test("A body that is given up is not counted any more", arguments: [true, false])
+    func bodiesGivenUp(byReset: Bool) async throws {
+        try await TestBroker.run(loops: 2) { broker in
+            var holders: [Wire] = []
+            for _ in 0..<8 { holders.append(try await begin(broker).wire) }
+            try await eventually { await inboundBytes(broker) >= 8 * 200_000 }
+            for holder in holders { if byReset { holder.reset() } else { holder.endSending() } }
+            try await eventually { await inboundBytes(broker) == 0 }
+        }
+    }
+}
