@@ -1,6 +1,7 @@
 #ifndef FANFARE_CLINUX_H
 #define FANFARE_CLINUX_H
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>

@@ -12,6 +12,9 @@ public final class InboundBudget {
     /// Past so many bytes nothing more is to be taken in.
     @exclusivity(unchecked) public var byteCountMax: Int
 
+    /// The most that was held since it was last taken; see ``takePeak()``.
+    @exclusivity(unchecked) private var peak = 0
+
     /// Makes a budget of which nothing is used.
     public init(byteCountMax: Int = .max) { self.byteCountMax = byteCountMax }
 
@@ -22,11 +25,20 @@ public final class InboundBudget {
     public var isFilling: Bool { byteCount > byteCountMax / 2 }
 
     /// Adds bytes that are held from now on, also beyond the maximum: ask ``isExhausted`` before taking in more.
-    public func charge(_ count: Int) { byteCount += count }
+    public func charge(_ count: Int) {
+        byteCount += count
+        peak = max(peak, byteCount)
+    }
 
     /// Subtracts bytes that are no longer held.
     public func refund(_ count: Int) {
         byteCount -= count
         assert(byteCount >= 0, "more was given back than was taken")
+    }
+
+    /// Returns the most bytes that were held at a time since the last call.
+    public func takePeak() -> Int {
+        defer { peak = byteCount }
+        return peak
     }
 }

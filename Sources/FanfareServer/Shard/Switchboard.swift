@@ -41,6 +41,7 @@ final class Switchboard: TimerTarget {
     var awaitsExpiry = false
     private let deflaters: SharedDeflaters
     private var inquiries = Inquiries()
+    private var memoryTrim = MemoryTrim()
     /// How far the broker is on its way to its end.
     var stage = Stage.serving
 
@@ -324,6 +325,7 @@ final class Switchboard: TimerTarget {
         for (connection, verdict) in connections.judge(at: reactor.seconds, settings.liveness) {
             connection.answer(verdict)
         }
+        memoryTrim.look(at: reactor)
         watchLiveness()
     }
 

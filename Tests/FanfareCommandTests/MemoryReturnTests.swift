@@ -1,0 +1,99 @@
+import Foundation
+import PusherProtocol
+import Testing
+
+@testable import fanfare
+
+@Suite("fanfare serve: memory after a peak", .timeLimit(.minutes(2))) struct MemoryReturnTests {
+    /// A sanitizer has an allocator of its own, which keeps what was freed to find faults.
+    private static var isSanitized: Bool {
+        Program.inherited.keys.contains { $0.hasSuffix("SAN_OPTIONS") }
+    }
+
+    /// A connection with a trigger under way of which all but the end has been sent.
+    private final class PartialTrigger {
+        private let descriptor: Int32
+
+        init(port: UInt16) throws {
+            let body = [UInt8](repeating: UInt8(ascii: " "), count: 1_000_000)
+            let path = "/apps/1/events"
+            let query = RequestSignature.sign(
+                method: "POST",
+                path: path,
+                body: body.span,
+                key: "app-key",
+                secret: AppSecret("app-secret"),
+                timestamp: Int64(Date().timeIntervalSince1970)
+            )
+            let head =
+                "POST \(path)?\(query) HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.count)\r\n\r\n"
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let status = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            try #require(status == 0)
+            var rest = (Array(head.utf8) + body.dropLast())[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes {
+                    send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                try #require(count > 0)
+                rest = rest.dropFirst(count)
+            }
+        }
+
+        deinit { close(descriptor) }
+    }
+
+    private func residentMemory(of broker: RunningBroker) throws -> Int {
+        let status = try #require(ProcFile.text(at: "/proc/\(broker.program.id)/status"))
+        return try #require(Footprint.resident(in: status))
+    }
+
+    /// Waits until the broker has less memory than this, or more.
+    private func wait(
+        for broker: RunningBroker,
+        until isEnough: (_ residentMemory: Int) -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + .seconds(40)
+        while case let memory = try residentMemory(of: broker), !isEnough(memory) {
+            try #require(ContinuousClock.now < deadline, "\(memory) bytes")
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    @Test(
+        "What many bodies took goes back to the system when they are gone",
+        .enabled(if: !isSanitized)
+    )
+    func afterManyBodies() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("fanfare.yaml")
+        // The shorter the timeouts, the more often the shards look at their clients and at their memory.
+        let yaml = """
+            apps: [{id: 1, key: app-key, secret: app-secret}]
+            clients: {activity_timeout: 3, pong_timeout: 3}
+            limits: {queued_bytes_total_max: 512 MiB}
+            """
+        try Data(yaml.utf8).write(to: URL(filePath: file))
+        let broker = try await RunningBroker(["--config", file])
+        let port = try #require(URL(string: broker.url())?.port.flatMap { UInt16(exactly: $0) })
+        let before = try residentMemory(of: broker)
+        // What is freed once makes glibc take the next from its arenas, and not from the system: the first wave leaves
+        // nothing behind, the third would leave half of it.
+        for _ in 0..<3 {
+            let triggers = try (0..<60).map { _ in try PartialTrigger(port: port) }
+            try await wait(for: broker) { $0 > before + 30_000_000 }
+            #expect(triggers.count == 60)
+        }
+        try await wait(for: broker) { $0 < before + 10_000_000 }
+        broker.program.signal(SIGTERM)
+        #expect(await broker.program.end() == 0)
+    }
+}
