@@ -19,7 +19,7 @@ extension Reactor {
     /// Calls `target` once, from `poll()`, when `delay` has passed since this turn's ``now``.
     ///
     /// - Parameters:
-    ///   - delay: Kept to the millisecond, never early; at most two years.
+    ///   - delay: Kept to the millisecond, never early.
     ///   - target: Kept alive until then.
     ///   - tag: What the target is called with.
     /// - Returns: What ``cancel(_:)`` takes.

@@ -9,13 +9,15 @@ public struct TimerID: Hashable, Sendable {
 ///
 /// Six levels of 64 slots: a slot of level *n* spans 64ⁿ ticks, so the wheel reaches 2³⁶ ticks, two
 /// years of milliseconds. A timer is put by the highest six bits in which its deadline differs from
-/// now, and moves down a level each time now reaches its slot: five times at most. One word a level
+/// now, and moves down a level each time now reaches its slot: five times at most. One whose deadline
+/// is out of reach waits in the last slot of the uppermost level and is put anew there. One word a level
 /// says which slots are taken, so the next deadline is found without a search. The entries lie in
 /// one array and are used again: a million timers that come and go allocate nothing.
 struct TimerWheel<Payload> {
     private static var none: Int32 { -1 }
     private static var levelCount: Int { 6 }
-    private static var reach: UInt64 { 1 << 36 }
+    /// The bits of a tick below those that choose a slot of the uppermost level.
+    private static var topShift: UInt64 { 30 }
     /// The list after all slots: timers that are due and wait to be taken.
     private static var due: Int { levelCount * 64 }
 
@@ -57,7 +59,7 @@ struct TimerWheel<Payload> {
     /// - Returns: The timer's name, for ``cancel(_:)``.
     mutating func schedule(at deadline: UInt64, _ payload: Payload) -> TimerID {
         // The next tick: a timer that renews itself at once must not hold up this one for ever.
-        let deadline = min(max(deadline, now + 1), now + Self.reach - 1)
+        let deadline = max(deadline, now + 1)
         let index: Int32
         if firstFree == Self.none {
             index = Int32(entries.count)
@@ -143,10 +145,13 @@ struct TimerWheel<Payload> {
     }
 
     private mutating func place(_ index: Int32) {
-        let deadline = entries[Int(index)].deadline
+        var deadline = entries[Int(index)].deadline
         guard deadline > now else { return link(index, into: Self.due) }
-        let difference = min((now ^ deadline) | 63, Self.reach - 1)
-        let level = (63 - difference.leadingZeroBitCount) / 6
+        // At most 63 slots ahead in the uppermost level: the 64th is the slot of now, which would be spread for ever.
+        let last = now >> Self.topShift + 63
+        if deadline >> Self.topShift > last { deadline = last << Self.topShift }
+        let highestBit = 63 - ((now ^ deadline) | 63).leadingZeroBitCount
+        let level = min(highestBit / 6, Self.levelCount - 1)
         let slot = Int((deadline >> UInt64(6 * level)) & 63)
         taken[level] |= 1 << UInt64(slot)
         link(index, into: level * 64 + slot)

@@ -16,6 +16,27 @@ import TestRandom
         }
     }
 
+    @Test(
+        "A deadline near or beyond the wheel's reach fires at its tick, wherever the wheel stands",
+        .timeLimit(.minutes(1)),
+        arguments: [0, 1, 63, 1 << 30, 3 << 30 + 5, (1 << 36) - 1, 1 << 36, 1 << 40 + 12_345]
+            as [UInt64]
+    )
+    func reachesAnyDeadline(now: UInt64) {
+        let delays: [UInt64] = [
+            (1 << 36) - (1 << 30), (1 << 36) - 1, 1 << 36, (1 << 36) + 1, 1 << 38, 1 << 43,
+        ]
+        for delay in delays {
+            var wheel = TimerWheel<UInt64>(now: now)
+            _ = wheel.schedule(at: now + delay, delay)
+            #expect(wheel.takeDue(at: now) == nil)
+            #expect(wheel.takeDue(at: now + delay - 1) == nil)
+            #expect(wheel.nextTick == now + delay)
+            #expect(wheel.takeDue(at: now + delay) == delay)
+            #expect(wheel.count == 0)
+        }
+    }
+
     @Test func takesAPastDeadlineForTheNextTick() {
         var wheel = TimerWheel<Int>(now: 500)
         _ = wheel.schedule(at: 3, 1)
@@ -86,6 +107,46 @@ import TestRandom
                 #expect(tick.map { $0 <= earliest && $0 >= now } == true)
             } else {
                 #expect(wheel.nextTick == nil)
+            }
+        }
+    }
+
+    @Test(
+        "The same around the wheel's reach, with the clock anywhere and in large steps",
+        .timeLimit(.minutes(1)),
+        arguments: 1...8 as ClosedRange<UInt64>
+    )
+    func agreesWithItsNaiveTwinAroundItsReach(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var now = random.next(below: 1 << random.next(below: 42))
+        var (wheel, naive) = (TimerWheel<Int>(now: now), NaiveTimers())
+        var ids: [Int: TimerID] = [:]
+        for name in 0..<2_000 {
+            switch random.next(below: 10) {
+            case 0..<5:
+                // Half of them within a slot of the uppermost level around the reach.
+                let near = (1 << 36) - (1 << 31) + random.next(below: 1 << 32)
+                let any = 1 + random.next(below: 1 << random.next(below: 40))
+                let deadline = now + (random.next(below: 2) == 0 ? near : any)
+                ids[name] = wheel.schedule(at: deadline, name)
+                naive.deadlines[name] = deadline
+            case 5..<7:
+                guard let (other, id) = ids.min(by: { $0.key < $1.key }) else { continue }
+                ids[other] = nil
+                let isThere = naive.deadlines.removeValue(forKey: other) != nil
+                #expect((wheel.cancel(id) == other) == isThere)
+            default:
+                now += random.next(below: 1 << random.next(below: 38))
+                let expected = naive.takeDue(at: now)
+                var taken: [Int] = []
+                while let due = wheel.takeDue(at: now) { taken.append(due) }
+                #expect(taken.sorted() == expected.sorted())
+            }
+            #expect(wheel.count == naive.deadlines.count)
+            let earliest = naive.deadlines.values.min()
+            #expect((wheel.nextTick == nil) == (earliest == nil))
+            if let earliest, let tick = wheel.nextTick {
+                #expect(tick >= now && tick <= earliest)
             }
         }
     }
