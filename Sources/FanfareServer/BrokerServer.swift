@@ -46,7 +46,7 @@ public final class BrokerServer: Sendable {
     let shutdown: Mutex<Configuration.Shutdown>
     private let gauges: Gauges
     let metricsDoor = MetricsDoor()
-    /// Whether ``stop(within:)`` has been called: a stopped loop answers nobody.
+    /// Whether ``stop(within:)`` has been called.
     let isStopping = Atomic(false)
 
     /// Makes a broker that listens nowhere yet.
@@ -130,12 +130,12 @@ public final class BrokerServer: Sendable {
     /// - Returns: The addresses, with the ports that the kernel chose where 0 was asked for.
     /// - Throws: ``StartError`` that names the address that could not be listened on.
     public func start() async throws(StartError) -> Addresses {
-        do throws(SystemError) {
-            for shard in shards { try shard.loop.start(shard) }
-        } catch {
-            throw .system(error)
-        }
         do throws(StartError) {
+            do throws(SystemError) {
+                for shard in shards { try shard.loop.start(shard) }
+            } catch {
+                throw .system(error)
+            }
             // Before anybody can come of whom there is something to tell.
             do { try await courier.start() } catch { throw .webhooks(error) }
             return try await listen()
@@ -183,8 +183,7 @@ public final class BrokerServer: Sendable {
         get async {
             await gauges.text(
                 apps: tenants.withLock { $0 },
-                webhooks: courier.counters,
-                areShardsRunning: !isStopping.load(ordering: .acquiring)
+                webhooks: courier.counters
             )
         }
     }
@@ -217,15 +216,15 @@ public final class BrokerServer: Sendable {
             hasNewCertificates: hasNewCertificates
         )
         if hasNewCertificates, let context = certificates.withLock({ $0?.context }) {
-            for shard in runningShards { await shard.present(context) }
+            for shard in shards { await shard.present(context) }
         }
         // Before clients of a new app can come.
         await courier.adopt(tenants)
-        for shard in runningShards { await shard.adopt(tenants) }
+        for shard in shards { await shard.adopt(tenants) }
         var areLeft = true
         while areLeft {
             areLeft = false
-            for shard in runningShards where await shard.closeStrangers(upTo: 500) {
+            for shard in shards where await shard.closeStrangers(upTo: 500) {
                 areLeft = true
             }
             if areLeft { try? await Task.sleep(for: .milliseconds(20)) }
@@ -253,11 +252,6 @@ public final class BrokerServer: Sendable {
         }
     }
 
-    /// The shards, unless the broker is being stopped.
-    private var runningShards: [Shard] {
-        isStopping.load(ordering: .acquiring) ? [] : shards
-    }
-
     private func report(_ reload: Reload) {
         log.notice(
             "the configuration is taken over",
@@ -279,21 +273,20 @@ public final class BrokerServer: Sendable {
         for shard in shards { await shard.loop.waitUntilStopped() }
     }
 
-    /// The number of clients connected to this broker; none once it is being stopped.
+    /// The number of clients connected to this broker.
     public var connectionCount: Int {
         get async {
-            guard !isStopping.load(ordering: .acquiring) else { return 0 }
             var count = 0
             for shard in shards { count += await shard.connectionCount }
             return count
         }
     }
 
-    /// The number of streams, whatever they carry; none once it is being stopped.
+    /// The number of streams, whatever they carry.
     var streamCount: Int {
         get async {
             var count = 0
-            for shard in runningShards { count += await shard.streamCount }
+            for shard in shards { count += await shard.streamCount }
             return count
         }
     }

@@ -33,7 +33,8 @@ public protocol LoopResident: Actor {
 /// A thread that is the serial executor of one actor, its ``LoopResident``.
 ///
 /// Between two turns the jobs run that were sent to the actor: a call of one of its methods from
-/// elsewhere, the rest of its tasks. Jobs sent after the last turn's jobs never run.
+/// elsewhere, the rest of its tasks. Before the thread starts and after it has ended, jobs run on
+/// the default executor of Swift, one at a time: a call of the actor always returns.
 public final class EventLoop: SerialExecutor, Sendable {
     /// The thread's name, of which Linux shows 15 bytes.
     public let name: String
@@ -43,15 +44,31 @@ public final class EventLoop: SerialExecutor, Sendable {
     let isWakePending = Atomic<Bool>(false)
     /// An eventfd that becomes readable when the thread is done, for ``join()``.
     private let ended: FileDescriptor
+    /// The thread that runs jobs: the loop's own, or one of the default executor's; 0 for none.
+    ///
+    /// It changes under the lock of `state`.
     private let thread = Atomic<UInt>(0)
-    private let inbox = Mutex<[UnownedJob]>([])
-    private let life = Mutex(Life.idle)
+    private let state = Mutex(State())
 
-    private typealias Waiting = [CheckedContinuation<Void, Never>]
-    private enum Life {
-        case idle
-        case running(waiting: Waiting)
-        case stopped
+    private struct State {
+        enum Phase { case idle, running, ended }
+
+        var phase = Phase.idle
+        /// Jobs that have not begun.
+        var jobs: [UnownedJob] = []
+        /// Whether a task of the default executor was started for the jobs and has not ended; it may not have begun.
+        var isDrainStarted = false
+        /// Whether that task runs jobs: then nothing else does, even once the phase is `running`.
+        var isDraining = false
+        /// Callers of `waitUntilStopped()`.
+        var waiting: [CheckedContinuation<Void, Never>] = []
+
+        /// Whether a task is to be started for the jobs: the thread does not take them, and no other task does.
+        mutating func beginDraining() -> Bool {
+            guard phase != .running, !isDrainStarted, !jobs.isEmpty else { return false }
+            isDrainStarted = true
+            return true
+        }
     }
 
     /// Makes a loop that does not run yet.
@@ -65,7 +82,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         wakeup = try FileDescriptor(eventfd(0, flags), from: "eventfd")
     }
 
-    /// Whether the caller runs on this loop's thread.
+    /// Whether the caller runs on this loop's thread, or in one of the actor's jobs while there is no such thread.
     public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     /// Ends the reactor's wait, or its next one; from any thread.
@@ -80,13 +97,19 @@ public final class EventLoop: SerialExecutor, Sendable {
     // MARK: Executor
 
     /// Takes a job from the Swift runtime; it runs after the current turn.
+    ///
+    /// Never inside this call: the caller may hold a lock that the job needs.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        inbox.withLock { $0.append(job) }
-        wake()
+        let (isRunning, beginsDraining) = state.withLock { state in
+            state.jobs.append(job)
+            return (state.phase == .running, state.beginDraining())
+        }
+        if isRunning { wake() }
+        if beginsDraining { startDraining() }
     }
 
-    /// Says whether this thread is the loop's; the runtime asks this outside a job.
+    /// Returns whether this thread is the loop's; called by the runtime outside a job.
     public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
     /// Traps unless the caller runs on the loop's thread.
@@ -101,14 +124,18 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// - Parameter resident: The actor whose executor is this loop; the thread keeps it alive.
     /// - Throws: What `pthread_create` returned: threads or memory have run out.
     public func start(_ resident: some LoopResident) throws(SystemError) {
-        life.withLock { life in
-            guard case .idle = life else { preconditionFailure("a loop runs once") }
-            life = .running(waiting: [])
+        state.withLock { state in
+            precondition(state.phase == .idle, "a loop runs once")
+            state.phase = .running
         }
         do throws(SystemError) {
             try startThread { self.run(resident) }
         } catch {
-            life.withLock { $0 = .idle }
+            let beginsDraining = state.withLock { state in
+                state.phase = .idle
+                return state.beginDraining()
+            }
+            if beginsDraining { startDraining() }
             throw error
         }
     }
@@ -123,10 +150,9 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Returns when the loop has stopped; at once if it never ran.
     public func waitUntilStopped() async {
         await withCheckedContinuation { continuation in
-            let isOver = life.withLock { life in
-                guard case .running(var waiting) = life else { return true }
-                waiting.append(continuation)
-                life = .running(waiting: waiting)
+            let isOver = state.withLock { state in
+                guard state.phase == .running else { return true }
+                state.waiting.append(continuation)
                 return false
             }
             if isOver { continuation.resume() }
@@ -134,37 +160,93 @@ public final class EventLoop: SerialExecutor, Sendable {
     }
 
     private func run(_ resident: some LoopResident) {
-        thread.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setname_np(pthread_self(), String(name.prefix(15)))
+        awaitDraining()
+        // Jobs that were sent before the start have woken nothing.
+        wake()
         while resident.assumeIsolated({ turns(of: $0) }) {
             // A job may have told the resident something that its next turn must not wait for.
             if runJobs() { wake() }
         }
         // The job that asked the resident to stop may be followed by the rest of its caller.
-        while runJobs() {}
-        let waiting = life.withLock { life in
-            guard case .running(let waiting) = life else { return [] as Waiting }
-            life = .stopped
-            return waiting
-        }
-        thread.store(0, ordering: .relaxed)
+        while !hasEnded() { _ = runJobs() }
+        let waiting = state.withLock { exchange(&$0.waiting, with: []) }
         eventfd_write(ended.raw, 1)
         for continuation in waiting { continuation.resume() }
+    }
+
+    /// Ends the thread's part if no job is left for it.
+    private func hasEnded() -> Bool {
+        state.withLock { state in
+            guard state.jobs.isEmpty else { return false }
+            state.phase = .ended
+            thread.store(0, ordering: .relaxed)
+            return true
+        }
     }
 
     /// Lets the resident turn until a job waits, without leaving its isolation in between.
     private func turns(of resident: isolated some LoopResident) -> Bool {
         repeat {
             guard resident.turn() else { return false }
-        } while inbox.withLock { $0.isEmpty }
+        } while state.withLock { $0.jobs.isEmpty }
         return true
     }
 
     /// Runs the jobs that are there now; those that they bring wait for the next turn.
     private func runJobs() -> Bool {
-        let jobs = inbox.withLock { exchange(&$0, with: []) }
+        let jobs = state.withLock { exchange(&$0.jobs, with: []) }
         for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
         return !jobs.isEmpty
+    }
+}
+
+// Jobs while the thread does not run.
+extension EventLoop {
+    private func startDraining() { Task.detached { self.drain() } }
+
+    /// Runs jobs until there are none, or until the thread takes over.
+    ///
+    /// It does not suspend, so it stays on one thread.
+    private func drain() {
+        while let jobs = takeJobs() {
+            for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        }
+    }
+
+    /// The jobs for ``drain()``; nil at its end.
+    private func takeJobs() -> [UnownedJob]? {
+        let (jobs, isAwaited) = state.withLock { state -> ([UnownedJob]?, Bool) in
+            let isRunning = state.phase == .running
+            guard !isRunning, !state.jobs.isEmpty else {
+                let wasDraining = exchange(&state.isDraining, with: false)
+                // A task that comes after the thread's start finds the thread's own number there.
+                if wasDraining { thread.store(0, ordering: .relaxed) }
+                state.isDrainStarted = false
+                return (nil, wasDraining && isRunning)
+            }
+            state.isDraining = true
+            thread.store(UInt(pthread_self()), ordering: .relaxed)
+            return (exchange(&state.jobs, with: []), false)
+        }
+        if isAwaited { eventfd_write(wakeup.raw, 1) }
+        return jobs
+    }
+
+    /// Makes the calling thread the loop's, as soon as no task runs jobs any more.
+    private func awaitDraining() {
+        while true {
+            let isFree = state.withLock { state in
+                if !state.isDraining { thread.store(UInt(pthread_self()), ordering: .relaxed) }
+                return !state.isDraining
+            }
+            if isFree { return }
+            var poll = pollfd(fd: wakeup.raw, events: Int16(POLLIN), revents: 0)
+            _ = Glibc.poll(&poll, 1, -1)
+            // Reset, so that the next wait ends by a later write. A wake that is lost by this is still pending.
+            var posted: eventfd_t = 0
+            eventfd_read(wakeup.raw, &posted)
+        }
     }
 }
 

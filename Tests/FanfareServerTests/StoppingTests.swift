@@ -164,6 +164,32 @@ import Testing
         }
     }
 
+    @Test("A broker that has stopped, or never started, still answers its program")
+    func answersAfterwards() async throws {
+        var configuration = Configuration.development
+        configuration.port = 0
+        configuration.loops = 2
+        let server = try BrokerServer(configuration: configuration)
+        #expect(await server.connectionCount == 0)
+        #expect(await server.metrics.contains("fanfare_connections 0"))
+        await server.stop(within: .zero)
+
+        let other = try BrokerServer(configuration: configuration)
+        _ = try await other.start()
+        let same = configuration
+        // Whoever asks while it stops is answered too.
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { for _ in 0..<50 { _ = await other.metrics } }
+                group.addTask { for _ in 0..<10 { _ = try? await other.reload(same) } }
+            }
+            group.addTask { await other.stop(within: .zero) }
+        }
+        #expect(await other.connectionCount == 0)
+        #expect(try await other.reload(configuration).restartKeys.isEmpty)
+        #expect(await other.metrics.contains("fanfare_connections 0"))
+    }
+
     @Test("The pace is evenly spread, and as fast as the deadline needs")
     func pacing() {
         let slow = DrainPace(perSecond: 100, count: 1_000, time: .seconds(100))

@@ -37,6 +37,8 @@ private actor Adder: LoopResident, TimerTarget {
 
     func stop() { isStopping = true }
 
+    func add(_ number: Int) { total += number }
+
     func isOnItsLoop() -> Bool { loop.isCurrent }
 
     func sleep(_ duration: Duration) async {
@@ -44,6 +46,11 @@ private actor Adder: LoopResident, TimerTarget {
             timers.append(continuation)
             reactor.schedule(after: duration, self, tag: timers.count - 1)
         }
+    }
+
+    /// Suspends inside the actor's isolation, so that the rest is a job for it.
+    func suspend(_ body: @Sendable (CheckedContinuation<Void, Never>) -> Void) async {
+        await withCheckedContinuation { body($0) }
     }
 
     nonisolated func timerFired(tag: Int) {
@@ -98,6 +105,78 @@ private actor Adder: LoopResident, TimerTarget {
         #expect(await adder.turnCount - before < 20)
         await adder.stop()
         await adder.loop.waitUntilStopped()
+    }
+
+    @Test("A call returns although the loop has ended", .timeLimit(.minutes(1)))
+    func answersAfterItsEnd() async throws {
+        let adder = try Adder()
+        try adder.loop.start(adder)
+        await adder.stop()
+        await adder.loop.waitUntilStopped()
+        #expect(await adder.isOnItsLoop())
+        #expect(!adder.loop.isCurrent)
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { for _ in 0..<500 { await adder.add(1) } }
+            }
+        }
+        #expect(await adder.total == 4_000)
+        adder.loop.join()
+    }
+
+    @Test("Calls that cross the loop's end all return", .timeLimit(.minutes(1)))
+    func answersWhileItEnds() async throws {
+        for _ in 0..<50 {
+            let adder = try Adder()
+            try adder.loop.start(adder)
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { for _ in 0..<50 { await adder.add(1) } }
+                }
+                group.addTask { await adder.stop() }
+            }
+            await adder.loop.waitUntilStopped()
+            #expect(await adder.total == 200)
+        }
+    }
+
+    @Test("A call of an actor whose loop never runs returns", .timeLimit(.minutes(1)))
+    func answersWithoutAStart() async throws {
+        let adder = try Adder()
+        await adder.add(1)
+        #expect(await adder.isOnItsLoop())
+        #expect(await adder.total == 1)
+        await adder.loop.waitUntilStopped()
+    }
+
+    @Test("Calls that cross the loop's start all return", .timeLimit(.minutes(1)))
+    func answersWhileItStarts() async throws {
+        for _ in 0..<50 {
+            let adder = try Adder()
+            let calls = (0..<4).map { _ in
+                Task { for _ in 0..<50 { await adder.add(1) } }
+            }
+            try adder.loop.start(adder)
+            for call in calls { await call.value }
+            #expect(await adder.total == 200)
+            #expect(await adder.turnCount > 0)
+            await adder.stop()
+            await adder.loop.waitUntilStopped()
+        }
+    }
+
+    @Test("A job never runs inside the call that sends it", .timeLimit(.minutes(1)))
+    func runsNoJobInsideItsSending() async throws {
+        let adder = try Adder()
+        let waiting = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let job = Task {
+            await adder.suspend { continuation in waiting.withLock { $0 = continuation } }
+            return waiting.withLock { $0 == nil }
+        }
+        while !waiting.withLock({ $0 != nil }) { await Task.yield() }
+        // Resuming sends the rest of the task to the actor, under a lock that it needs.
+        waiting.withLock { $0.take()?.resume() }
+        #expect(await job.value)
     }
 
     @Test func writesOncePerBurst() throws {

@@ -39,12 +39,11 @@ actor Gauges {
     /// - Parameters:
     ///   - apps: The apps that are served.
     ///   - webhooks: What has become of webhooks.
-    ///   - areShardsRunning: Whether they can be asked: a stopped loop answers nobody.
     /// - Returns: The text.
-    func text(apps: Tenants, webhooks: WebhookCounters, areShardsRunning: Bool) async -> String {
+    func text(apps: Tenants, webhooks: WebhookCounters) async -> String {
         var sum = ShardReading()
-        for shard in shards where areShardsRunning { sum.add(await shard.reading) }
-        if areShardsRunning { note(sum) }
+        for shard in shards { sum.add(await shard.reading) }
+        note(sum)
         for (id, quota) in apps.quotas {
             set("fanfare_app_connections", quota.takenCount, [("app", id.text)])
         }

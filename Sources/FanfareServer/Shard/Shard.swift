@@ -1,3 +1,4 @@
+import Glibc
 import HTTPServer
 import Net
 
@@ -45,11 +46,14 @@ actor Shard: LoopResident {
     /// Listens on `address`, behind TLS when a context is given.
     ///
     /// The address that is returned has the port that the kernel chose where 0 was asked for.
+    ///
+    /// - Throws: The call that failed; `ECANCELED` once the shard has stopped.
     func listen(
         on address: SocketAddress,
         sharing: Bool,
         tls: TLSContext?
     ) throws(SystemError) -> SocketAddress {
+        guard !isStopping else { throw SystemError(call: "listen", code: ECANCELED) }
         let listener = try switchboard.reactor.listen(
             on: address,
             reusePort: sharing,
