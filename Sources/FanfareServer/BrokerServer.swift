@@ -195,15 +195,20 @@ public final class BrokerServer: Sendable {
     /// The files of certificates are read again, and new connections get what is in them now. What cannot be taken over,
     /// as the address of a listener, is logged and counts from the next start on.
     ///
-    /// - Parameter configuration: All of the configuration, not only what is to change.
+    /// - Parameters:
+    ///   - configuration: All of the configuration, not only what is to change.
+    ///   - accepted: Called once, when no fault is left to be found, before anything is logged: for what the caller
+    ///     takes over itself, as the level of the log.
     /// - Returns: What was taken over, and what was not.
     /// - Throws: Every fault of the configuration; then nothing has changed.
     @discardableResult
     public func reload(
-        _ configuration: Configuration
+        _ configuration: Configuration,
+        accepted: () -> Void = {}
     ) async throws(ConfigurationError) -> Reload {
         try configuration.validate()
         let hasNewCertificates = try renewCertificates(configuration)
+        accepted()
         shutdown.withLock { $0 = configuration.shutdown }
         let (tenants, changes) = tenants.withLock { tenants in
             let old = tenants

@@ -11,6 +11,18 @@ enum Order: Sendable, Equatable {
     case reload
 }
 
+/// The files of certificates as they are now: any later change of them is seen once they are watched.
+struct CertificateWatch {
+    let paths: [String]
+    let files: FileWatch
+
+    /// Looks at the files; make it before they are read.
+    init(_ certificates: [CertificateFiles]) {
+        paths = certificates.flatMap { [$0.certificate, $0.key] }
+        files = FileWatch(paths)
+    }
+}
+
 /// The orders as they come: signals, and changes of the configuration file and of what it names.
 final class Orders: Sendable {
     private let orders: AsyncStream<Order>
@@ -29,26 +41,27 @@ final class Orders: Sendable {
     init(file: String?) {
         signals = Signals.install()
         (orders, continuation) = AsyncStream.makeStream(of: Order.self)
-        self.file = file.map { [continuation] in Self.watch([$0], continuation) }
+        self.file = file.map { [continuation] in Self.watch(FileWatch($0), continuation) }
     }
 
-    /// Watches the files of certificates, and no others any more; before they are read.
-    func watch(certificates files: [CertificateFiles]) {
-        let paths = files.flatMap { [$0.certificate, $0.key] }
-        certificates.withLock { watched in
-            guard watched.paths != paths else { return }
+    /// Watches these files of certificates, and no others any more.
+    func watch(_ certificates: CertificateWatch) {
+        self.certificates.withLock { watched in
+            guard watched.paths != certificates.paths else { return }
             watched.watch?.cancel()
-            watched = (paths, paths.isEmpty ? nil : Self.watch(paths, continuation))
+            let isEmpty = certificates.paths.isEmpty
+            watched = (
+                certificates.paths, isEmpty ? nil : Self.watch(certificates.files, continuation)
+            )
         }
     }
 
     private static func watch(
-        _ paths: [String],
+        _ files: FileWatch,
         _ continuation: AsyncStream<Order>.Continuation
     ) -> Watch {
-        let watch = FileWatch(paths)
-        return Task {
-            var watch = watch
+        Task {
+            var watch = files
             while true {
                 try await watch.change()
                 continuation.yield(.reload)

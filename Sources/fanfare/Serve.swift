@@ -69,7 +69,7 @@ struct Serve: AsyncParsableCommand {
         // A file that may not grow any more is an error of whoever writes to it, not the end of the broker.
         signal(SIGXFSZ, SIG_IGN)
         let configuration = try source.load(options)
-        orders.watch(certificates: configuration.certificates)
+        orders.watch(CertificateWatch(configuration.certificates))
         let log = QueuedLog(
             to: STDERR_FILENO,
             format: configuration.log.format,
@@ -104,7 +104,8 @@ struct Serve: AsyncParsableCommand {
                 keys: configuration.apps.filter(\.isEnabled).map(\.key)
             )
         )
-        let signal = await orders.untilStop { await reload(server, orders, log) }
+        let reloading = Reloading(server: server, log: log, watch: orders.watch)
+        let signal = await orders.untilStop { await reloading.run(readConfiguration) }
         let count = await server.connectionCount
         logger.notice(
             "stopping",
@@ -114,18 +115,8 @@ struct Serve: AsyncParsableCommand {
         logger.notice("stopped")
     }
 
-    /// Reads the configuration again and lets the broker take it over, or says why not.
-    private func reload(_ server: BrokerServer, _ orders: Orders, _ log: QueuedLog) async {
-        let logger = log.logger(label: "broker")
-        do throws(ConfigurationError) {
-            let configuration = try source.read(options)
-            orders.watch(certificates: configuration.certificates)
-            log.level = configuration.log.level
-            try await server.reload(configuration)
-        } catch {
-            for fault in error.faults { logger.error("the configuration has a fault: \(fault)") }
-            logger.error("the configuration is not taken over: nothing has changed")
-        }
+    private func readConfiguration() throws(ConfigurationError) -> Configuration {
+        try source.read(options)
     }
 
     private static func metadata(of addresses: BrokerServer.Addresses) -> Logger.Metadata {

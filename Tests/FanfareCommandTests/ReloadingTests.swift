@@ -1,0 +1,66 @@
+import FanfareServer
+import Foundation
+import Glibc
+import Net
+import Synchronization
+import Testing
+
+@testable import fanfare
+
+@Suite("A reload takes over all of a configuration, or nothing") struct ReloadingTests {
+    /// A certificate and its key in files.
+    private struct Pair {
+        let directory: TemporaryDirectory
+        var files: CertificateFiles {
+            CertificateFiles(certificate: directory.path("c.pem"), key: directory.path("k.pem"))
+        }
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            let made = try DevelopmentCertificate.make(hosts: ["localhost"])
+            try Data(made.certificatePEM).write(to: URL(filePath: files.certificate))
+            try Data(made.keyPEM).write(to: URL(filePath: files.key))
+        }
+    }
+
+    private func configuration(_ level: String, _ files: CertificateFiles) throws -> Configuration {
+        let yaml = """
+            listen: {port: none}
+            tls:
+              port: 0
+              certificates: [{certificate: "\(files.certificate)", key: "\(files.key)"}]
+            log: {level: \(level)}
+            """
+        return try Configuration.load(yaml: yaml, file: "test")
+    }
+
+    @Test("Certificates that turn bad while they are taken over leave level and watch as they were")
+    func certificatesTurnBad() async throws {
+        let (old, new) = (try Pair(), try Pair())
+        let before = try configuration("error", old.files)
+        let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(null) }
+        let log = QueuedLog(to: null, format: .json, level: before.log.level)
+        defer { log.finish() }
+        let server = try BrokerServer(configuration: before, log: log.logger(label: "test"))
+        _ = try await server.start()
+        let watched = Mutex<[[String]]>([])
+        let reloading = Reloading(server: server, log: log) { certificates in
+            watched.withLock { $0.append(certificates.paths) }
+        }
+
+        // Without a fault when it is read, and with one when the broker takes it over.
+        let after = try configuration("debug", new.files)
+        let key = try Data(contentsOf: URL(filePath: new.files.key))
+        try Data("no key".utf8).write(to: URL(filePath: new.files.key))
+        await reloading.run { after }
+        #expect(log.level == before.log.level)
+        #expect(watched.withLock { $0 }.isEmpty)
+
+        try key.write(to: URL(filePath: new.files.key))
+        await reloading.run { after }
+        #expect(log.level == after.log.level)
+        #expect(watched.withLock { $0 } == [[new.files.certificate, new.files.key]])
+        await server.stop(within: .zero)
+    }
+}
