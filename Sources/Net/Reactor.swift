@@ -16,6 +16,10 @@ public final class Reactor {
     public let loop: EventLoop
     /// The time at which this turn's events were taken; read once a turn.
     public var now: MonotonicTime { monotonicTime }
+    /// The time that timers count by: ``now`` without the pauses in which the process did not run.
+    public var timerTime: MonotonicTime {
+        MonotonicTime(nanoseconds: monotonicTime.nanoseconds - timerClock.pausedTime)
+    }
     /// Seconds since 1970, read once a turn; it may jump.
     public var unixTime: Int64 { calendarTime }
     /// How many streams there are, closing ones included.
@@ -34,6 +38,7 @@ public final class Reactor {
     /// Where small buffers are gathered into one TLS record; never lent to an owner.
     let record: UnsafeMutableRawBufferPointer
     private let clock: LoopClock
+    private var timerClock: TimerClock
     let start: MonotonicTime
     private var isPolling = false
     private var isFlushing = false
@@ -108,6 +113,7 @@ public final class Reactor {
         )
         self.loop = loop
         self.clock = clock
+        timerClock = TimerClock(tolerance: clock.pauseTolerance)
         start = clock.now()
         monotonicTime = start
         calendarTime = clock.unixTime()
@@ -130,7 +136,7 @@ public final class Reactor {
     /// Waits, lends what has arrived to its owners, accepts, and fires the timers that are due.
     ///
     /// It waits for an event, a timer or ``EventLoop/wake()``, and not at all while something is left
-    /// to do from an earlier turn.
+    /// to do from an earlier turn. After a pause of the process timers fire once all has been read that came meanwhile.
     ///
     /// - Parameter limit: The longest wait; nil for no limit.
     public func poll(atMost limit: Duration? = nil) {
@@ -138,15 +144,17 @@ public final class Reactor {
         precondition(!isShutDown, "poll() after shutDown()")
         isPolling = true
         defer { isPolling = false }
-        let count = epoll_wait(
-            epoll.raw,
-            events,
-            Int32(Self.eventCountMax),
-            millisecondsToWait(atMost: limit)
-        )
+        let timeout = millisecondsToWait(atMost: limit)
+        let count = wait(timeout)
         // After the wait and before the resident drains its mailboxes.
         _ = loop.isWakePending.exchange(false, ordering: .acquiringAndReleasing)
+        let previous = monotonicTime
         monotonicTime = clock.now()
+        timerClock.waitEnded(
+            after: monotonicTime.nanoseconds - previous.nanoseconds,
+            timeout: timeout,
+            pollCountMax: liveStreamCount / Self.eventCountMax + 1
+        )
         calendarTime = clock.unixTime()
         handshakesLeft = Self.handshakesPerTurnMax
         // Those first that had to wait for this turn.
@@ -154,11 +162,20 @@ public final class Reactor {
         while let stream = waiting.popLast() { stream.serve() }
         ready.giveBack(waiting)
         drainBacklogs()
-        for index in 0..<max(Int(count), 0) { dispatch(events[index]) }
+        for index in 0..<count { dispatch(events[index]) }
+        timerClock.eventsHandled(hasMore: count == Self.eventCountMax)
         if !readyListeners.isEmpty {
             for listener in exchange(&readyListeners, with: []) { listener.acceptBurst() }
         }
-        fireTimers()
+        if timerClock.mayFire { fireTimers() }
+    }
+
+    /// Waits for events; returns how many there are.
+    private func wait(_ timeout: Int32) -> Int {
+        let count = epoll_wait(epoll.raw, events, Int32(Self.eventCountMax), timeout)
+        guard count < 0, errno == EINTR else { return max(Int(count), 0) }
+        // A signal, or SIGSTOP and SIGCONT, ends the wait although there may be events (signal(7)): timers come after them.
+        return max(Int(epoll_wait(epoll.raw, events, Int32(Self.eventCountMax), 0)), 0)
     }
 
     /// Sends what was written in this turn and tells owners what came of it.
@@ -254,7 +271,7 @@ public final class Reactor {
         guard !hasWork else { return 0 }
         var wait = limit.map { $0.wholeNanoseconds } ?? .max
         if let tick = timers.nextTick {
-            let elapsed = clock.now().nanoseconds - start.nanoseconds
+            let elapsed = clock.now().nanoseconds - start.nanoseconds - timerClock.pausedTime
             wait = min(wait, Int64(tick) * 1_000_000 - elapsed)
         }
         guard wait < .max else { return -1 }

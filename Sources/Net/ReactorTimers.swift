@@ -16,7 +16,7 @@ extension Reactor {
         case resume(StreamGroup)
     }
 
-    /// Calls `target` once, from `poll()`, when `delay` has passed since this turn's ``now``.
+    /// Calls `target` once, from `poll()`, when `delay` has passed since this turn's ``timerTime``.
     ///
     /// - Parameters:
     ///   - delay: Kept to the millisecond, never early.
@@ -36,13 +36,13 @@ extension Reactor {
     public func cancel(_ id: TimerID) { timers.cancel(id) }
 
     func schedule(after delay: Duration, _ alarm: Alarm) -> TimerID {
-        let due = now.advanced(by: delay).nanoseconds - start.nanoseconds
+        let due = timerTime.advanced(by: delay).nanoseconds - start.nanoseconds
         return timers.schedule(at: UInt64(max(due, 0) / 1_000_000 + 1), alarm)
     }
 
     /// Fires the timers that are due.
     func fireTimers() {
-        let tick = UInt64((now.nanoseconds - start.nanoseconds) / 1_000_000)
+        let tick = UInt64((timerTime.nanoseconds - start.nanoseconds) / 1_000_000)
         while let alarm = timers.takeDue(at: tick) {
             switch alarm {
             case .target(let target, let tag): target.timerFired(tag: tag)

@@ -57,6 +57,8 @@ struct Liveness {
 }
 
 extension Reactor {
-    /// The loop's clock in whole seconds: fine enough for liveness, and half the size of a time.
-    var seconds: UInt32 { UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000_000) }
+    /// The time of timers in whole seconds: fine enough for liveness, and half the size of a time.
+    ///
+    /// A pause of the process is left out, in which nobody could be heard.
+    var seconds: UInt32 { UInt32(truncatingIfNeeded: timerTime.nanoseconds / 1_000_000_000) }
 }
