@@ -322,8 +322,10 @@ final class Switchboard: TimerTarget {
     func timerFired(tag: Int) {
         if tag == Switchboard.departuresTag { return reportDepartures() }
         if tag == Switchboard.backlogTag { return expireTriggers() }
-        for (connection, verdict) in connections.judge(at: reactor.seconds, settings.liveness) {
-            connection.answer(verdict)
+        let now = reactor.seconds
+        for page in connections.pageNumbers {
+            let verdicts = connections.judge(page: page, at: now, settings.liveness)
+            for (connection, verdict) in verdicts { connection.answer(verdict) }
         }
         memoryTrim.look(at: reactor)
         watchLiveness()

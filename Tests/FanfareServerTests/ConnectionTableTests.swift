@@ -1,0 +1,135 @@
+import Broker
+import Glibc
+import Net
+import PusherProtocol
+import Testing
+import WebSocket
+
+@testable import FanfareServer
+
+@Suite("The table of a shard's connections") struct ConnectionTableTests {
+    /// Makes connections that share a stream: the table looks at none.
+    private final class Maker {
+        let reactor: Reactor
+        private let switchboard: Switchboard
+        private let stream: Stream
+        private let app: App
+
+        init() throws {
+            reactor = try Reactor(loop: EventLoop(name: "test"))
+            var configuration = Configuration.development
+            configuration.loops = 1
+            let tenants = Tenants(configuration.apps)
+            switchboard = Switchboard(
+                reactor: reactor,
+                settings: ServerSettings(configuration),
+                tenants: tenants,
+                lines: Lines(of: 0, mailboxes: [Mailbox(wakes: reactor.loop)])
+            )
+            app = try #require(tenants.apps[AppID("1")])
+            var ends: [Int32] = [-1, -1]
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            #expect(socketpair(AF_UNIX, type, 0, &ends) == 0)
+            close(ends[1])
+            stream = try reactor.adopt(
+                FileDescriptor(ends[0], from: "socketpair"),
+                owner: Farewell(limit: .zero)
+            )
+        }
+
+        deinit { reactor.shutDown() }
+
+        func add(to table: inout ConnectionTable, now: UInt32 = 0) -> Connection {
+            let connection = Connection(
+                socketID: table.makeSocketID(),
+                app: app,
+                stream: stream,
+                endpoint: WebSocketEndpoint(role: .server),
+                switchboard: switchboard
+            )
+            table.insert(connection, heardAt: now)
+            return connection
+        }
+    }
+
+    private func makeTable() -> ConnectionTable {
+        ConnectionTable(shard: 1, shardCount: 3, random: RandomPool())
+    }
+
+    private let settings = Liveness.Settings(activityTimeout: 120, pongTimeout: 30)
+
+    /// The connections that are to be pinged, as a shard asks for them.
+    private func pinged(_ table: inout ConnectionTable, at now: UInt32) -> [SocketID] {
+        var pinged: [SocketID] = []
+        for page in table.pageNumbers {
+            for (connection, verdict) in table.judge(page: page, at: now, settings) {
+                #expect(verdict == .ping)
+                pinged.append(connection.socketID)
+            }
+        }
+        return pinged
+    }
+
+    @Test("After a peak it looks at no more slots than those who are left need, and holds no more")
+    func afterAPeak() throws {
+        let maker = try Maker()
+        var table = makeTable()
+        var connections = (0..<20_000).map { _ in maker.add(to: &table) }
+        #expect(table.count == 20_000 && table.heldSlotCount < 20_100)
+        // Who stays has slots from the first to the last.
+        let staying = Set([0, 1, 7_000, 12_345, 19_999].map { connections[$0].socketID })
+        for connection in connections where !staying.contains(connection.socketID) {
+            table.remove(connection.socketID)
+        }
+        #expect(table.count == 5)
+        #expect(table.heldSlotCount <= 5 * 64)
+        #expect(Set(table.all.map(\.socketID)) == staying)
+        #expect(Set(pinged(&table, at: 1_000)) == staying)
+        for id in staying { #expect(table[id]?.socketID == id) }
+
+        connections = (0..<60).map { _ in maker.add(to: &table, now: 1_000) }
+        // Newcomers take the slots in front, so that the last pages become empty.
+        #expect(connections.allSatisfy { $0.socketID.first < 3 * 64 })
+        for id in staying { table.remove(id) }
+        #expect(table.count == 60 && table.heldSlotCount == 64)
+        #expect(table.pageNumbers.count == 1)
+        #expect(pinged(&table, at: 1_001).isEmpty)
+    }
+
+    @Test("It agrees with a dictionary, and no ID finds a successor")
+    func agreesWithADictionary() throws {
+        let maker = try Maker()
+        var table = makeTable()
+        var naive: [SocketID: Connection] = [:]
+        var gone: [SocketID] = []
+        for round in 0..<6 {
+            let target = [500, 3, 300, 0, 70, 1][round]
+            while naive.count < target {
+                let connection = maker.add(to: &table)
+                #expect(connection.socketID.first % 3 == 1)
+                #expect(naive.updateValue(connection, forKey: connection.socketID) == nil)
+            }
+            while naive.count > target, let id = naive.keys.randomElement() {
+                naive[id] = nil
+                table.remove(id)
+                gone.append(id)
+            }
+            #expect(table.count == naive.count)
+            #expect(Set(table.all.map(\.socketID)) == Set(naive.keys))
+            for (id, connection) in naive { #expect(table[id] === connection) }
+            for id in gone { #expect(table[id] == nil) }
+        }
+    }
+
+    @Test("Who is heard is not asked, and who is asked in vain is given up")
+    func judges() throws {
+        let maker = try Maker()
+        var table = makeTable()
+        let (heard, silent) = (maker.add(to: &table), maker.add(to: &table))
+        table.heard(heard.socketID, at: 100)
+        #expect(pinged(&table, at: 150) == [silent.socketID])
+        let verdicts = table.judge(page: 0, at: 180, settings)
+        #expect(verdicts.count == 1)
+        #expect(verdicts.first?.0 === silent && verdicts.first?.1 == .close)
+    }
+}
