@@ -3,7 +3,8 @@ internal import Glibc
 /// Sees when one of some files has changed, also by another file that took its place, as editors and deployments do.
 ///
 /// It looks at the files every three seconds, which works on every file system, and costs about a tenth of a millisecond a
-/// second; once it has seen a change, it looks more often.
+/// second; once it has seen a change, it looks more often. A file that is written at once is reported after three and a
+/// half seconds at the latest.
 public struct FileWatch: Sendable {
     private let paths: [String]
     private let interval: Duration
