@@ -17,6 +17,8 @@ final class ServerSettings: Sendable {
     let liveness: Liveness.Settings
     let httpLimits: HTTPLimits
     let webSocketLimits: WebSocketLimits
+    /// How long a client's message may take to arrive.
+    let messageTimeout: Duration
     let httpTimeouts: HTTPTimeouts
     let streamLimits: StreamLimits
     let deflate: DeflateOptions?
@@ -68,6 +70,7 @@ final class ServerSettings: Sendable {
             messageLengthMax: configuration.messageLengthMax,
             fragmentCountMax: configuration.messageFragmentsMax
         )
+        messageTimeout = .seconds(configuration.messageTimeout)
         let admission = configuration.admission
         httpTimeouts = HTTPTimeouts(
             head: .seconds(admission.requestHeadTimeout),

@@ -19,6 +19,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case requestIdleTime = "request_idle_time"
     case pongTime = "pong_time"
     case triggerTime = "trigger_time"
+    case messageTime = "message_time"
 
     // How much somebody may send at once.
     case requestHeadLength = "request_head_length"

@@ -16,6 +16,12 @@ final class IncompleteMessage {
     private var mask: UInt32?
     private var isLastFrame = false
 
+    /// The memory of the object itself, and of what its allocation and an owner's bookkeeping take, in bytes.
+    private static var overhead: Int { 256 }
+
+    /// The memory that the message takes, in bytes.
+    var memorySize: Int { Self.overhead + payload.capacity + (compression?.inflaterSize ?? 0) }
+
     init(kind: MessageKind, compression: MessageCompression?, limits: WebSocketLimits) {
         self.kind = kind
         self.compression = compression

@@ -19,6 +19,9 @@ final class Inflater {
 
     deinit { release() }
 
+    /// The memory that zlib takes for messages within a window, in bytes.
+    static func memorySize(windowBits: Int) -> Int { 7 << 10 + 1 << windowBits }
+
     /// Continues a message with what has arrived of it.
     ///
     /// - Parameters:

@@ -63,10 +63,21 @@ final class MessageCompression {
         inflater = nil
     }
 
+    /// The memory that a message takes that is being inflated, in bytes; 0 while there is none.
+    var inflaterSize: Int {
+        inflater == nil ? 0 : Inflater.memorySize(windowBits: inflaterWindowBits)
+    }
+
+    /// Gives the memory back that a message takes that is being inflated; the rest of it cannot be received.
+    func releaseInflater() { inflater = nil }
+
+    private var inflaterWindowBits: Int {
+        role == .server ? agreed.clientMaxWindowBits : agreed.serverMaxWindowBits
+    }
+
     private func openInflater() -> Inflater {
         if let inflater { return inflater }
-        let bits = role == .server ? agreed.clientMaxWindowBits : agreed.serverMaxWindowBits
-        let inflater = Inflater(windowBits: bits)
+        let inflater = Inflater(windowBits: inflaterWindowBits)
         self.inflater = inflater
         return inflater
     }

@@ -63,6 +63,18 @@ public struct WebSocketEndpoint: ~Copyable {
     /// Whether a message has begun whose end has not arrived.
     public var hasIncompleteMessage: Bool { message != nil }
 
+    /// The memory that an incomplete message takes, in bytes; 0 if there is none.
+    public var incompleteMessageSize: Int { message?.memorySize ?? 0 }
+
+    /// Gives the memory of an incomplete message back.
+    ///
+    /// For an endpoint that is not read any more: it would take the rest of the message for a broken frame.
+    public mutating func discardIncompleteMessage() {
+        guard message != nil else { return }
+        message = nil
+        compression?.releaseInflater()
+    }
+
     /// Reads on until something is complete.
     ///
     /// Payloads are unmasked in place. A message that lies whole in one frame in `bytes` is lent

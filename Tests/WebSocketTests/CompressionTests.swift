@@ -54,6 +54,18 @@ func agreed(
         expectDeflated("c1 01 00", isHeardAs: [.text("")])
     }
 
+    @Test("While a message is being inflated, zlib's memory counts as its own")
+    func memory() {
+        var ear = Ear(.server, compression: agreed(clientForgets: true))
+        let frames = masked(bytes("41 03 f248cd 80 04 c9c90700"))
+        ear.feed(frames[..<8])
+        let incomplete = ear.endpoint.incompleteMessageSize
+        #expect((32 << 10..<48 << 10).contains(incomplete))
+        ear.feed(frames[8...])
+        let complete = ear.endpoint.incompleteMessageSize
+        #expect(complete == 0)
+    }
+
     @Test func aFinalBlockKeepsTheWindow() {
         expectDeflated(
             "c1 08 f348cdc9c9070000 c1 05 f200110000",

@@ -12,6 +12,30 @@ import Testing
         expect(bytes("02 02 FFFE 80 01 FD"), isHeardAs: [.binary([0xFF, 0xFE, 0xFD])])
     }
 
+    @Test("An incomplete message tells the memory that it takes, and gives it back")
+    func memory() {
+        var ear = Ear(.server)
+        let frames = masked(bytes("01 7E 2710") + [UInt8](repeating: 0x61, count: 10_000))
+        var sizes: [Int] = []
+        for piece in [frames[..<4], frames[4..<8], frames[8..<5_008], frames[5_008...]] {
+            ear.feed(piece)
+            sizes.append(ear.endpoint.incompleteMessageSize)
+        }
+        #expect(sizes[0] == 0)
+        #expect((1..<1_000).contains(sizes[1]))
+        #expect((5_000..<11_000).contains(sizes[2]))
+        #expect((10_000..<21_000).contains(sizes[3]))
+        ear.feed(masked(bytes("80 00")))
+        let (completeSize, heardCount) = (ear.endpoint.incompleteMessageSize, ear.heard.count)
+        #expect(completeSize == 0 && heardCount == 1)
+
+        ear.feed(frames[..<5_008])
+        ear.endpoint.discardIncompleteMessage()
+        let isLeft = ear.endpoint.hasIncompleteMessage
+        let size = ear.endpoint.incompleteMessageSize
+        #expect(!isLeft && size == 0)
+    }
+
     @Test("Control frames come between fragments (Autobahn 5.6–5.8, 5.19, 5.20)")
     func controlBetween() {
         expect(

@@ -39,6 +39,8 @@ public struct Configuration: Sendable, Equatable {
     public var messageLengthMax = 65_536
     /// The frames that one message may come in.
     public var messageFragmentsMax = 4_096
+    /// How long a client's message may take to arrive, in seconds.
+    public var messageTimeout = 30
     /// What may wait to be sent to one connection, in bytes; a slower reader is closed with 4100.
     public var queuedBytesMax = 16 << 20
     /// What all that waits to be sent may hold of memory, in bytes; `nil` for a quarter of what the process may use.

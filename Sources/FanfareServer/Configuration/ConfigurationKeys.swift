@@ -138,6 +138,7 @@ extension ConfigurationKey<Configuration> {
             \.messageFragmentsMax,
             .count("a number of frames", in: 1...1_000_000)
         ),
+        Self("limits.message_timeout", \.messageTimeout, seconds),
         Self("limits.queued_bytes_max", \.queuedBytesMax, .bytes(in: (64 << 10)...(1 << 30))),
         Self(
             "limits.queued_bytes_total_max",

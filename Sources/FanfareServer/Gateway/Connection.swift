@@ -13,6 +13,8 @@ final class Connection: StreamOwner {
     @exclusivity(unchecked) private var session: Session
     @exclusivity(unchecked) private var endpoint: WebSocketEndpoint
     @exclusivity(unchecked) private(set) var isClosing = false
+    /// Whether the shard's ``IncompleteMessages`` has an entry for the connection.
+    @exclusivity(unchecked) private var holdsIncompleteMessage = false
     /// Whether the connection counts towards its app's quota; on probation it does not.
     private(set) var hasPlace: Bool
 
@@ -76,6 +78,7 @@ final class Connection: StreamOwner {
             if let limit = error.limit { switchboard.met(limit) }
             close(error.closeCode, reason: error.description)
         }
+        if endpoint.hasIncompleteMessage { holdIncompleteMessage() }
         if isClosing { return bytes.count }
         if position < bytes.count, effort >= Self.effortMax { stream.lendAgain() }
         return position
@@ -92,6 +95,7 @@ final class Connection: StreamOwner {
     }
 
     private func receive(text: Span<UInt8>) {
+        if holdsIncompleteMessage { releaseIncompleteMessage() }
         let now = switchboard.reactor.now.nanoseconds
         switchboard.receivedCount &+= 1
         do {
@@ -100,6 +104,17 @@ final class Connection: StreamOwner {
         } catch {
             perform(session.receive(error, now: now))
         }
+    }
+
+    private func holdIncompleteMessage() {
+        guard !isClosing else { return }
+        holdsIncompleteMessage = true
+        switchboard.incompleteMessages.hold(endpoint.incompleteMessageSize, of: self)
+    }
+
+    private func releaseIncompleteMessage() {
+        holdsIncompleteMessage = false
+        switchboard.incompleteMessages.release(of: self)
     }
 
     private func perform(_ effects: consuming Session.Effects) {
@@ -243,6 +258,9 @@ final class Connection: StreamOwner {
     private func beginClosing() -> Bool {
         guard !isClosing else { return false }
         isClosing = true
+        // The peer may take its time to close, and the rest of the message is not read.
+        endpoint.discardIncompleteMessage()
+        if holdsIncompleteMessage { releaseIncompleteMessage() }
         let ties = session.end()
         ties.subscriptions.forEachChannel { switchboard.leave($0, of: self) }
         if let user = ties.user {

@@ -30,7 +30,7 @@ extension Limit {
             .handshakes, .appConnections, .authorizationTime:
             admissionRule
         case .tlsHandshakeTime, .requestHeadTime, .requestBodyTime, .requestIdleTime, .pongTime,
-            .triggerTime:
+            .triggerTime, .messageTime:
             timeRule
         case .requestHeadLength, .requestBodyLength, .messageLength, .messageFragments,
             .channelNameLength, .eventDataLength, .userInfoLength, .triggerChannels, .batchEvents:
@@ -81,6 +81,7 @@ extension Limit {
         case .requestIdleTime: .process("request_idle_timeout", "the connection is closed")
         case .triggerTime:
             .process("trigger_timeout", "the trigger is refused with 503 and Retry-After")
+        case .messageTime: .process("message_timeout", "the client is closed with 4100")
         default: LimitRule("clients.pong_timeout", "the client is closed with 4201")
         }
     }

@@ -87,6 +87,9 @@ actor Shard: LoopResident {
     /// The number of streams here: clients, HTTP connections, and those that are neither yet or no longer.
     var streamCount: Int { switchboard.reactor.streamCount }
 
+    /// Bytes of memory that are held for what has come in and is not dealt with yet.
+    var inboundByteCount: Int { switchboard.reactor.inbound.byteCount }
+
     /// What the shard has, and has counted.
     var reading: ShardReading {
         var reading = switchboard.reading

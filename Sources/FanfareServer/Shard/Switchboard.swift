@@ -28,6 +28,8 @@ final class Switchboard: TimerTarget {
     private(set) lazy var countPace = CountPace(of: self)
     var users = Users()
     var probation = Probation()
+    /// The connections of whose message only a part has arrived.
+    let incompleteMessages: IncompleteMessages
     /// Where connections come from; only those to which a limit by address applies.
     @exclusivity(unchecked) private var addresses: [SocketID: ClientAddress] = [:]
     /// What the clients of each app hold in queues; of those that have held something.
@@ -61,6 +63,7 @@ final class Switchboard: TimerTarget {
         self.lines = lines
         deflaters = SharedDeflaters(options: settings.deflate ?? DeflateOptions())
         cachedEvents = CachedEvents(reactor: reactor)
+        incompleteMessages = IncompleteMessages(reactor: reactor, settings: settings)
         channels = ChannelTable(shard: lines.shard)
         connections = ConnectionTable(
             shard: lines.shard,

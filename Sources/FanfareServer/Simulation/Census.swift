@@ -41,6 +41,7 @@ extension Switchboard {
         census.note("users signed in here", users.count)
         census.note("users at home", users.homeCount)
         census.note("connections on probation", probation.count)
+        census.note("incomplete messages", incompleteMessages.count)
         census.note("open inquiries", inquiryCount)
         census.note("triggers not answered", pendingTriggerCount)
         census.note("backlogs", backlogs.count)

@@ -23,6 +23,7 @@ import Testing
         case .requestIdleTime: ("Time", "withoutARequest")
         case .pongTime: ("Time", "toAnswerAPing")
         case .triggerTime: ("Time", "ofATriggerToACongestedChannel")
+        case .messageTime: ("Time", "ofAMessage")
         case .requestHeadLength: ("Length", "requestHead")
         case .requestBodyLength: ("Length", "requestBody")
         case .messageLength: ("Length", "message")
@@ -43,6 +44,7 @@ import Testing
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")
         case .inboundBytes: ("Inbound", "requestBodies")
+        case .inboundBytes: ("Quantity", "incompleteMessages")
         case .webhooksInFlight, .webhooksQueued, .webhookBytesQueued: ("Webhook", "ofAnEndpoint")
         }
     }
@@ -70,6 +72,9 @@ import Testing
         // `inbound_bytes` is a share of the memory that `queued_bytes_total` has; every other limit has its own key.
         let ownKeys = LimitTable(.development).rows.filter { $0.name != "inbound_bytes" }.map(\.key)
         #expect(Set(ownKeys).count == Limit.allCases.count - 1)
+        // What comes in has a share of the memory for what waits, and no key of its own.
+        let own = Limit.allCases.filter { $0 != .inboundBytes }.map(\.rule.key)
+        #expect(Set(own).count == own.count)
     }
 
     @Test func whereAppsDifferEachValueIsShown() {

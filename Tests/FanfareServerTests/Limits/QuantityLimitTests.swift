@@ -63,6 +63,37 @@ import Testing
         }
     }
 
+    @Test("More memory for incomplete messages than there is: the largest are closed with 4100")
+    func incompleteMessages() async throws {
+        // A quarter of a MiB for what has come in.
+        try await TestBroker.run {
+            $0.queuedBytesTotalMax = 1 << 20
+        } _: { broker in
+            let shard = broker.server.shards[0]
+            let part = Frames.frame(1, [UInt8](repeating: 0x20, count: 50_000), announced: 60_000)
+            let (small, _) = try await broker.connected()
+            try await small.wire.pour(Frames.ping.prefix(10).map { $0 })
+            var large: [WebSocketWire] = []
+            for _ in 0..<20 {
+                let (client, _) = try await broker.connected()
+                try await client.wire.pour(part)
+                large.append(client)
+            }
+            try await eventually { await broker.hits(.inboundBytes) >= 10 }
+            #expect(await shard.inboundByteCount <= 1 << 18)
+            let closed = large.filter(\.wire.hasPeerEnded)
+            #expect(closed.count < large.count)
+            for client in closed { try await client.expectEnd(4100) }
+            // Who has sent little, and all others, are served.
+            try await small.wire.pour(Frames.ping.dropFirst(10).map { $0 })
+            #expect(try await small.nextText().contains("pusher:pong"))
+            try await broker.connected().0.subscribe(to: "news")
+            // Complete, or left, nothing is held any more.
+            for client in large { client.wire.reset() }
+            try await eventually { await shard.inboundByteCount == 0 }
+        }
+    }
+
     @Test("More between two loops than may wait: 503 and Retry-After")
     func relayedEvents() async throws {
         try await TestBroker.run(loops: 2, lineLengthMax: -1) { broker in

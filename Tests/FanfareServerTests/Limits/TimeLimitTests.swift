@@ -4,6 +4,12 @@ import Testing
 
 @testable import FanfareServer
 
+extension [UInt8] {
+    fileprivate func split(at index: Int) -> ([UInt8], [UInt8]) {
+        (Array(self[..<index]), Array(self[index...]))
+    }
+}
+
 @Suite("Limits of how long somebody may take") struct TimeLimitTests {
     @Test func ofATLSHandshake() async throws {
         let pair = try TemporaryCertificate()
@@ -95,6 +101,61 @@ import Testing
             #expect(await broker.hits(.requestIdleTime) == 1)
             // A client is no request.
             try await client.subscribe(to: "news")
+        }
+    }
+
+    @Test(
+        "Of a message that arrives in parts, whatever comes in between: 4100",
+        arguments: [
+            ("a frame that drips", Frames.frame(1, [0x20], announced: 5_000), [0x20]),
+            (
+                "fragments without an end", Frames.frame(1, [0x20], isFinal: false),
+                Frames.frame(0, [0x20], isFinal: false)
+            ),
+            (
+                "pongs between fragments", Frames.frame(1, [0x20], isFinal: false),
+                Frames.frame(10)
+            ),
+        ] as [(String, [UInt8], [UInt8])]
+    )
+    func ofAMessage(name: String, beginning: [UInt8], rest: [UInt8]) async throws {
+        try await TestBroker.run {
+            $0.messageTimeout = 1
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            let start = ContinuousClock.now
+            try await client.wire.pour(beginning)
+            while !client.wire.hasPeerEnded, ContinuousClock.now - start < .seconds(20) {
+                try await client.wire.pour(rest)
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(ContinuousClock.now - start > .seconds(1))
+            let text = try await client.nextText()
+            #expect(text.contains(#""code":4100,"message":"A message has not arrived within 1 s"#))
+            #expect(try await client.next().closeCode == 4100)
+            #expect(await broker.hits(.messageTime) == 1)
+            #expect(await broker.server.shards[0].inboundByteCount == 0)
+        }
+    }
+
+    @Test("Each message of a connection has its own time")
+    func ofEachMessage() async throws {
+        try await TestBroker.run {
+            $0.messageTimeout = 1
+        } _: { broker in
+            let (client, _) = try await broker.connected()
+            // Never without an incomplete message, and each is complete after a third of its time.
+            let halves = Frames.ping.split(at: 9)
+            let start = ContinuousClock.now
+            try await client.wire.pour(halves.0)
+            var count = 0
+            while ContinuousClock.now - start < .seconds(4) {
+                try await Task.sleep(for: .milliseconds(300))
+                try await client.wire.pour(halves.1 + halves.0)
+                count += 1
+            }
+            for _ in 0..<count { #expect(try await client.nextText().contains("pusher:pong")) }
+            #expect(await broker.hits(.messageTime) == 0)
         }
     }
 
