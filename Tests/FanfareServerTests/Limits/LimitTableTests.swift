@@ -44,7 +44,6 @@ import Testing
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")
         case .inboundBytes: ("Inbound", "requestBodies")
-        case .inboundBytes: ("Quantity", "incompleteMessages")
         case .webhooksInFlight, .webhooksQueued, .webhookBytesQueued: ("Webhook", "ofAnEndpoint")
         }
     }
