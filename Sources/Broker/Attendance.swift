@@ -30,6 +30,9 @@ public struct Attendance: Sendable {
     /// The members of a presence channel; none on any other.
     public var members: [Member] { roster.members }
 
+    /// The number of members of a presence channel; 0 of any other.
+    public var memberCount: Int { roster.members.count }
+
     /// The user of a connection that is on a presence channel.
     public func user(of connection: SocketID) -> UserID? { roster.user(of: connection) }
 

@@ -73,21 +73,51 @@ public enum APIAnswer {
     /// Nothing to say: `{}`.
     public static let empty = Array("{}".utf8)
 
-    /// The answer to a trigger with `info`, and to a list of channels: `{"channels":{"NAME":{…}}}`.
+    /// The answer to a trigger with `info`: `{"channels":{"NAME":{…}}}`.
     public static func channels(
         _ channels: [(name: ChannelName, attributes: ChannelAttributes)]
     ) -> [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        json.name("channels")
-        json.beginObject()
-        for (name, attributes) in channels {
+        var list = ChannelList()
+        for (name, attributes) in channels { list.append(name, attributes) }
+        return list.end()
+    }
+
+    /// The answer to a list of channels, written one channel after the other: `{"channels":{"NAME":{…}}}`.
+    public struct ChannelList: Sendable {
+        private var json = JSONWriter()
+
+        /// Begins a list without channels.
+        public init() {
+            json.beginObject()
+            json.name("channels")
+            json.beginObject()
+        }
+
+        /// The bytes written so far.
+        public var length: Int { json.bytes.count }
+
+        /// Reserves memory for a list of this length in bytes, which it then has not to be copied to.
+        public mutating func reserveCapacity(_ length: Int) { json.reserveCapacity(length) }
+
+        /// Appends a channel.
+        public mutating func append(_ name: ChannelName, _ attributes: ChannelAttributes) {
             json.name(name.text)
             attributes.write(to: &json)
         }
-        json.endObject()
-        json.endObject()
-        return json.bytes
+
+        /// Ends the list.
+        ///
+        /// - Parameter nextCursor: Where a list that was cut short goes on; written as `next_cursor`.
+        /// - Returns: The content of the response.
+        public consuming func end(nextCursor: String? = nil) -> [UInt8] {
+            json.endObject()
+            if let nextCursor {
+                json.name("next_cursor")
+                json.string(nextCursor)
+            }
+            json.endObject()
+            return json.bytes
+        }
     }
 
     /// The answer to a batch: one object an event, in the order of the request; `{}` when none asked for anything.

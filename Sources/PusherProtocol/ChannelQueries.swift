@@ -4,13 +4,19 @@ public struct ChannelsQuery: Equatable, Sendable {
     public var prefix: String
     /// What to say about each channel.
     public var info: InfoAttributes
+    /// The most channels that the answer may have; `nil` for all.
+    ///
+    /// An addition to the Pusher API, as ``cursor`` is.
+    public var limit: Int?
+    /// The name behind which the list begins, `next_cursor` of an earlier answer; empty for the beginning.
+    public var cursor: String
 
     /// Reads the parameters of a query.
     ///
     /// - Parameters:
     ///   - parameters: The parameters; unknown ones are ignored.
     ///   - countsSubscriptions: Whether the app has subscription counting switched on.
-    ///   - limits: The longest channel name, which bounds the prefix too.
+    ///   - limits: The longest channel name, which bounds the prefix and the cursor too.
     /// - Throws: 400 for what such a list cannot answer.
     public init(
         _ parameters: QueryParameters,
@@ -21,6 +27,18 @@ public struct ChannelsQuery: Equatable, Sendable {
         let lengthMax = limits.channelNameLengthMax
         guard prefix.utf8.count <= lengthMax else {
             throw .badRequest("filter_by_prefix too long (\(prefix.utf8.count) > \(lengthMax))")
+        }
+        cursor = parameters["cursor"] ?? ""
+        guard cursor.utf8.count <= lengthMax else {
+            throw .badRequest("cursor too long (\(cursor.utf8.count) > \(lengthMax))")
+        }
+        if let text = parameters["limit"] {
+            guard let limit = Int(text), limit > 0 else {
+                throw .badRequest(
+                    "Invalid limit: \(APIError.quote(text, lengthMax: 64)) (it is a number from 1 on)"
+                )
+            }
+            self.limit = limit
         }
         info = try InfoAttributes(listsIn: parameters)
         try info.checkForChannels(prefix: prefix, countsSubscriptions: countsSubscriptions)

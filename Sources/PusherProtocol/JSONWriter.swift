@@ -8,6 +8,9 @@ public struct JSONWriter: Sendable {
     /// Starts with nothing written, and with room for what most messages are.
     public init() { bytes.reserveCapacity(128) }
 
+    /// Reserves memory for a text of this length in bytes.
+    mutating func reserveCapacity(_ length: Int) { bytes.reserveCapacity(length) }
+
     /// Begins an object; its members are a ``name(_:)`` and a value each.
     public mutating func beginObject() { begin("{") }
 

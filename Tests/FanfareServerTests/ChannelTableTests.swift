@@ -9,8 +9,25 @@ import Testing
         ChannelAddress(app: AppID(app), name: try ChannelName(name))
     }
 
+    /// The names of the channels that are listed.
     private func occupied(_ table: ChannelTable, app: String = "1", prefix: String) -> [String] {
-        table.answer(.occupiedChannels(AppID(app), prefix: prefix)).map(\.name.text).sorted()
+        let range = ChannelRange(
+            app: AppID(app),
+            prefix: prefix,
+            cursor: "",
+            info: [],
+            limit: 100
+        )
+        return table.portion(of: range).entries.map(\.name.text)
+    }
+
+    /// Has a connection of shard 1 subscribe to channels whose home is here.
+    private func occupy(_ table: inout ChannelTable, _ names: String..., app: String = "1") throws {
+        for name in names {
+            let channel = table.open(try address(name, app: app))
+            channel.attendance.join(from: 1)
+            table.becameOccupied(channel, of: AppID(app))
+        }
     }
 
     @Test func opensAChannelOnce() throws {
@@ -24,22 +41,46 @@ import Testing
 
     @Test func appsShareNothing() throws {
         var table = ChannelTable(shard: 0)
-        table.open(try address("chat")).attendance.join(from: 0)
+        try occupy(&table, "chat")
         #expect(table[try address("chat", app: "2")] == nil)
         #expect(occupied(table, prefix: "") == ["chat"])
         #expect(occupied(table, app: "2", prefix: "") == [])
+        try occupy(&table, "news", app: "2")
+        #expect(table.occupiedCount == 2)
     }
 
     @Test func listsWhatIsOccupiedAndBeginsWithThePrefix() throws {
         var table = ChannelTable(shard: 0)
-        for name in ["chat-1", "chat-2", "collabo"] {
-            table.open(try address(name)).attendance.join(from: 1)
-        }
+        try occupy(&table, "chat-1", "collabo", "chat-2", "#server-to-user-ann")
         // At home elsewhere: subscribers of this shard alone do not make it this shard's to list.
         _ = table.open(try address("chat-3"))
-        table[try address("chat-2")]?.attendance.leave(from: 1)
+        #expect(table.occupiedCount == 4)
+        #expect(occupied(table, prefix: "chat-") == ["chat-1", "chat-2"])
+        let channel = try #require(table[try address("chat-2")])
+        channel.attendance.leave(from: 1)
+        table.becameVacant(channel, of: AppID("1"))
         #expect(occupied(table, prefix: "chat-") == ["chat-1"])
         #expect(occupied(table, prefix: "") == ["chat-1", "collabo"])
+        #expect(table.occupiedCount == 3)
+    }
+
+    @Test func goesOnBehindTheCursor() throws {
+        var table = ChannelTable(shard: 0)
+        try occupy(&table, "a", "c", "d", "e")
+        var range = ChannelRange(
+            app: AppID("1"),
+            prefix: "",
+            cursor: "b",
+            info: .subscriptionCount,
+            limit: 2
+        )
+        let portion = table.portion(of: range)
+        #expect(portion.entries.map(\.name.text) == ["c", "d"])
+        #expect(portion.entries.map(\.subscriptionCount) == [1, 1])
+        #expect(!portion.isComplete && portion.occupiedCount == 4)
+        range.cursor = "d"
+        #expect(table.portion(of: range).entries.map(\.name.text) == ["e"])
+        #expect(table.portion(of: range).isComplete)
     }
 
     @Test func countsVacantChannelsToo() throws {

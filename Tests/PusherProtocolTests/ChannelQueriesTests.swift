@@ -34,6 +34,19 @@ import Testing
                 "filter_by_prefix=" + String(repeating: "x", count: 201), true,
                 "filter_by_prefix too long (201 > 200)"
             ),
+            ("limit=1&cursor=chat-1", false, nil), ("cursor=chat-1", false, nil),
+            ("limit=0", false, #"Invalid limit: "0" (it is a number from 1 on)"#),
+            ("limit=-1", false, #"Invalid limit: "-1" (it is a number from 1 on)"#),
+            ("limit=ten", false, #"Invalid limit: "ten" (it is a number from 1 on)"#),
+            ("limit=", false, #"Invalid limit: "" (it is a number from 1 on)"#),
+            (
+                "limit=99999999999999999999", false,
+                #"Invalid limit: "99999999999999999999" (it is a number from 1 on)"#
+            ),
+            (
+                "cursor=" + String(repeating: "x", count: 201), true,
+                "cursor too long (201 > 200)"
+            ),
         ] as [(String, Bool, String?)]
     )
     func judgesLists(query: String, countsSubscriptions: Bool, message: String?) {
@@ -53,6 +66,15 @@ import Testing
         )
         #expect(query.prefix == "presence-")
         #expect(query.info == [.userCount, .subscriptionCount])
+        #expect(query.limit == nil && query.cursor == "")
+    }
+
+    @Test func readsPages() throws {
+        let query = try ChannelsQuery(
+            QueryParameters("limit=1000&cursor=chat%2D1"),
+            countsSubscriptions: true
+        )
+        #expect(query.limit == 1_000 && query.cursor == "chat-1")
     }
 
     @Test(

@@ -104,7 +104,7 @@ extension World {
             let wasGone = client.isGone
             moved += try read(client, .max) + (client.isGone == wasGone ? 0 : 1)
         }
-        return moved > 0
+        return moved > 0 || broker.hasWork
     }
 
     /// Lets seconds pass in which everybody goes on.

@@ -20,14 +20,7 @@ struct ChannelsAPI {
             countsSubscriptions: app.countsSubscriptions,
             limits: app.limits.texts
         )
-        switchboard.inquireOccupiedChannels(of: app.id, prefix: query.prefix) { answer in
-            let counts = ChannelCounts(answer)
-            let names = answer.map(\.name).sorted { $0.text < $1.text }
-            let channels = names.map {
-                (name: $0, attributes: counts.attributes(query.info, of: $0))
-            }
-            exchange.respond(.json(APIAnswer.channels(channels)))
-        }
+        switchboard.list(query, of: app.id, exchange)
     }
 
     /// One channel; a vacant one is not an error.

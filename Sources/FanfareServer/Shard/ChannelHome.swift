@@ -12,7 +12,7 @@ extension Switchboard {
         } else {
             let isFirst = channel.attendance.isVacant
             channel.attendance.join(from: caller.shard)
-            if isFirst { tell(.occupied, on: address) }
+            if isFirst { becameOccupied(channel, at: address) }
         }
         let members = channel.attendance.members
         let grant: Grant =
@@ -48,7 +48,7 @@ extension Switchboard {
             send(.refused(address, caller, membersMax: membersMax), to: caller.shard)
         case .ofConnection: break
         case .ofMember:
-            if isFirst { tell(.occupied, on: address) }
+            if isFirst { becameOccupied(channel, at: address) }
             tell(.memberAdded(member.id), on: address)
             // Ahead of the grant on every line: who joins is seated behind this notice, and finds themself in the list
             // that comes with the grant.
@@ -75,8 +75,16 @@ extension Switchboard {
             channel.attendance.leave(from: shard)
         }
         countChanged(of: channel, at: address)
-        guard !channel.attendance.isVacant else { return tell(.vacated, on: address) }
+        guard !channel.attendance.isVacant else {
+            channels.becameVacant(channel, of: address.app)
+            return tell(.vacated, on: address)
+        }
         if let notice { announce(notice, on: channel, at: address) }
+    }
+
+    private func becameOccupied(_ channel: Channel, at address: ChannelAddress) {
+        channels.becameOccupied(channel, of: address.app)
+        tell(.occupied, on: address)
     }
 
     /// Puts a notice of the broker's own in order among the channel's events.

@@ -8,6 +8,8 @@ struct ChannelTable {
     private var apps: [AppID: AppChannels] = [:]
     /// Those of the app in which a channel was made last: often it is the only app.
     private var latest: AppChannels?
+    /// The number of channels whose home is here and that have subscribers, on this shard or another.
+    private(set) var occupiedCount = 0
 
     /// Makes the table of shard number `shard`, without channels.
     init(shard: Int) { self.shard = shard }
@@ -17,18 +19,6 @@ struct ChannelTable {
 
     /// The channel at this address; nil if it is vacant.
     subscript(address: ChannelAddress) -> Channel? { group(of: address.app)?[address.name] }
-
-    /// How many channels have their home here and subscribers anywhere.
-    var occupiedCount: Int {
-        apps.values.reduce(0) { count, app in
-            count + app.channels.values.count { !$0.attendance.isVacant }
-        }
-    }
-
-    /// The channels of an app.
-    func channels(of app: AppID) -> some Collection<Channel> {
-        (group(of: app)?.channels ?? [:]).values
-    }
 
     /// The channel at this address, made if it is vacant: for somebody who subscribes.
     mutating func open(_ address: ChannelAddress) -> Channel {
@@ -44,6 +34,27 @@ struct ChannelTable {
     /// Drops the channel at this address.
     func close(_ address: ChannelAddress) { group(of: address.app)?[address.name] = nil }
 
+    // MARK: - Occupied channels
+
+    /// Records that a channel of this table has its first subscriber; its home is here.
+    mutating func becameOccupied(_ channel: Channel, of app: AppID) {
+        occupiedCount += 1
+        guard channel.name.kind != .serverToUser else { return }
+        group(of: app)?.occupiedNames.insert(channel.name)
+    }
+
+    /// Records that a channel of this table has lost its last subscriber.
+    mutating func becameVacant(_ channel: Channel, of app: AppID) {
+        occupiedCount -= 1
+        guard channel.name.kind != .serverToUser else { return }
+        group(of: app)?.occupiedNames.remove(channel.name)
+    }
+
+    /// The names of the app's occupied channels whose home is here, but for users' own channels.
+    func occupiedNames(of app: AppID) -> SortedNames {
+        group(of: app)?.occupiedNames ?? SortedNames()
+    }
+
     private func group(of app: AppID) -> AppChannels? {
         if let latest, latest.app == app { return latest }
         return apps[app]
@@ -55,6 +66,7 @@ private final class AppChannels {
     let app: AppID
     /// Unchecked is the exclusive access, for every event begins with it: to find a name, only names are called.
     @exclusivity(unchecked) private(set) var channels: [ChannelName: Channel] = [:]
+    var occupiedNames = SortedNames()
 
     init(of app: AppID) { self.app = app }
 

@@ -53,16 +53,6 @@ struct Inquiries {
 }
 
 extension Switchboard {
-    /// Asks every shard for the occupied channels of an app.
-    func inquireOccupiedChannels(
-        of app: AppID,
-        prefix: String,
-        finish: @escaping ([ChannelCount]) -> Void
-    ) {
-        let question = Question.occupiedChannels(app, prefix: prefix)
-        inquire((0..<shardCount).map { ($0, question) }, finish: finish)
-    }
-
     /// Asks the homes of `addresses` for their subscription and user counts.
     func inquireCounts(
         of addresses: [ChannelAddress],

@@ -36,6 +36,8 @@ enum LineMessage: Sendable {
     case question(Question, inquiry: InquiryID, asker: Int)
     /// From a home: what it counted.
     case answer([ChannelCount], inquiry: InquiryID)
+    /// About lists of channels, which are asked for and answered a portion at a time.
+    indirect case listing(ListingMessage)
     /// About users, of whom there is far less to say than of events.
     indirect case users(UserMessage)
 

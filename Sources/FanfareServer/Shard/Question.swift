@@ -3,8 +3,6 @@ import PusherProtocol
 
 /// What can be asked of the homes of channels.
 enum Question: Sendable {
-    /// The occupied channels of an app that begin with a prefix.
-    case occupiedChannels(AppID, prefix: String)
     /// The counts of these channels, vacant ones included.
     case counts([ChannelAddress])
     /// Who is on this presence channel.
@@ -30,12 +28,6 @@ extension ChannelTable {
     /// What the channels whose home is this shard have to say to a question.
     func answer(_ question: Question) -> [ChannelCount] {
         switch question {
-        case .occupiedChannels(let app, let prefix):
-            channels(of: app).filter { channel in
-                !channel.attendance.isVacant && channel.name.kind != .serverToUser
-                    && channel.name.text.hasPrefix(prefix)
-            }
-            .map { count($0.name, $0.attendance) }
         case .counts(let addresses):
             addresses.map { count($0.name, self[$0]?.attendance) }
         case .cached(let address):

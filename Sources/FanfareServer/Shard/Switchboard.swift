@@ -44,6 +44,7 @@ final class Switchboard: TimerTarget {
     private let deflaters: SharedDeflaters
     private var inquiries = Inquiries()
     private var memoryTrim = MemoryTrim()
+    var listings = ChannelListings()
     /// How far the broker is on its way to its end.
     var stage = Stage.serving
 
@@ -84,15 +85,19 @@ final class Switchboard: TimerTarget {
     ///
     /// - Parameter limit: The longest wait for something to arrive; `nil` for no limit.
     func turn(waitingAtMost limit: Duration? = nil) {
-        reactor.poll(atMost: limit)
+        reactor.poll(atMost: hasWork ? .zero : limit)
         readLines()
         reactor.relieveTargets()
+        advanceListings()
         // Before this shard's own fan-out, so that the others begin theirs at the same time.
         dispatchLines()
         reactor.flush()
         reactor.relieveTargets()
         dispatchLines()
     }
+
+    /// Whether there is work that is done in portions, one a turn.
+    var hasWork: Bool { listings.areReady }
 
     // MARK: - Connections
 
@@ -308,6 +313,7 @@ final class Switchboard: TimerTarget {
             send(.answer(answer(question), inquiry: inquiry), to: asker)
         case .answer(let counts, let inquiry):
             if let finish = inquiries.receive(counts, of: inquiry) { finish() }
+        case .listing(let message): receive(message)
         case .users(let message): receive(message)
         }
     }

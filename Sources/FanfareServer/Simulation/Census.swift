@@ -13,6 +13,9 @@ package struct Census: Equatable, CustomStringConvertible {
         }
     }
 
+    /// How much is in a table, all shards together.
+    package subscript(table: String) -> Int { rows.first { $0.table == table }?.count ?? 0 }
+
     package static func == (left: Census, right: Census) -> Bool {
         left.rows.elementsEqual(right.rows) { $0 == $1 }
     }
@@ -46,6 +49,7 @@ extension Switchboard {
         census.note("triggers not answered", pendingTriggerCount)
         census.note("backlogs", backlogs.count)
         census.note("inbound bytes", reactor.inbound.byteCount)
+        census.note("open lists", listings.count)
         census.note("strangers", strangerCount)
         census.note("cached events", cachedEvents.isAtRest ? 0 : 1)
         census.note("counts to be told", countPace.isAtRest ? 0 : 1)

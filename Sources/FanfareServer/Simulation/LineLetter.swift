@@ -25,8 +25,8 @@ package struct LineLetter {
         case .confirm: .confirm
         case .clientEvent: .clientEvent
         case .deliver: .delivery
-        case .question: .question
-        case .answer: .answer
+        case .question, .listing(.ask): .question
+        case .answer, .listing(.portion): .answer
         case .users(.terminate): .termination
         case .users(.report): .report
         case .users: .user
@@ -42,7 +42,7 @@ package struct LineLetter {
             .congestion(let address, _, _), .clientEvent(let address, _, _),
             .deliver(let address, _, _), .confirm(let address):
             address.name.text
-        case .published, .question, .answer, .users: nil
+        case .published, .question, .answer, .listing, .users: nil
         }
     }
 

@@ -93,6 +93,9 @@ package final class SimulatedBroker {
     /// Lets one shard have a turn, without waiting for anything.
     package func turn(_ shard: Int) { stages[shard].switchboard.turn(waitingAtMost: .zero) }
 
+    /// Whether a shard has work left for its next turn, although nothing may arrive until then.
+    package var hasWork: Bool { stages.contains(where: \.switchboard.hasWork) }
+
     // MARK: - Between the shards
 
     /// How many messages wait on the line from one shard to another.

@@ -1,0 +1,135 @@
+import PusherProtocol
+
+/// Names of channels in the order of their bytes, in blocks: a name is found, inserted and removed in a few microseconds
+/// among a million, and a list can go on behind the last name that it had, whatever has changed meanwhile.
+///
+/// A name takes some 32 bytes here, beside its text, which is shared.
+struct SortedNames {
+    /// Names in a block, at the most.
+    ///
+    /// A change moves the names behind it: long blocks are slow to change, and short ones make more blocks to search.
+    static var blockCountMax: Int { 256 }
+
+    /// None is empty; two neighbours always have more than half of ``blockCountMax`` names together.
+    private var blocks: [[ChannelName]] = []
+    /// The first name of each block, so that a search touches one block alone.
+    private var firsts: [ChannelName] = []
+    /// The number of names.
+    private(set) var count = 0
+
+    /// Inserts a name.
+    ///
+    /// - Precondition: It is not there yet.
+    mutating func insert(_ name: ChannelName) {
+        count += 1
+        guard !blocks.isEmpty else {
+            blocks = [[name]]
+            firsts = [name]
+            return
+        }
+        let block = indexOfBlock(for: name)
+        let index = blocks[block].partitioningIndex { $0.text >= name.text }
+        assert(index == blocks[block].count || blocks[block][index] != name, "a name comes once")
+        blocks[block].insert(name, at: index)
+        if index == 0 { firsts[block] = name }
+        guard blocks[block].count > Self.blockCountMax else { return }
+        // Names that come in their order leave full blocks behind.
+        let isLast = block == blocks.count - 1 && index == blocks[block].count - 1
+        split(block, at: isLast ? index : blocks[block].count / 2)
+    }
+
+    /// Removes a name; one that is not there is no fault.
+    mutating func remove(_ name: ChannelName) {
+        guard !blocks.isEmpty else { return }
+        let block = indexOfBlock(for: name)
+        let index = blocks[block].partitioningIndex { $0.text >= name.text }
+        guard index < blocks[block].count, blocks[block][index] == name else { return }
+        blocks[block].remove(at: index)
+        count -= 1
+        if let first = blocks[block].first {
+            if index == 0 { firsts[block] = first }
+            mergeIfShort(block)
+        } else {
+            blocks.remove(at: block)
+            firsts.remove(at: block)
+        }
+    }
+
+    /// The names behind `cursor` that begin with `prefix`, in order.
+    ///
+    /// - Parameters:
+    ///   - cursor: The name behind which to begin, which need not be there; empty for the first.
+    ///   - prefix: What the names begin with; empty for all.
+    ///   - limit: How many names at most.
+    /// - Returns: The names, and whether there are no others behind them.
+    func names(
+        after cursor: String,
+        startingWith prefix: String,
+        limit: Int
+    ) -> (names: [ChannelName], isComplete: Bool) {
+        var names: [ChannelName] = []
+        var (block, index) = position(after: cursor, startingWith: prefix)
+        while block < blocks.count {
+            while index < blocks[block].count {
+                let name = blocks[block][index]
+                guard prefix.isEmpty || name.text.hasPrefix(prefix) else { return (names, true) }
+                guard names.count < limit else { return (names, false) }
+                if names.isEmpty { names.reserveCapacity(min(limit, count)) }
+                names.append(name)
+                index += 1
+            }
+            block += 1
+            index = 0
+        }
+        return (names, true)
+    }
+
+    private func position(
+        after cursor: String,
+        startingWith prefix: String
+    ) -> (block: Int, index: Int) {
+        guard !blocks.isEmpty else { return (0, 0) }
+        let isBehind: (ChannelName) -> Bool =
+            cursor >= prefix ? { $0.text > cursor } : { $0.text >= prefix }
+        let block = max(0, firsts.partitioningIndex(where: isBehind) - 1)
+        return (block, blocks[block].partitioningIndex(where: isBehind))
+    }
+
+    /// The block in which a name is, or would be.
+    private func indexOfBlock(for name: ChannelName) -> Int {
+        max(0, firsts.partitioningIndex { $0.text > name.text } - 1)
+    }
+
+    private mutating func split(_ block: Int, at index: Int) {
+        let upper = Array(blocks[block][index...])
+        blocks[block].removeLast(upper.count)
+        blocks.insert(upper, at: block + 1)
+        firsts.insert(upper[0], at: block + 1)
+    }
+
+    /// Joins a block that has become short with a neighbour, where both together are not long.
+    private mutating func mergeIfShort(_ block: Int) {
+        guard blocks[block].count <= Self.blockCountMax / 4 else { return }
+        for lower in [block, block - 1] where lower >= 0 && lower + 1 < blocks.count {
+            guard blocks[lower].count + blocks[lower + 1].count <= Self.blockCountMax / 2 else {
+                continue
+            }
+            blocks[lower] += blocks[lower + 1]
+            blocks.remove(at: lower + 1)
+            firsts.remove(at: lower + 1)
+            return
+        }
+    }
+}
+
+extension Array {
+    /// The index of the first element that meets a condition, which all behind it meet too; the count if there is none.
+    fileprivate func partitioningIndex(where meetsCondition: (Element) -> Bool) -> Int {
+        var (lower, upper) = (0, count)
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if meetsCondition(self[middle]) { upper = middle } else { lower = middle + 1 }
+        }
+        return lower
+    }
+}
