@@ -15,12 +15,26 @@ public struct Subscriptions {
     private var others: [ChannelName: Subscription] = [:]
 
     /// How many there are, awaited ones included.
-    var count: Int { others.count + (first == nil ? 0 : 1) }
+    public var count: Int { others.count + (first == nil ? 0 : 1) }
 
     /// Calls `body` with each channel, in no order.
     public func forEachChannel(_ body: (ChannelName) -> Void) {
         if let first { body(first.channel) }
         for channel in others.keys { body(channel) }
+    }
+
+    /// The channels, in no order, for a caller that deals with some of them at a time.
+    public func makeIterator() -> Iterator {
+        Iterator(first: first?.channel, others: others.keys.makeIterator())
+    }
+
+    /// Goes through the channels of subscriptions as they were when it was made.
+    public struct Iterator: IteratorProtocol {
+        fileprivate var first: ChannelName?
+        fileprivate var others: [ChannelName: Subscription].Keys.Iterator
+
+        /// The next channel; `nil` when all have been given.
+        public mutating func next() -> ChannelName? { first.take() ?? others.next() }
     }
 
     /// The state of the subscription to `channel`; nil if there is none.

@@ -34,6 +34,8 @@ final class ServerSettings: Sendable {
     private static var inboundBytesTotalMax: Int { 128 << 20 }
     /// How long a trigger waits for a congested channel before it is refused with 503.
     let triggerTimeout: Duration
+    /// How many channels a closed connection leaves at a time.
+    let leaving: LeaveQueue.Settings
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
     let farewellTimeout: Duration = .seconds(5)
     /// The same for the stream of a client that was refused: it has a few bytes to read, and is no client.
@@ -42,6 +44,7 @@ final class ServerSettings: Sendable {
     init(
         _ configuration: Configuration,
         shardCount: Int = 1,
+        leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         log: Logger = Logger(label: "nobody") { _ in SwiftLogNoOpLogHandler() }
     ) {
@@ -54,6 +57,7 @@ final class ServerSettings: Sendable {
         heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
         lineLengthMax = configuration.relayedEventsMax
         triggerTimeout = .seconds(configuration.triggerTimeout)
+        self.leaving = leaving
         turnstile = Turnstile(configuration)
         hits = LimitHits(metrics, log: log)
         pathPrefix = configuration.pathPrefix

@@ -24,6 +24,8 @@ public final class Reactor {
     public var unixTime: Int64 { calendarTime }
     /// How many streams there are, closing ones included.
     public var streamCount: Int { liveStreamCount }
+    /// Whether everything was closed by ``shutDown()``, or is being closed.
+    public var hasShutDown: Bool { isShutDown }
     /// How many timers run.
     public var timerCount: Int { timers.count }
 
@@ -76,6 +78,8 @@ public final class Reactor {
     @exclusivity(unchecked) var dirtyGroups: [StreamGroup] = []
     /// Targets of groups that are no longer congested.
     var relieved: [any ReliefTarget] = []
+    /// Groups with frames that wait for a time, and are not in the list for that reason.
+    var delayedGroups: [ObjectIdentifier: StreamGroup] = [:]
 
     /// What happened to a stream while nobody could be told.
     enum Notice {
@@ -219,6 +223,7 @@ public final class Reactor {
         notices = []
         dirtyGroups = []
         relieved = []
+        delayedGroups = [:]
         readyListeners = []
         spareQueues = []
     }
@@ -235,6 +240,7 @@ public final class Reactor {
         var ends = closed.take()
         while let end = ends.popLast() {
             end.stream.currentOwner.streamClosed(end.stream, error: end.error)
+            if end.stream.groupCount > 0 { end.stream.leaveAllGroups() }
             end.stream.currentOwner = Nobody.shared
         }
         closed.giveBack(ends)

@@ -103,11 +103,4 @@ extension Stream {
         if seats.count <= 1 { obstacles.remove(.shared) }
         return seat
     }
-
-    /// Gives up all seats, without what waits in the groups.
-    func leaveAllGroups() {
-        let all = exchange(&seats, with: .none)
-        obstacles.remove(.shared)
-        all.forEach { $0.group.vacate($0) }
-    }
 }

@@ -83,6 +83,8 @@ public final class Stream {
         static let excluded = Obstacles(rawValue: 8)
         /// It is not open yet, or no longer.
         static let notOpen = Obstacles(rawValue: 16)
+        /// It takes nothing from its groups any more; see ``Stream/detachFromGroups()``.
+        static let detached = Obstacles(rawValue: 32)
     }
 
     struct Flags: OptionSet {

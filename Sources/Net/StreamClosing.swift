@@ -8,7 +8,7 @@ extension Stream {
     /// Writes what is queued, sends the TLS `close_notify` and a FIN, and then waits for the peer's
     /// FIN, since a descriptor closed earlier may reset the connection and take back the last bytes.
     /// What arrives meanwhile is dropped. The stream leaves its groups at once, without what waits
-    /// in them: leave them before the last `write` if that is to come after it.
+    /// in them: leave them, or call ``detachFromGroups()``, before the last `write` if that is to come after it.
     ///
     /// - Parameters:
     ///   - limit: How long all this may take before the descriptor is closed anyway.
@@ -60,7 +60,8 @@ extension Stream {
         guard phase != .closed else { return }
         phase = .closed
         obstacles.insert(.notOpen)
-        leaveAllGroups()
+        // Else the owner may detach it when it is told.
+        if seats.count <= Self.seatCountLeftAtOnceMax { leaveAllGroups() }
         clearDeadline()
         unread = []
         clearUnsent()

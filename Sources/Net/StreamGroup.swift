@@ -31,7 +31,9 @@ public final class StreamGroup {
     /// A value that calls nothing while it changes: exclusive access is unchecked.
     @exclusivity(unchecked) var pace = WalkPace()
     /// Why the next walk has not begun although frames wait.
-    var delay: Delay?
+    var delay: Delay? {
+        didSet { reactor.delayedGroups[ObjectIdentifier(self)] = delay == nil ? nil : self }
+    }
 
     /// Members that are behind and still read, and those that have stalled; see ``ReaderLag``.
     var (behindCount, stalledCount): (Int32, Int32) = (0, 0)
@@ -79,7 +81,9 @@ public final class StreamGroup {
     public func leave(_ stream: Stream) {
         guard let seat = stream.takeSeat(in: self) else { return }
         // Mostly it has had all there is.
-        guard seat.index < cursor || !waiting.isEmpty else { return vacate(seat) }
+        guard seat.index < cursor || !waiting.isEmpty, !stream.obstacles.contains(.detached) else {
+            return vacate(seat)
+        }
         let (walking, waiting) = (walking, waiting)
         let rest = seat.index < cursor ? walking.part(for: stream, from: 0) : []
         let start = seat.index < whole ? 0 : seat.start

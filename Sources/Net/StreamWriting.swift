@@ -56,8 +56,8 @@ extension Stream {
     /// Sends or queues one batch of a group.
     func deliver(_ bytes: [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
-        if !obstacles.isDisjoint(with: [.queued, .shared, .notOpen]) {
-            enqueue(bytes, from: 0)
+        if !obstacles.isDisjoint(with: [.queued, .shared, .notOpen, .detached]) {
+            if !obstacles.contains(.detached) { enqueue(bytes, from: 0) }
         } else if let session {
             sendSecure(bytes, session)
         } else {

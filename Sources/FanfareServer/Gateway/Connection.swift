@@ -59,6 +59,8 @@ final class Connection: StreamOwner {
     private static var effortMax: Int { 128 << 10 }
     /// What a message costs however short it is, in bytes of a long one.
     private static var messageEffort: Int { 64 }
+    /// What a subscription or an unsubscription costs besides: memory is allocated or freed for it.
+    private static var membershipEffort: Int { 2 << 10 }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         switchboard.heard(self)
@@ -69,10 +71,13 @@ final class Connection: StreamOwner {
                 let incoming = try endpoint.next(in: &bytes, at: &position)
             {
                 effort += Self.messageEffort
+                let changeCount = switchboard.membershipChangeCount
                 incoming.withPayload(in: bytes.span) {
                     effort += $0.count
                     receive(incoming.kind, $0)
                 }
+                let changes = switchboard.membershipChangeCount &- changeCount
+                effort += changes * Self.membershipEffort
             }
         } catch {
             if let limit = error.limit { switchboard.met(limit) }
@@ -254,7 +259,7 @@ final class Connection: StreamOwner {
         finish(with: endpoint.answerClose(), peerIsDone: true)
     }
 
-    /// Gives up the channels first: what waits in them goes before the close frame.
+    /// Leaves the channels first: what waits in them goes before the close frame.
     private func beginClosing() -> Bool {
         guard !isClosing else { return false }
         isClosing = true
@@ -262,7 +267,7 @@ final class Connection: StreamOwner {
         endpoint.discardIncompleteMessage()
         if holdsIncompleteMessage { releaseIncompleteMessage() }
         let ties = session.end()
-        ties.subscriptions.forEachChannel { switchboard.leave($0, of: self) }
+        switchboard.leave(ties.subscriptions, of: self)
         if let user = ties.user {
             switchboard.unwatch(ties.watchedUsers, of: self)
             switchboard.signOut(self, as: user)

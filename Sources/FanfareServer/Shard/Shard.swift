@@ -114,7 +114,7 @@ actor Shard: LoopResident {
     /// Drops whatever is left and ends the loop.
     func stop() {
         closeListeners()
-        switchboard.reactor.shutDown()
+        switchboard.shutDown()
         isStopping = true
     }
 }

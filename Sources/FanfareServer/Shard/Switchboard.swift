@@ -45,6 +45,7 @@ final class Switchboard: TimerTarget {
     private var inquiries = Inquiries()
     private var memoryTrim = MemoryTrim()
     var listings = ChannelListings()
+    var leaves: LeaveQueue
     /// How far the broker is on its way to its end.
     var stage = Stage.serving
 
@@ -66,6 +67,7 @@ final class Switchboard: TimerTarget {
         cachedEvents = CachedEvents(reactor: reactor)
         incompleteMessages = IncompleteMessages(reactor: reactor, settings: settings)
         channels = ChannelTable(shard: lines.shard)
+        leaves = LeaveQueue(settings.leaving)
         connections = ConnectionTable(
             shard: lines.shard,
             shardCount: lines.count,
@@ -89,6 +91,7 @@ final class Switchboard: TimerTarget {
         readLines()
         reactor.relieveTargets()
         advanceListings()
+        advanceLeaves()
         // Before this shard's own fan-out, so that the others begin theirs at the same time.
         dispatchLines()
         reactor.flush()
@@ -97,7 +100,7 @@ final class Switchboard: TimerTarget {
     }
 
     /// Whether there is work that is done in portions, one a turn.
-    var hasWork: Bool { listings.areReady }
+    var hasWork: Bool { listings.areReady || !leaves.isEmpty }
 
     // MARK: - Connections
 
@@ -130,6 +133,8 @@ final class Switchboard: TimerTarget {
 
     /// Messages that clients have sent.
     @exclusivity(unchecked) var receivedCount = 0
+    /// Subscriptions and unsubscriptions that clients have asked for.
+    @exclusivity(unchecked) private(set) var membershipChangeCount = 0
     /// Events that have got their place in the order of a channel whose home is here.
     @exclusivity(unchecked) var publishedCount = 0
     /// Frames for a subscriber here, events and notices alike.
@@ -178,6 +183,7 @@ final class Switchboard: TimerTarget {
         as member: Member?,
         request: UInt32
     ) {
+        membershipChangeCount &+= 1
         let address = ChannelAddress(app: connection.app.id, name: channel)
         let caller = Caller(shard: lines.shard, socketID: connection.socketID, request: request)
         let home = address.home(among: lines.count)
@@ -192,17 +198,23 @@ final class Switchboard: TimerTarget {
 
     /// Takes the connection out of the channel, here and at its home.
     func leave(_ channel: ChannelName, of connection: Connection) {
+        membershipChangeCount &+= 1
         let address = ChannelAddress(app: connection.app.id, name: channel)
+        leave(address, connection.stream, connection.socketID)
+    }
+
+    /// The same, of a connection that may be gone.
+    func leave(_ address: ChannelAddress, _ stream: Stream, _ connection: SocketID) {
         let home = address.home(among: lines.count)
         if let channel = channels[address] {
-            channel.leave(connection.stream)
+            channel.leave(stream)
             if home == lines.shard {
-                dismiss(connection.socketID, of: lines.shard, from: channel, at: address)
+                dismiss(connection, of: lines.shard, from: channel, at: address)
             }
             closeIfVacant(channel, at: address)
         }
         if home != lines.shard {
-            lines.say(.unsubscribe(address, shard: lines.shard, connection.socketID), to: home)
+            lines.say(.unsubscribe(address, shard: lines.shard, connection), to: home)
         }
     }
 
@@ -385,6 +397,12 @@ final class Switchboard: TimerTarget {
         case leaving
         /// Newcomers are told to try another broker, and those who are here are sent away.
         case draining
+    }
+
+    /// Closes everything at once; the switchboard is of no further use.
+    func shutDown() {
+        while !leaves.isEmpty { advanceLeaves() }
+        reactor.shutDown()
     }
 
     /// Closes up to `count` connections with the code that asks clients to reconnect at once; returns how many.

@@ -50,6 +50,7 @@ extension Switchboard {
         census.note("backlogs", backlogs.count)
         census.note("inbound bytes", reactor.inbound.byteCount)
         census.note("open lists", listings.count)
+        census.note("connections that leave channels", leaves.count)
         census.note("strangers", strangerCount)
         census.note("cached events", cachedEvents.isAtRest ? 0 : 1)
         census.note("counts to be told", countPace.isAtRest ? 0 : 1)

@@ -44,7 +44,12 @@ package final class SimulatedBroker {
         random: @escaping () -> UInt64,
         batchLengthMax: Int? = nil
     ) throws(SystemError) {
-        settings = ServerSettings(configuration, shardCount: clocks.count)
+        settings = ServerSettings(
+            configuration,
+            shardCount: clocks.count,
+            // So few that a handful of channels is dealt with as many are.
+            leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2)
+        )
         tenants = Tenants(configuration.apps)
         var loops: [EventLoop] = []
         for number in clocks.indices { loops.append(try EventLoop(name: "loop \(number)")) }
@@ -69,7 +74,7 @@ package final class SimulatedBroker {
         }
     }
 
-    deinit { for stage in stages { stage.switchboard.reactor.shutDown() } }
+    deinit { for stage in stages { stage.switchboard.shutDown() } }
 
     /// Lets a client or a backend in, as a listener would.
     ///
