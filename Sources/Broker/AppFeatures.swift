@@ -14,6 +14,11 @@ public struct AppFeatures: Sendable, Equatable {
     public var authorizationTimeout: Int?
     /// How long a cache channel holds its event, in seconds.
     public var cacheLifetime: Int
+    /// How long notices of arrivals and departures in a large presence channel may wait for others, in milliseconds; 0 for
+    /// not at all.
+    ///
+    /// Each notice costs a send to every member; those that share a send cost hardly more than one.
+    public var presenceNoticeDelay: Int
 
     /// Makes features, each with its default.
     public init(
@@ -22,7 +27,8 @@ public struct AppFeatures: Sendable, Equatable {
         users: Bool = true,
         watchlist: Bool = false,
         authorizationTimeout: Int? = nil,
-        cacheLifetime: Int = 1_800
+        cacheLifetime: Int = 1_800,
+        presenceNoticeDelay: Int = 40
     ) {
         self.clientEvents = clientEvents
         self.subscriptionCount = subscriptionCount
@@ -30,5 +36,6 @@ public struct AppFeatures: Sendable, Equatable {
         self.watchlist = watchlist
         self.authorizationTimeout = authorizationTimeout
         self.cacheLifetime = cacheLifetime
+        self.presenceNoticeDelay = presenceNoticeDelay
     }
 }

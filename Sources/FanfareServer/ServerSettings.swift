@@ -34,6 +34,8 @@ final class ServerSettings: Sendable {
     private static var inboundBytesTotalMax: Int { 128 << 20 }
     /// How long a trigger waits for a congested channel before it is refused with 503.
     let triggerTimeout: Duration
+    /// Members of a presence channel up to which each arrival and departure is told at once.
+    let smallPresenceChannelMax: Int
     /// How many channels a closed connection leaves at a time.
     let leaving: LeaveQueue.Settings
     /// How long a closing stream may take to send its last bytes and to hear the peer's end.
@@ -44,6 +46,7 @@ final class ServerSettings: Sendable {
     init(
         _ configuration: Configuration,
         shardCount: Int = 1,
+        smallPresenceChannelMax: Int = 100,
         leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         log: Logger = Logger(label: "nobody") { _ in SwiftLogNoOpLogHandler() }
@@ -57,6 +60,7 @@ final class ServerSettings: Sendable {
         heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
         lineLengthMax = configuration.relayedEventsMax
         triggerTimeout = .seconds(configuration.triggerTimeout)
+        self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
         turnstile = Turnstile(configuration)
         hits = LimitHits(metrics, log: log)

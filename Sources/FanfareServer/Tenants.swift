@@ -144,7 +144,8 @@ extension AppFeatures {
             watchlist: features.watchlist,
             authorizationTimeout: features.authorizedConnections
                 ? features.authorizationTimeout : nil,
-            cacheLifetime: configuration.cacheLifetime
+            cacheLifetime: configuration.cacheLifetime,
+            presenceNoticeDelay: configuration.presenceNoticeDelay
         )
     }
 }

@@ -58,6 +58,7 @@ extension StreamGroup {
     /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.
     private func begin() -> FrameBatch {
         let batch = takeWaiting()
+        deferral.end(at: reactor.now)
         guard !batch.isEmpty else { return batch }
         cursor = min(whole, Int32(descriptors.count))
         for index in Int(cursor)..<descriptors.count {
@@ -103,11 +104,23 @@ extension StreamGroup {
     ///
     /// - Returns: Whether the walk is delayed until ``resume()``.
     func beginPause() -> Bool {
-        guard let rest = pace.pause(before: waiting.frameCount, at: reactor.now) else {
+        if let rest = deferral.rest(at: reactor.now) {
+            delay = .deferring(reactor.schedule(after: rest, .resume(self)))
+        } else if let rest = pace.pause(before: waiting.frameCount, at: reactor.now) {
+            delay = .coalescing(reactor.schedule(after: rest, .resume(self)))
+        } else {
             return false
         }
-        delay = .coalescing(reactor.schedule(after: rest, .resume(self)))
         return true
+    }
+
+    /// Whether frames that wait are worth a walk before the delay ends.
+    func isDelayOver(with batch: FrameBatch) -> Bool {
+        switch delay {
+        case .coalescing: pace.isWorthWhile(batch.frameCount)
+        case .deferring: deferral.isUrgent || isCongested
+        case .readers, nil: false
+        }
     }
 
     /// The time that a walk waits for readers that are behind.
@@ -164,7 +177,8 @@ extension StreamGroup {
     /// Ends the delay: the walk begins with this turn's.
     func resume() {
         switch delay.take() {
-        case .coalescing(let timer), .readers(let timer): reactor.cancel(timer)
+        case .coalescing(let timer), .deferring(let timer), .readers(let timer):
+            reactor.cancel(timer)
         // The readers caught up while the progress of each was judged.
         case nil: return
         }

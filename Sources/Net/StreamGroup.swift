@@ -30,6 +30,8 @@ public final class StreamGroup {
     var walking = FrameBatch()
     /// A value that calls nothing while it changes: exclusive access is unchecked.
     @exclusivity(unchecked) var pace = WalkPace()
+    /// A value that calls nothing while it changes: exclusive access is unchecked.
+    @exclusivity(unchecked) var deferral = FrameDeferral()
     /// Why the next walk has not begun although frames wait.
     var delay: Delay? {
         didSet { reactor.delayedGroups[ObjectIdentifier(self)] = delay == nil ? nil : self }
@@ -48,6 +50,8 @@ public final class StreamGroup {
     enum Delay {
         /// For frames that share its sends.
         case coalescing(TimerID)
+        /// For frames that share its sends, because all that wait may wait.
+        case deferring(TimerID)
         /// For members to take what they were sent before.
         case readers(TimerID)
     }
@@ -99,7 +103,9 @@ public final class StreamGroup {
     /// - Parameters:
     ///   - frame: The bytes, complete in themselves: a member may get any whole number of frames.
     ///   - except: A member that does not get it.
-    public func send(_ frame: [UInt8], except: Stream? = nil) {
+    ///   - delayMax: How long the frame may wait for others to share its sends, in milliseconds. It does not wait for longer
+    ///     than that after the last such frame was sent, nor when a frame comes that may not wait.
+    public func send(_ frame: [UInt8], except: Stream? = nil, delayMax: UInt16 = 0) {
         let count = descriptors.count
         guard !frame.isEmpty, count > 0 else { return }
         var batch = exchange(&waiting, with: FrameBatch())
@@ -110,10 +116,11 @@ public final class StreamGroup {
             isCongested = true
         }
         waiting = batch
+        deferral.add(delayMax: delayMax)
         if !isDirty {
             isDirty = true
             if !beginPause() { reactor.dirtyGroups.append(self) }
-        } else if case .coalescing = delay, pace.isWorthWhile(batch.frameCount) {
+        } else if isDelayOver(with: batch) {
             resume()
         }
     }

@@ -18,6 +18,7 @@ import Webhooks
                       - secret: new
                       - {key: k2, secret: newer}
                     allowed_origins: [https://example.com, "https://*.example.com"]
+                    presence_notice_delay: 50
                     cached_events_max: 5
                     cache_lifetime: 60
                     client_events_per_second_max: 20
@@ -46,6 +47,7 @@ import Webhooks
         var app = AppConfiguration(id: "7", key: "k", secret: "s")
         app.credentials = [.init(secret: "new"), .init(key: "k2", secret: "newer")]
         app.allowedOrigins = ["https://example.com", "https://*.example.com"]
+        app.presenceNoticeDelay = 50
         app.cachedEventsMax = 5
         app.cacheLifetime = 60
         app.clientEventsPerSecondMax = 20
@@ -132,6 +134,11 @@ import Webhooks
                 "requests_per_second_max: 0",
                 "requests_per_second_max must be a number of requests a second from 1 to "
                     + "100000000, or none, not \"0\""
+            ),
+            (
+                "presence_notice_delay: 1001",
+                "presence_notice_delay must be a number of milliseconds from 0 to 1000, "
+                    + "not \"1001\""
             ),
             (
                 "cache_lifetime: none",

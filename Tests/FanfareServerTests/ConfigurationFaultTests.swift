@@ -101,10 +101,11 @@ func faults(
                 + "secret, credentials, enabled, tls_only, allowed_origins, connections_max, "
                 + "queued_bytes_max, subscriptions_max, event_data_length_max, "
                 + "channel_name_length_max, trigger_channels_max, batch_events_max, "
-                + "members_max, user_info_length_max, watchlist_max, cached_events_max, "
-                + "cache_lifetime, client_events_per_second_max, subscriptions_per_second_max, "
-                + "requests_per_second_max, triggers_per_second_max, queries_per_second_max, "
-                + "terminations_per_second_max, faulty_messages_per_minute_max, features, webhooks"
+                + "members_max, presence_notice_delay, user_info_length_max, watchlist_max, "
+                + "cached_events_max, cache_lifetime, client_events_per_second_max, "
+                + "subscriptions_per_second_max, requests_per_second_max, triggers_per_second_max, "
+                + "queries_per_second_max, terminations_per_second_max, "
+                + "faulty_messages_per_minute_max, features, webhooks"
         ),
         (
             "tls: {certificates: cert.pem}",

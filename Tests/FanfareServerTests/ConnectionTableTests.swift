@@ -33,7 +33,7 @@ import WebSocket
             close(ends[1])
             stream = try reactor.adopt(
                 FileDescriptor(ends[0], from: "socketpair"),
-                owner: Farewell(limit: .zero)
+                owner: DrainingStream(in: DrainingStreams(), within: .zero)
             )
         }
 

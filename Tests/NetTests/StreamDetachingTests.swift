@@ -40,6 +40,24 @@ import Testing
         #expect(one.stream.groupCount == 0 && groups.allSatisfy { $0.count == 1 })
     }
 
+    @Test("Frames that a group holds back go to one that is detached, too")
+    func heldBack() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let groups = (0..<50).map { _ in reactor.makeGroup() }
+        let one = try member(of: groups, on: reactor)
+        for group in groups { group.send([1], delayMax: 1_000) }
+        reactor.settle()
+        #expect(one.peer.read() == Array(repeating: 1, count: 50))
+        for group in groups { group.send([2], delayMax: 1_000) }
+        reactor.settle()
+        #expect(one.peer.read() == [])
+        one.stream.detachFromGroups()
+        one.stream.write([3])
+        reactor.settle()
+        #expect(one.peer.read() == Array(repeating: 2, count: 50) + [3])
+    }
+
     @Test("One that ends is a member until its owner was told, and no longer unless it is detached")
     func ends() throws {
         let reactor = try Reactor.forTest()

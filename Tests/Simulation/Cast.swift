@@ -28,6 +28,8 @@ struct Rules {
         configuration.clientEventsPerSecondMax =
             Cast.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
         configuration.cacheLifetime = Cast.cacheLifetime
+        // Time stands still while everything arrives.
+        configuration.presenceNoticeDelay = 0
         configuration.features.clientEvents = clientEvents
         configuration.features.subscriptionCount = countsAreTold
         configuration.features.watchlist = true

@@ -31,6 +31,9 @@ public struct AppConfiguration: Sendable, Hashable {
     public var batchEventsMax = 10
     /// The members of one presence channel, each with any number of connections.
     public var membersMax = 100
+    /// How long notices of arrivals and departures on a presence channel of more than 100 members may wait for others, in
+    /// milliseconds; 0 for not at all.
+    public var presenceNoticeDelay = 40
     /// The length of what a member tells the others, in bytes of JSON.
     public var userInfoLengthMax = 1_024
     /// The users that one user may watch.

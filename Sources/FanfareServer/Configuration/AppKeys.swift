@@ -52,6 +52,11 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self("batch_events_max", \.batchEventsMax, .count("a number of events", in: 1...10_000)),
         Self("members_max", \.membersMax, .count("a number of members", in: 1...1_000_000)),
+        Self(
+            "presence_notice_delay",
+            \.presenceNoticeDelay,
+            .count("a number of milliseconds", in: 0...1_000)
+        ),
         Self("user_info_length_max", \.userInfoLengthMax, .bytes(in: 0...(1 << 20))),
         Self("watchlist_max", \.watchlistMax, .count("a number of users", in: 1...10_000)),
         Self(

@@ -9,6 +9,8 @@ struct EventFrame: Sendable {
     private let headerLength: UInt8
     /// Whether it is a notice of the broker's own, which nobody has published.
     let isNotice: Bool
+    /// How long it may wait for others to share their sends, in milliseconds; an event may not.
+    var delayMax: UInt16 = 0
 
     /// Encodes an event, in one allocation.
     init(_ publication: Publication, channel: ChannelName) {
@@ -34,11 +36,16 @@ struct EventFrame: Sendable {
     }
 
     /// Encodes a notice of the broker's own to all subscribers.
-    init(_ notice: ServerMessage) {
+    ///
+    /// - Parameters:
+    ///   - notice: The notice.
+    ///   - delayMax: How long it may wait for others, in milliseconds.
+    init(_ notice: ServerMessage, delayMax: UInt16 = 0) {
         var frame: [UInt8] = []
         let payload = FrameEncoder.append(.text, to: &frame) { notice.append(to: &$0) }
         headerLength = UInt8(payload.lowerBound)
         isNotice = true
+        self.delayMax = delayMax
         bytes = frame
     }
 

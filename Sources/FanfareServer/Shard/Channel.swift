@@ -85,11 +85,12 @@ final class Channel {
         var count = 0
         if let plain {
             count = plain.count
-            plain.send(frame.bytes, except: except)
+            plain.send(frame.bytes, except: except, delayMax: frame.delayMax)
         }
         for (windowBits, group) in compressed where group.count > 0 {
             count += group.count
-            group.send(frame.compressed(by: deflaters[windowBits]), except: except)
+            let bytes = frame.compressed(by: deflaters[windowBits])
+            group.send(bytes, except: except, delayMax: frame.delayMax)
         }
         return count
     }

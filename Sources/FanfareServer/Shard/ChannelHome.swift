@@ -52,7 +52,7 @@ extension Switchboard {
             tell(.memberAdded(member.id), on: address)
             // Ahead of the grant on every line: who joins is seated behind this notice, and finds themself in the list
             // that comes with the grant.
-            announce(.memberAdded(member, to: channel.name), on: channel, at: address)
+            announceMember(.memberAdded(member, to: channel.name), on: channel, at: address)
         }
         return arrival != .refused
     }
@@ -79,12 +79,27 @@ extension Switchboard {
             channels.becameVacant(channel, of: address.app)
             return tell(.vacated, on: address)
         }
-        if let notice { announce(notice, on: channel, at: address) }
+        if let notice { announceMember(notice, on: channel, at: address) }
     }
 
     private func becameOccupied(_ channel: Channel, at address: ChannelAddress) {
         channels.becameOccupied(channel, of: address.app)
         tell(.occupied, on: address)
+    }
+
+    /// Puts a notice of a member's arrival or departure in order among the channel's events.
+    ///
+    /// In a large channel it may wait for others, since it costs a send to every member: see
+    /// ``AppFeatures/presenceNoticeDelay``.
+    private func announceMember(
+        _ notice: ServerMessage,
+        on channel: Channel,
+        at address: ChannelAddress
+    ) {
+        let isLarge = channel.attendance.memberCount > settings.smallPresenceChannelMax
+        let delay = isLarge ? tenants.apps[address.app]?.features.presenceNoticeDelay ?? 0 : 0
+        let frame = EventFrame(notice, delayMax: UInt16(clamping: delay))
+        relay(frame, on: channel, at: address, except: nil)
     }
 
     /// Puts a notice of the broker's own in order among the channel's events.

@@ -47,7 +47,8 @@ package final class SimulatedBroker {
         settings = ServerSettings(
             configuration,
             shardCount: clocks.count,
-            // So few that a handful of channels is dealt with as many are.
+            // So few that a handful of members and channels is dealt with as many are.
+            smallPresenceChannelMax: 1,
             leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2)
         )
         tenants = Tenants(configuration.apps)

@@ -1,0 +1,122 @@
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Notices of large presence channels share their sends") struct PresenceNoticeDelayTests {
+    /// A stepped broker on which every channel with two members is large.
+    private func stepped(shards: Int = 1, delay: Int) throws -> SteppedBroker {
+        try SteppedBroker(shards: shards) {
+            $0.apps[0].presenceNoticeDelay = delay
+            $0.apps[0].membersMax = 1_000
+        }
+    }
+
+    /// Has a new client join the channel, and returns it when it has the list of members.
+    private func join(
+        _ stepped: SteppedBroker,
+        as user: String,
+        on shard: Int = 0
+    ) throws -> (SteppedPeer, acknowledgement: String) {
+        let (client, socketID) = try stepped.greetedClient(of: shard)
+        let data = #"{"user_id":"\#(user)"}"#
+        client.send(Frames.text(subscribeMessage(to: channel, socketID: socketID, data: data)))
+        stepped.turn { client.frames.count > 0 }
+        return (client, client.frames[0].text)
+    }
+
+    private let channel = "presence-large"
+
+    /// The ids of members in the notices that have come.
+    private func told(_ client: SteppedPeer) -> [String] {
+        client.frames.compactMap { frame in
+            frame.text.firstMatch(of: /member_(added|removed).*\\"user_id\\":\\"([^"\\]*)/)
+                .map { ($0.1 == "added" ? "+" : "-") + $0.2 }
+        }
+    }
+
+    @Test("The first is told at once, and those behind it together", arguments: [1, 2])
+    func share(shards: Int) throws {
+        let stepped = try stepped(shards: shards, delay: 1_000)
+        let (first, _) = try join(stepped, as: "u0")
+        let (second, _) = try join(stepped, as: "u1", on: shards - 1)
+        stepped.settle()
+        #expect(told(first) == ["+u1"])
+        var others: [SteppedPeer] = []
+        for number in 2..<8 {
+            let (client, list) = try join(stepped, as: "u\(number)", on: number % shards)
+            others.append(client)
+            // Everybody is on the list of who comes later, also who was not told yet.
+            for member in 0...number { #expect(list.contains(#"\"u\#(member)\""#)) }
+        }
+        others[5].close()
+        stepped.settle()
+        // The clients of other shards too are told in a second: it is the same for all of a channel.
+        // For the other shard the first notice was that of the third user.
+        #expect(told(first) == ["+u1"] && told(second) == (shards == 1 ? [] : ["+u2"]))
+        let start = ContinuousClock.now
+        stepped.turn { self.told(first).count == 8 }
+        #expect(start.duration(to: .now) < .seconds(5))
+        #expect(told(first) == (1..<8).map { "+u\($0)" } + ["-u7"])
+        stepped.turn { self.told(second).count == 7 }
+        #expect(told(second) == (2..<8).map { "+u\($0)" } + ["-u7"])
+        // Who joined in between was told of those behind, and of nobody twice.
+        stepped.turn { self.told(others[2]).count == 4 }
+        #expect(told(others[2]) == ["+u5", "+u6", "+u7", "-u7"])
+    }
+
+    @Test("No event overtakes a notice that waits", arguments: [1, 2])
+    func order(shards: Int) throws {
+        let stepped = try stepped(shards: shards, delay: 1_000)
+        let (first, _) = try join(stepped, as: "u0", on: shards - 1)
+        let others = try (1..<5).map { try join(stepped, as: "u\($0)").0 }
+        stepped.settle()
+        #expect(first.frames.count < 5)
+        let backend = try stepped.connect()
+        let body = #"{"name":"e","channels":["\#(channel)"],"data":"1"}"#
+        backend.send(SignedRequest(path: "/apps/1/events", body: body).text)
+        stepped.settle()
+        #expect(told(first) == (1..<5).map { "+u\($0)" })
+        for client in [first] + others {
+            #expect(client.frames.last?.text == eventText("e", channel, data: "1"))
+        }
+    }
+
+    @Test("With 0 each is told at once")
+    func off() throws {
+        let stepped = try stepped(delay: 0)
+        let (first, _) = try join(stepped, as: "u0")
+        var others: [SteppedPeer] = []
+        for number in 1..<5 {
+            others.append(try join(stepped, as: "u\(number)").0)
+            stepped.settle()
+            #expect(told(first) == (1...number).map { "+u\($0)" })
+        }
+    }
+
+    @Test("Up to a hundred members nobody waits, and all know all above it", arguments: [1, 2])
+    func crowds(loops: Int) async throws {
+        try await TestBroker.run(loops: loops) {
+            $0.apps[0].membersMax = 200
+            $0.apps[0].presenceNoticeDelay = 60
+        } _: { broker in
+            var clients: [WebSocketWire] = []
+            var lists: [[String]] = []
+            for number in 0..<130 {
+                let (client, users) = try await broker.joined(channel, as: "u\(number)")
+                clients.append(client)
+                lists.append(users)
+            }
+            for (number, client) in clients.enumerated() {
+                #expect(lists[number] == (0...number).map { "u\($0)" }.sorted())
+                for later in number + 1..<130 {
+                    #expect(try await client.nextText() == Notice.added("u\(later)", channel))
+                }
+            }
+            let answer = try await broker.trigger("e", "1", on: channel)
+            #expect(answer.status == 200)
+            for client in clients {
+                #expect(try await client.nextText() == eventText("e", channel, data: "1"))
+            }
+        }
+    }
+}
