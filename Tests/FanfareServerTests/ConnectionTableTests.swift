@@ -1,5 +1,6 @@
 import Broker
 import Glibc
+import HTTPServer
 import Net
 import PusherProtocol
 import Testing
