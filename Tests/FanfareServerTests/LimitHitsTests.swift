@@ -46,7 +46,7 @@ private final class Lines: Sendable {
             lines.all == [
                 "notice a limit is met: the client is closed with 4100 (none: as many as descriptors) "
                     + "key=limits.connections_max limit=connections times=1",
-                "notice a limit is met: pusher:subscription_error; the client stays "
+                "notice a limit is met: pusher:subscription_error; counts as a faulty message "
                     + "key=apps.N.members_max limit=members times=7",
             ]
         )

@@ -20,6 +20,10 @@ struct LimitRule {
     fileprivate static func process(_ key: String, _ consequence: String) -> LimitRule {
         LimitRule("limits." + key, consequence)
     }
+
+    /// What happens when a subscription is refused: `Session` counts it in ``Limit/faultRate``.
+    fileprivate static let refusedSubscription =
+        "pusher:subscription_error; counts as a faulty message"
 }
 
 extension Limit {
@@ -95,10 +99,14 @@ extension Limit {
         case .messageLength: .process("message_length_max", "the client is closed with 1009")
         case .messageFragments: .process("message_fragments_max", "the client is closed with 1009")
         case .channelNameLength:
-            .app("channel_name_length_max", "pusher:subscription_error, or 400 for a backend")
+            .app("channel_name_length_max", LimitRule.refusedSubscription + "; 400 for a backend")
         case .eventDataLength:
-            .app("event_data_length_max", "the trigger is refused with 413, a client event dropped")
-        case .userInfoLength: .app("user_info_length_max", "pusher:subscription_error")
+            .app(
+                "event_data_length_max",
+                "the trigger is refused with 413; a client event is dropped and counts as a faulty "
+                    + "message"
+            )
+        case .userInfoLength: .app("user_info_length_max", LimitRule.refusedSubscription)
         case .triggerChannels:
             .app("trigger_channels_max", "the trigger is refused with 400")
         default: .app("batch_events_max", "the batch is refused with 400")
@@ -112,7 +120,7 @@ extension Limit {
         case .queryRate: .app("queries_per_second_max", "429 and Retry-After")
         case .terminationRate: .app("terminations_per_second_max", "429 and Retry-After")
         case .subscriptionRate:
-            .app("subscriptions_per_second_max", "pusher:subscription_error; the client stays")
+            .app("subscriptions_per_second_max", LimitRule.refusedSubscription)
         case .clientEventRate:
             .app("client_events_per_second_max", "the event is dropped, its sender told 4301")
         default: .app("faulty_messages_per_minute_max", "the client is closed with 4100")
@@ -121,9 +129,8 @@ extension Limit {
 
     private var quantityRule: LimitRule {
         switch self {
-        case .subscriptions:
-            .app("subscriptions_max", "pusher:subscription_error; the client stays")
-        case .members: .app("members_max", "pusher:subscription_error; the client stays")
+        case .subscriptions: .app("subscriptions_max", LimitRule.refusedSubscription)
+        case .members: .app("members_max", LimitRule.refusedSubscription)
         case .watchlist: .app("watchlist_max", "the first are watched, the client is told 4302")
         case .cachedEvents: .app("cached_events_max", "the oldest makes room")
         case .queuedBytes: .process("queued_bytes_max", "the slow reader is closed with 4100")

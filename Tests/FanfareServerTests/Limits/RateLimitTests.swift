@@ -102,4 +102,56 @@ import Testing
             #expect(try await client.next().closeCode == 4100)
         }
     }
+
+    @Test(
+        "What is refused for another limit is a faulty message: too many, and it is closed with 4100",
+        arguments: [
+            Limit.subscriptions, .members, .subscriptionRate, .channelNameLength, .userInfoLength,
+            .eventDataLength,
+        ]
+    )
+    func refusalsThatAreFaults(limit: Limit) async throws {
+        #expect(limit.rule.consequence.contains("counts as a faulty message"))
+        try await TestBroker.run {
+            $0.apps[0].faultyMessagesPerMinuteMax = 3
+            switch limit {
+            case .subscriptions: $0.apps[0].subscriptionsMax = 1
+            case .members: $0.apps[0].membersMax = 1
+            case .subscriptionRate: $0.apps[0].subscriptionsPerSecondMax = 1
+            case .channelNameLength: $0.apps[0].channelNameLengthMax = 20
+            case .userInfoLength: $0.apps[0].userInfoLengthMax = 10
+            default: $0.apps[0].eventDataLengthMax = 10
+            }
+        } _: { broker in
+            let (ann, _) = try await broker.joined("presence-x", as: "ann")
+            let (client, socketID) = try await broker.subscribed(to: "private-x")
+            // Twice as many as a minute may have: the minute may end in between.
+            for number in 0..<8 {
+                try client.send(refusedMessage(for: limit, number, socketID: socketID))
+            }
+            var frame = try await client.next()
+            while !frame.text.contains(#""code":4100"#) { frame = try await client.next() }
+            #expect(frame.text.contains("More than 3 faulty messages a minute"))
+            #expect(try await client.next().closeCode == 4100)
+            #expect(await broker.hits(limit) >= 4)
+            #expect(await broker.hits(.faultRate) == 1)
+            try await ann.expectNothing()
+        }
+    }
+
+    /// A message that is refused because of `limit`, each `number` another.
+    private func refusedMessage(for limit: Limit, _ number: Int, socketID: String) -> String {
+        let long = String(repeating: "x", count: 21)
+        switch limit {
+        case .members, .userInfoLength:
+            let info = limit == .members ? "1" : #""\#(long)""#
+            let data = #"{"user_id":"bob","user_info":\#(info)}"#
+            return subscribeMessage(to: "presence-x", socketID: socketID, data: data)
+        case .eventDataLength:
+            return #"{"event":"client-x","channel":"private-x","data":"\#(long)"}"#
+        default:
+            let channel = limit == .channelNameLength ? long : "c\(number)"
+            return #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#
+        }
+    }
 }
