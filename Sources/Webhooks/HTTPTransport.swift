@@ -5,10 +5,15 @@ internal import NIOSSL
 
 /// Requests over HTTP/1.1, plain or with TLS, on connections that are kept for the next.
 final class HTTPTransport: WebhookTransport {
-    /// The length of an answer's content that is read, in bytes: it means nothing, but a connection whose answer has
-    /// been read can be used again.
+    /// The length of an answer, in bytes, its head included; beyond it the connection is closed.
     static let answerLengthMax = 65_536
+    /// How long the content of an answer is waited for once the status is known.
+    ///
+    /// It means nothing, but a connection whose answer has been read to its end can be used again.
+    static let contentPeriod: Duration = .milliseconds(250)
 
+    /// How often connections were read.
+    let reads = AnswerHandler.ReadCounter()
     private let client: HTTPClient
     private let timeout: Duration
 
@@ -40,6 +45,12 @@ final class HTTPTransport: WebhookTransport {
         configuration.connectionPool.idleTimeout = .seconds(30)
         // Whoever waits decides when to try again.
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.http1_1ConnectionDebugInitializer = { [reads] channel in
+            channel.eventLoop.submit {
+                let handler = AnswerHandler(lengthMax: Self.answerLengthMax, counter: reads)
+                try channel.pipeline.syncOperations.addHandler(handler, position: .first)
+            }
+        }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         self.timeout = timeout
     }
@@ -73,19 +84,11 @@ final class HTTPTransport: WebhookTransport {
         .tlsHandshakeTimeout,
     ]
 
-    /// Reads an answer's content, if it comes soon and is short; otherwise the connection is closed.
+    /// Reads the rest of an answer, if it comes soon and is short; otherwise the connection is closed.
     private func drain(_ body: HTTPClientResponse.Body) async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                var length = 0
-                do {
-                    for try await part in body {
-                        length += part.readableBytes
-                        guard length <= Self.answerLengthMax else { return }
-                    }
-                } catch {}
-            }
-            group.addTask { [timeout] in try? await Task.sleep(for: timeout) }
+            group.addTask { do { for try await _ in body {} } catch {} }
+            group.addTask { try? await Task.sleep(for: Self.contentPeriod) }
             await group.next()
             group.cancelAll()
         }

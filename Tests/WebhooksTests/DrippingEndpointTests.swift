@@ -1,0 +1,68 @@
+import Testing
+
+@testable import Webhooks
+
+@Suite("Endpoints that answer byte by byte, without end", .timeLimit(.minutes(1)))
+struct DrippingEndpointTests {
+    private static let interim = "HTTP/1.1 100 Continue\r\n\r\n"
+
+    /// Makes one attempt, and returns how often the connection was read, and how long it took.
+    private func attempt(
+        _ endpoint: DrippingEndpoint,
+        timeout: Duration
+    ) async throws -> (outcome: SendOutcome, reads: Int, time: Duration) {
+        let transport = try HTTPTransport(timeout: timeout, trustFile: nil)
+        let request = WebhookRequest(url: endpoint.url, headers: [], body: Array("{}".utf8))
+        let start = ContinuousClock.now
+        let outcome = await transport.send(request)
+        let time = start.duration(to: .now)
+        await transport.close()
+        return (outcome, transport.reads.value, time)
+    }
+
+    @Test(
+        "A head costs few reads, and has failed when the time is over or it is too long",
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nX: ", "a"), ("HTTP/1.1 200 OK\r\n", "A: b\r\n"), ("", interim),
+        ]
+    )
+    func head(start: String, drip: String) async throws {
+        let endpoint = try DrippingEndpoint(start: start, drip: drip, pause: 2_000)
+        let (outcome, reads, time) = try await attempt(endpoint, timeout: .seconds(2))
+        guard case .failed = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(time < .seconds(10))
+        // Eight at once, five at doubling pauses of 310 ms together, and then one each 250 ms.
+        #expect(reads <= 22, "\(endpoint.dripCount) writes")
+        #expect(endpoint.dripCount > 50)
+    }
+
+    @Test(
+        "Content changes nothing: the status is the answer, and is not held up",
+        arguments: [
+            ("\r\n", "a"), ("Content-Length: 60000\r\n\r\n", "a"),
+            ("Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n"),
+        ]
+    )
+    func content(fields: String, drip: String) async throws {
+        let start = "HTTP/1.1 503 Busy\r\n" + fields
+        let endpoint = try DrippingEndpoint(start: start, drip: drip, pause: 2_000)
+        let (outcome, reads, time) = try await attempt(endpoint, timeout: .seconds(20))
+        #expect(outcome == .answered(status: 503))
+        #expect(reads <= 22, "\(endpoint.dripCount) writes")
+        #expect(time < .seconds(10))
+    }
+
+    @Test("An answer that is no status and grows without end is cut off")
+    func endlessInterimAnswers() async throws {
+        let drip = String(repeating: Self.interim, count: 1_000)
+        let endpoint = try DrippingEndpoint(start: "", drip: drip, pause: 0)
+        let (outcome, _, _) = try await attempt(endpoint, timeout: .seconds(20))
+        #expect(
+            outcome == .failed("the request failed: the answer has more than 65536 bytes")
+        )
+        #expect(endpoint.dripCount * drip.utf8.count < 10_000_000)
+    }
+}
