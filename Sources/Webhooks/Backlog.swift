@@ -52,6 +52,9 @@ struct Backlog: Sendable {
     /// The webhooks that wait or are under way.
     var count: Int { entries.count }
 
+    /// The webhooks that wait or are under way, in no order.
+    var deliveries: [Delivery] { entries.values.map(\.delivery) }
+
     /// When ``next(at:)`` will have something, in milliseconds; `nil` when something else has to happen first.
     var nextDue: Int64? { sends < sendsMax ? turns.first?.due : nil }
 

@@ -28,10 +28,13 @@ actor Dispatcher {
     // The file; see DispatcherFile.
     var ledger: Ledger
     var queue: WebhookQueue?
+    var lock: WebhookFileLock?
     var saving: Task<Void, Never>?
     /// When the file is used again although nothing has changed: to try it, or to look for replays.
     var nextSave: Int64 = 0
     var isFileFailing = false
+    /// Whether what is open is no longer at its path, and could not be made again yet.
+    var isFileAway = false
 
     enum Phase { case created, running, stopping, stopped }
     private(set) var phase = Phase.created
@@ -81,16 +84,28 @@ actor Dispatcher {
 
     // MARK: Beginning and end
 
-    func start() async throws(WebhooksError) {
+    func start(refusesFileInUse: Bool) async throws(WebhooksError) {
         guard phase == .created else { return }
         if transport == nil {
             transport = try HTTPTransport(timeout: settings.timeout, trustFile: settings.trustFile)
+        }
+        do {
+            try await lockFile()
+        } catch {
+            if refusesFileInUse, case .held(let path, let holder) = error {
+                await transport?.close()
+                transport = nil
+                throw .fileInUse(path: path, holder: holder)
+            }
+            // Opening the file says it, and tries again.
         }
         // Ids of one run follow each other, and those of a later run are higher, so that they say what came first.
         lastID = clock.unixTime * 1_000
         await openFile()
         guard phase == .created else {
             // It was stopped meanwhile, when there was nothing to close yet.
+            await queue?.close()
+            (queue, lock) = (nil, nil)
             await transport?.close()
             return
         }

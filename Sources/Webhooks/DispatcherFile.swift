@@ -15,29 +15,43 @@ extension Dispatcher {
         saving == nil && !(outlets.isEmpty && ledger.isEmpty) ? nextSave : nil
     }
 
-    /// Opens the file and takes up what an earlier run has left.
+    /// Opens the file and takes up what is in it: of an earlier run, or of whoever has put it there meanwhile.
     func openFile() async {
         do {
+            try await lockFile()
             let queue = try await WebhookQueue.open(path: settings.path)
-            let deliveries = try await queue.deliveries()
-            advanceID(beyond: try await queue.lastID())
-            self.queue = queue
+            try await absorbRescued(into: queue)
+            try await adopt(queue)
             noteFile(isFailing: false)
-            for var delivery in deliveries {
-                // Of another run, only the calendar knows how long ago that was; one that was set back says nothing.
-                delivery.birth = clock.uptime - max(0, clock.unixTime - delivery.time)
-                take(delivery)
-            }
-            if !deliveries.isEmpty {
-                log.info(
-                    "webhooks of an earlier run are sent now",
-                    metadata: ["count": "\(deliveries.count)"]
-                )
-            }
+            if isFileAway { log.notice("the file of the webhooks is made again", metadata: path) }
+            isFileAway = false
         } catch {
             noteFile(isFailing: true, "\(error)")
         }
         nextSave = clock.uptime + (queue == nil ? Self.failurePause : 0)
+    }
+
+    /// Makes a file the one that is written to, and what it has and what waits in memory the same.
+    private func adopt(_ queue: WebhookQueue) async throws {
+        let known = Set(waiting.map(\.id))
+        let (stored, others) = try await queue.deliveries(except: known)
+        advanceID(beyond: try await queue.lastID())
+        self.queue = queue
+        if settings.path != nil {
+            ledger.reconcile(waiting: waiting, known: known, stored: stored)
+        }
+        let found = others.filter { !ledger.isFinished($0.id) }
+        for var delivery in found {
+            // Of another run, only the calendar knows how long ago that was; one that was set back says nothing.
+            delivery.birth = clock.uptime - max(0, clock.unixTime - delivery.time)
+            take(delivery)
+        }
+        if !found.isEmpty {
+            log.info(
+                "webhooks of an earlier run are sent now",
+                metadata: ["count": "\(found.count)"]
+            )
+        }
     }
 
     /// Writes what has changed, unless the file is being written or has failed a moment ago.
@@ -53,21 +67,34 @@ extension Dispatcher {
         }
     }
 
-    /// Writes what has changed for the last time.
+    /// Writes what has changed for the last time, and closes the file.
     func closeFile() async {
         await saving?.value
-        if !ledger.isEmpty { await write() }
-        guard !ledger.isEmpty || settings.path == nil else { return }
-        let count = outlets.values.reduce(0) { $0 + $1.backlog.count }
-        guard count > 0 else { return }
+        if settings.path != nil || !ledger.isEmpty { await write() }
+        // The first may have made the file again.
+        if settings.path != nil, !ledger.isEmpty, !isFileFailing { await write() }
+        let isSaved = settings.path != nil && !isFileFailing && ledger.isEmpty
+        await queue?.close()
+        queue = nil
+        lock = nil
+        let count = waiting.count
+        guard !isSaved, count > 0 else { return }
         log.error(
             "webhooks are lost: they waited in memory alone",
-            metadata: ["count": "\(count)"]
+            metadata: ["count": "\(count)", "webhooks": "\(waitingText)"]
         )
     }
 
     private func write() async {
         guard let queue else { return await openFile() }
+        guard await queue.isInPlace() else { return await restoreFile(from: queue) }
+        isFileAway = false
+        do {
+            try await lockFile()
+        } catch {
+            nextSave = clock.uptime + Self.failurePause
+            return noteFile(isFailing: true, "\(error)")
+        }
         let changes = ledger.take()
         do {
             try await apply(changes, to: queue)
@@ -84,6 +111,10 @@ extension Dispatcher {
         } catch {
             nextSave = clock.uptime + Self.failurePause
             noteFile(isFailing: true, "\(error)")
+            guard WebhookQueue.isBroken(error) else { return }
+            // Whatever is at the path when it is tried again gets all that waits.
+            await queue.close()
+            self.queue = nil
         }
     }
 
@@ -107,7 +138,8 @@ extension Dispatcher {
         }
     }
 
-    private func noteFile(isFailing: Bool, _ reason: String = "") {
+    /// Notes whether the file can be used; a change is logged.
+    func noteFile(isFailing: Bool, _ reason: String = "") {
         defer {
             isFileFailing = isFailing
             tally.update { [isOnDisk = !isFailing && settings.path != nil] in
@@ -115,14 +147,32 @@ extension Dispatcher {
             }
         }
         guard isFailing != isFileFailing else { return }
-        let path = "\(settings.path ?? "memory")"
         if isFailing {
             log.error(
                 "the file of the webhooks cannot be used; they wait in memory meanwhile",
-                metadata: ["path": "\(path)", "reason": "\(reason)"]
+                metadata: path.merging([
+                    "reason": "\(reason)", "count": "\(waiting.count)",
+                    "webhooks": "\(waitingText)",
+                ]) { $1 }
             )
         } else {
-            log.info("the file of the webhooks can be used again", metadata: ["path": "\(path)"])
+            log.info("the file of the webhooks can be used again", metadata: path)
         }
+    }
+
+    private var path: Logger.Metadata { ["path": "\(settings.path ?? "memory")"] }
+
+    /// The webhooks that wait or are under way.
+    var waiting: [Delivery] { outlets.values.flatMap(\.backlog.deliveries) }
+
+    /// How many webhooks wait for which endpoints, for the log: `app 1 https://a.test/hooks: 3, …`.
+    private var waitingText: String {
+        let texts = outlets.filter { $0.value.backlog.count > 0 }
+            .map { "app \($0.key.app) \($0.key.url): \($0.value.backlog.count)" }
+            .sorted()
+        let countMax = 20
+        guard texts.count > countMax else { return texts.joined(separator: ", ") }
+        return texts.prefix(countMax).joined(separator: ", ")
+            + ", and \(texts.count - countMax) other endpoints"
     }
 }

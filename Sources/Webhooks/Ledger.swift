@@ -44,6 +44,28 @@ struct Ledger: Sendable {
         if changes.deliveries.removeValue(forKey: id) == nil { changes.done.insert(id) }
     }
 
+    /// Whether a webhook is done, and the file may still have it.
+    func isFinished(_ id: Int64) -> Bool { changes.done.contains(id) }
+
+    /// Makes up for a file that was opened while webhooks waited: what it lacks is written, what is done is deleted.
+    ///
+    /// - Parameters:
+    ///   - waiting: What waits now.
+    ///   - known: What waited when the file was about to be read.
+    ///   - stored: What the file has.
+    mutating func reconcile(waiting: [Delivery], known: Set<Int64>, stored: Set<Int64>) {
+        var done = known.intersection(stored)
+        for delivery in waiting {
+            done.remove(delivery.id)
+            if stored.contains(delivery.id) {
+                changes.deliveries.removeValue(forKey: delivery.id)
+            } else {
+                keep(delivery)
+            }
+        }
+        changes.done.formUnion(done)
+    }
+
     /// Keeps a webhook that was given up as a dead letter.
     mutating func bury(_ letter: DeadLetter) {
         finish(letter.id)

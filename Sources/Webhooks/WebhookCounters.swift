@@ -14,6 +14,8 @@ public struct WebhookCounters: Sendable, Equatable {
     public var queued = 0
     /// Whether what waits is on disk as well, apart from what is being written.
     public var isOnDisk = false
+    /// Webhooks that wait in memory alone: a restart loses them.
+    public var unsaved: Int { isOnDisk ? 0 : queued }
 
     /// Counters of which nothing has become yet.
     public init() {}

@@ -19,7 +19,9 @@ public final class WebhookQueue: Sendable {
     /// How long a call waits for another process, in seconds.
     public static let busyTimeout: Double = 5
 
-    private let database: DatabaseQueue
+    let database: DatabaseQueue
+    /// The files as they were when they were opened; `nil` for memory.
+    let place: Place?
 
     /// Opens the file, or makes it, readable for its owner alone: events may be anybody's secret.
     ///
@@ -28,6 +30,7 @@ public final class WebhookQueue: Sendable {
     init(path: String?) throws {
         guard let path else {
             database = try DatabaseQueue()
+            place = nil
             try WebhookQueueSchema.migrate(database)
             return
         }
@@ -44,6 +47,7 @@ public final class WebhookQueue: Sendable {
         configuration.journalMode = .wal
         database = try DatabaseQueue(path: path, configuration: configuration)
         try WebhookQueueSchema.migrate(database)
+        place = Place(path: path)
     }
 
     /// Opens the file of a broker, which may be running.
@@ -153,18 +157,27 @@ public final class WebhookQueue: Sendable {
 extension WebhookQueue {
     /// Opens a file on a thread of its own.
     static func open(path: String?) async throws -> WebhookQueue {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(with: Result { try WebhookQueue(path: path) })
-            }
-        }
+        try await aside { try WebhookQueue(path: path) }
     }
 
-    /// Reads the webhooks that were not delivered, in the order in which they were made.
-    func deliveries() async throws -> [Delivery] {
+    /// Reads the webhooks that were not delivered.
+    ///
+    /// - Parameter known: The ids of those whose content is not needed.
+    /// - Returns: The ids of all, and the others in the order in which they were made.
+    /// - Throws: A `DatabaseError`.
+    func deliveries(
+        except known: Set<Int64> = []
+    ) async throws -> (ids: Set<Int64>, others: [Delivery]) {
         try await database.read { database in
-            try Row.fetchAll(database, sql: "SELECT * FROM deliveries ORDER BY id")
-                .map { Delivery($0) }
+            var ids: Set<Int64> = []
+            var others: [Delivery] = []
+            let rows = try Row.fetchCursor(database, sql: "SELECT * FROM deliveries ORDER BY id")
+            while let row = try rows.next() {
+                let id: Int64 = row["id"]
+                ids.insert(id)
+                if !known.contains(id) { others.append(Delivery(row)) }
+            }
+            return (ids, others)
         }
     }
 

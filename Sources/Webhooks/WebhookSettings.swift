@@ -4,7 +4,7 @@ public import PusherProtocol
 public struct WebhookSettings: Sendable {
     /// The SQLite file where undelivered webhooks wait; `nil` keeps them in memory alone.
     ///
-    /// One running broker to a file; the command line may open it beside.
+    /// One running broker to a file, which is locked; the command line may open it beside.
     public var path: String?
     /// A PEM file of certificates that are trusted beside the system's; `nil` for none.
     public var trustFile: String?

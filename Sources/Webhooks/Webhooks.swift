@@ -79,9 +79,12 @@ public final class Webhooks: Sendable {
     /// A file that cannot be opened stops nothing: webhooks then wait in memory, the log says so, and the file is tried
     /// again every few seconds.
     ///
-    /// - Throws: ``WebhooksError`` when the trusted certificates cannot be read.
-    public func start() async throws(WebhooksError) {
-        try await dispatcher.start()
+    /// - Parameter refusesFileInUse: Whether a file that another broker uses is an error; otherwise it is one that cannot
+    ///   be opened.
+    /// - Throws: ``WebhooksError`` when the trusted certificates cannot be read, or another broker uses the file; nothing
+    ///   has begun then, and it may be called again.
+    public func start(refusesFileInUse: Bool = true) async throws(WebhooksError) {
+        try await dispatcher.start(refusesFileInUse: refusesFileInUse)
     }
 
     /// Tells of departures no more; called when the broker begins to send its clients away.

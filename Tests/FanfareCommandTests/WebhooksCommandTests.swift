@@ -175,6 +175,27 @@ private func eventually(_ condition: () -> Bool) async throws {
         await backend.stop()
     }
 
+    @Test("A second broker with the file of one that runs is refused; a killed one leaves it free")
+    func oneBrokerToAFile() async throws {
+        let place = try Place()
+        let first = try await RunningBroker(["--config", place.file])
+        let second = try await Program.run(["serve", "--port", "0", "--config", place.file])
+        #expect(second.code == 1)
+        #expect(
+            second.errors.contains(
+                "\(place.database) is in use by process \(first.program.id), and a file serves one broker"
+            ),
+            "\(second.errors)"
+        )
+        // The command line is no broker.
+        #expect(try await place.run("list").code == 0)
+        first.program.signal(SIGKILL)
+        #expect(await first.program.end() == -SIGKILL)
+        let third = try await RunningBroker(["--config", place.file])
+        third.program.signal(SIGTERM)
+        #expect(await third.program.end() == 0)
+    }
+
     @Test("Without a file it says so, and what to do")
     func withoutAFile() async throws {
         let unconfigured = try await Program.run(["webhooks"])

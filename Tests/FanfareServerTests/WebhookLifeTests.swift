@@ -79,6 +79,80 @@ import Webhooks
         #expect(receiver.requests.count == 2)
     }
 
+    @Test("A file that is deleted while the broker runs is made again: a restart loses none")
+    func deletedFile() async throws {
+        let port: UInt16
+        do {
+            let receiver = try WebhookReceiver { Response(status: 503) }
+            port = receiver.port
+            try await TestBroker.run(loops: 2) { configuration in
+                configuration.apps = [.telling(.to(receiver.url()))]
+                configuration.webhooks.database = database
+            } _: { broker in
+                let client = try await subscriber("news", of: broker)
+                try await client.subscribe(to: "sport")
+                try await eventually {
+                    try WebhookQueue(reading: database).deliveryCount() == 2
+                }
+                for ending in ["", "-wal", "-shm", "-lock"] {
+                    try FileManager.default.removeItem(atPath: database + ending)
+                }
+                try await client.subscribe(to: "weather")
+                try await eventually {
+                    try hasDatabase && WebhookQueue(reading: database).deliveryCount() == 3
+                }
+                #expect(await broker.metric("fanfare_webhooks_unsaved") == 0)
+            }
+            await receiver.stop()
+        }
+        let receiver = try WebhookReceiver(port: port)
+        try await TestBroker.run { configuration in
+            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.webhooks.database = database
+        } _: { _ in
+            let events = try await receiver.events(3)
+            for channel in ["news", "sport", "weather"] {
+                #expect(events.contains(#"{"name":"channel_occupied","channel":"\#(channel)"}"#))
+            }
+        }
+        await receiver.stop()
+    }
+
+    @Test("A second broker with the same file does not start; one that runs sends from memory")
+    func sharedFile() async throws {
+        let receiver = try WebhookReceiver()
+        var configuration = Configuration.development
+        configuration.port = 0
+        configuration.apps = [.telling(.to(receiver.url()))]
+        configuration.webhooks.database = database
+        try await TestBroker.run {
+            $0.apps = configuration.apps
+            $0.webhooks.database = database
+        } _: { _ in
+            let second = try BrokerServer(configuration: configuration)
+            do {
+                _ = try await second.start()
+                Issue.record("two brokers use one file")
+            } catch {
+                let id = ProcessInfo.processInfo.processIdentifier
+                #expect(
+                    "\(error)"
+                        == "Webhooks cannot be sent: \(database) is in use by process \(id), and a file "
+                        + "serves one broker. Stop that process, or set webhooks.database to another file"
+                )
+            }
+            try await TestBroker.run {
+                $0.webhooks.database = database
+            } _: { third in
+                try await third.server.reload(configuration)
+                let client = try await subscriber("news", of: third)
+                _ = try await receiver.events(1)
+                _ = client
+            }
+        }
+        await receiver.stop()
+    }
+
     @Test("A stop tells of nobody as gone: they are back elsewhere at once")
     func draining() async throws {
         let receiver = try WebhookReceiver()

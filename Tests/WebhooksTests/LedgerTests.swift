@@ -55,6 +55,22 @@ import Testing
         #expect(changes.revived == [7])
     }
 
+    @Test func aFileThatIsOpenedLaterIsMadeToHoldWhatWaits() {
+        var ledger = Ledger(deathCountMax: 10, deathLengthMax: 1_000)
+        ledger.finish(9)
+        ledger.keep(delivery(2))
+        // 1 is in no file, 2 in this one already, 3 done since it was read, 4 another's.
+        let waiting = [delivery(1), delivery(2)]
+        ledger.reconcile(waiting: waiting, known: [1, 2, 3], stored: [2, 3, 4])
+        #expect(ledger.isFinished(3) && ledger.isFinished(9))
+        #expect(!ledger.isFinished(2) && !ledger.isFinished(4))
+        // What the file has is deleted there when it is done.
+        ledger.finish(2)
+        let changes = ledger.take()
+        #expect(changes.deliveries.keys.sorted() == [1])
+        #expect(changes.done == [2, 3, 9])
+    }
+
     @Test func theDeadDoNotPileUpWhileTheFileIsAway() {
         var ledger = Ledger(deathCountMax: 3, deathLengthMax: 1_000)
         for id in 1...3 { ledger.bury(letter(Int64(id))) }

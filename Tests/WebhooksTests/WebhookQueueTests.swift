@@ -50,7 +50,12 @@ import Testing
         for id in [3, 1, 2] as [Int64] { changes.deliveries[id] = delivery(id) }
         try await queue.apply(changes, countMax: 1, lengthMax: 1)
         let reopened = try WebhookQueue(path: path)
-        #expect(try await reopened.deliveries() == (1...3).map { delivery($0) })
+        let all = try await reopened.deliveries()
+        #expect(all.ids == [1, 2, 3])
+        #expect(all.others == (1...3).map { delivery($0) })
+        let others = try await reopened.deliveries(except: [2, 7])
+        #expect(others.ids == [1, 2, 3])
+        #expect(others.others == [delivery(1), delivery(3)])
         #expect(try await reopened.lastID() == 3)
         var done = Ledger.Changes()
         done.done = [1, 3, 99]

@@ -65,6 +65,7 @@ actor Gauges {
 
     private func note(_ webhooks: WebhookCounters) {
         set("fanfare_webhooks_queued", webhooks.queued)
+        set("fanfare_webhooks_unsaved", webhooks.unsaved)
         count(
             "fanfare_webhooks_delivered_total",
             from: &lastWebhooks.delivered,

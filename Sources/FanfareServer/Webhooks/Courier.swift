@@ -32,10 +32,10 @@ actor Courier {
 
     /// Begins to send, if an app has webhooks.
     ///
-    /// - Throws: What keeps webhooks from being sent.
+    /// - Throws: What keeps webhooks from being sent, another broker with the same file included.
     func start() async throws(WebhooksError) {
         isOpen = true
-        try await begin()
+        try await begin(refusesFileInUse: true)
     }
 
     /// Takes over the webhooks of other apps, unless it has those of later ones already.
@@ -44,7 +44,8 @@ actor Courier {
         self.tenants = tenants
         await webhooks.replace(apps: tenants.webhookApps)
         do {
-            try await begin()
+            // The broker runs: webhooks rather wait in memory than not at all.
+            try await begin(refusesFileInUse: false)
         } catch {
             log.error("webhooks cannot be sent", metadata: ["reason": "\(error)"])
         }
@@ -59,11 +60,11 @@ actor Courier {
         await webhooks.stop(within: limit)
     }
 
-    private func begin() async throws(WebhooksError) {
+    private func begin(refusesFileInUse: Bool) async throws(WebhooksError) {
         guard isOpen, !hasBegun, !tenants.webhookApps.isEmpty else { return }
         hasBegun = true
         do {
-            try await webhooks.start()
+            try await webhooks.start(refusesFileInUse: refusesFileInUse)
         } catch {
             // The next reload may find what is missing now.
             hasBegun = false

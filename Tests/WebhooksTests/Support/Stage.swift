@@ -18,14 +18,15 @@ struct Stage {
         settings: WebhookSettings = WebhookSettings(),
         apps: [WebhookApp],
         clock: ManualClock = ManualClock(),
-        transport: ScriptedTransport = ScriptedTransport()
+        transport: ScriptedTransport = ScriptedTransport(),
+        log: Logger = Self.silence
     ) async throws {
         self.clock = clock
         self.transport = transport
         webhooks = Webhooks(
             settings: settings,
             apps: apps,
-            log: Self.silence,
+            log: log,
             clock: clock,
             random: SeededRandom(seed: 1),
             transport: transport
