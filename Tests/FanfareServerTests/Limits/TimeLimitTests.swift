@@ -1,14 +1,9 @@
+import Glibc
 import Net
 import PusherProtocol
 import Testing
 
 @testable import FanfareServer
-
-extension [UInt8] {
-    fileprivate func split(at index: Int) -> ([UInt8], [UInt8]) {
-        (Array(self[..<index]), Array(self[index...]))
-    }
-}
 
 @Suite("Limits of how long somebody may take") struct TimeLimitTests {
     @Test func ofATLSHandshake() async throws {
@@ -139,24 +134,43 @@ extension [UInt8] {
     }
 
     @Test("Each message of a connection has its own time")
-    func ofEachMessage() async throws {
-        try await TestBroker.run {
-            $0.messageTimeout = 1
-        } _: { broker in
-            let (client, _) = try await broker.connected()
-            // Never without an incomplete message, and each is complete after a third of its time.
-            let halves = Frames.ping.split(at: 9)
-            let start = ContinuousClock.now
-            try await client.wire.pour(halves.0)
-            var count = 0
-            while ContinuousClock.now - start < .seconds(4) {
-                try await Task.sleep(for: .milliseconds(300))
-                try await client.wire.pour(halves.1 + halves.0)
-                count += 1
+    func ofEachMessage() throws {
+        // A broker whose clock moves as the test says, with a limit of 30 seconds.
+        var now = MonotonicTime(nanoseconds: 0)
+        var number: UInt64 = 0
+        let broker = try SimulatedBroker(
+            .development,
+            clocks: [LoopClock(now: { now }, unixTime: { 1_700_000_000 })],
+            random: {
+                number += 1
+                return number &* 0x9E37_79B9_7F4A_7C15
             }
-            for _ in 0..<count { #expect(try await client.nextText().contains("pusher:pong")) }
-            #expect(await broker.hits(.messageTime) == 0)
+        )
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        try #require(socketpair(AF_UNIX, type, 0, &ends) == 0)
+        defer { close(ends[1]) }
+        try broker.accept(FileDescriptor(ends[0], from: "socketpair"), on: 0)
+        func answer(to bytes: [UInt8]) -> String {
+            _ = send(ends[1], bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            for _ in 0..<10 { broker.turn(0) }
+            var received = [UInt8](repeating: 0, count: 4_096)
+            let count = recv(ends[1], &received, received.count, Int32(MSG_DONTWAIT))
+            return String(decoding: received.prefix(max(count, 0)), as: UTF8.self)
         }
+        #expect(answer(to: Array(WebSocketWire.upgrade().utf8)).contains("connection_established"))
+        // Never without an incomplete message, and each arrives within twenty seconds.
+        let (first, second) = (Array(Frames.ping.prefix(9)), Array(Frames.ping.dropFirst(9)))
+        #expect(answer(to: first).isEmpty)
+        for _ in 0..<20 {
+            now = now.advanced(by: .seconds(20))
+            #expect(answer(to: second + first).contains("pusher:pong"))
+        }
+        now = now.advanced(by: .seconds(29))
+        #expect(answer(to: []).isEmpty)
+        // A look at it comes up to four seconds late.
+        now = now.advanced(by: .seconds(5))
+        #expect(answer(to: []).contains(#""code":4100"#))
     }
 
     @Test func toAnswerAPing() async throws {
