@@ -113,8 +113,9 @@ import Testing
         }
         other.write(pattern(5_000_000))
         crowd.fill()
+        // A group would wait for its members to catch up.
         for _ in 0..<20 {
-            crowd.group.send(pattern(50_000))
+            for stream in crowd.streams { stream.write(pattern(50_000)) }
             crowd.reactor.turn(atMost: .zero)
         }
         let areClosed = crowd.owners.allSatisfy { $0.isClosed }
