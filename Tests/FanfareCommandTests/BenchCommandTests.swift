@@ -80,7 +80,8 @@ import Testing
             ["all", "--connections", "8", "--json", file],
             broker
         )
-        // Whether the broker serves presence channels is its own affair; the others are measured.
+        // Whether the broker serves presence channels is its own affair, and a machine that does other things too
+        // may miss the times of an overload; the others are measured.
         for name in ["idle", "fanout", "channels", "churn"] {
             #expect(outcome.output.contains("\(name): ws://127.0.0.1"))
         }
@@ -92,9 +93,10 @@ import Testing
         #expect(result.ok == (outcome.code == 0))
         let results = try #require(result.results)
         #expect(
-            results.map(\.benchmark) == ["idle", "fanout", "channels", "churn", "presence"]
+            results.map(\.benchmark)
+                == ["idle", "fanout", "channels", "churn", "presence", "overload"]
         )
-        for result in results.dropLast() { #expect(result.ok) }
+        for result in results.prefix(4) { #expect(result.ok) }
     }
 
     @Test func throughTLS() async throws {
@@ -166,6 +168,11 @@ import Testing
         Refusal(arguments: ["stalled", "--reconnects", "0"], text: "--reconnects must be between"),
         Refusal(arguments: ["stalled", "--budget", "0"], text: "--budget must be between 1"),
         Refusal(arguments: ["stalled", "--channel", "presence-a"], text: "public or private"),
+        Refusal(arguments: ["overload", "--publishers", "0"], text: "--publishers must be"),
+        Refusal(arguments: ["overload", "--events", "0"], text: "--events must be between 1"),
+        Refusal(arguments: ["overload", "--rate", "0.5"], text: "--rate must be between 1"),
+        Refusal(arguments: ["overload", "--budget", "0"], text: "--budget must be between 1"),
+        Refusal(arguments: ["overload", "--channel", "presence-a"], text: "public or private"),
         Refusal(arguments: ["soak", "--warm-up", "0"], text: "--warm-up must be between 0.1"),
         Refusal(arguments: ["soak", "--visitors", "0"], text: "--visitors must be between 0.1"),
         Refusal(arguments: ["soak", "--tls-url", "ws://h"], text: "must be like wss://"),
@@ -181,7 +188,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "fanout", "channels", "churn", "idle", "presence", "joins", "stalled", "soak", "all",
+        "fanout", "channels", "churn", "idle", "presence", "joins", "stalled", "overload", "soak",
+        "all",
     ])
     func helpHasExamples(command: String) async throws {
         let help = try await Program.run(["bench", command, "--help"])

@@ -40,6 +40,16 @@ enum BrokerFault: Sendable {
     case losesNotice(Int)
     /// The first observer hears the notice with this number twice.
     case duplicatesNotice(Int)
+    /// None: every event whose number is a multiple of this is refused with 503 and Retry-After, and reaches nobody.
+    case refusesEvery(Int)
+    /// The same without Retry-After.
+    case refusesBriefly(Int)
+    /// The event with this number is answered 503, and delivered all the same.
+    case deliversRefused(Int)
+    /// The connection of the event with this number ends before the answer.
+    case endsConnection(Int)
+    /// The event with this number among those on a channel beside the load's reaches nobody.
+    case losesUnrelated(Int)
 }
 
 /// A server of the Pusher protocol on a free port of the loopback address, with one fault.
@@ -97,7 +107,8 @@ private struct NoLoopback: Error {}
 private final class Hall {
     let fault: BrokerFault
     private var members: [(FaultyConnection, stream: Stream, channel: String)] = []
-    private var sequence = 0
+    private(set) var sequence = 0
+    private var unrelatedSequence = 0
     private var held: [UInt8]?
     /// How events are compressed, once a connection has asked for it.
     var deflate: NegotiatedDeflate?
@@ -111,6 +122,12 @@ private final class Hall {
     /// Lets go of the members, each of which has the hall.
     func clear() { members = [] }
 
+    /// Whether an event goes to a channel beside the one that is at fault: it has no number, and no fault.
+    static func isUnrelated(_ channel: String) -> Bool { channel.hasSuffix("-unrelated") }
+
+    /// Counts an event that goes to nobody.
+    func skip() { sequence += 1 }
+
     func publish(_ publication: Publication) {
         for channel in publication.channels {
             var text: [UInt8] = []
@@ -121,6 +138,12 @@ private final class Hall {
     }
 
     private func send(_ frame: [UInt8], to channel: String) {
+        guard !Self.isUnrelated(channel) else {
+            defer { unrelatedSequence += 1 }
+            if case .losesUnrelated(unrelatedSequence) = fault { return }
+            for member in members where member.channel == channel { member.stream.write(frame) }
+            return
+        }
         defer { sequence += 1 }
         if case .misdirects(sequence) = fault {
             members.first { $0.channel != channel }?.stream.write(frame)
@@ -263,11 +286,34 @@ private final class FaultyConnection: StreamOwner {
             guard let publication = try? TriggerRequest.parse(body.span) else {
                 return stream.abort()
             }
+            let isUnrelated = publication.channels.contains { Hall.isUnrelated($0.text) }
+            if !isUnrelated, refuses(publication, stream) { return }
             hall.publish(publication)
             let isLast = if case .closesAfterAnswers = hall.fault { true } else { false }
             let close = isLast ? "Connection: close\r\n" : ""
             stream.write(Array("HTTP/1.1 200 OK\r\n\(close)Content-Length: 2\r\n\r\n{}".utf8))
             if isLast { stream.close(within: .seconds(1)) }
         }
+    }
+
+    /// Does with an event what the fault has instead of 200; whether there is such a fault.
+    private func refuses(_ publication: Publication, _ stream: Stream) -> Bool {
+        let number = hall.sequence
+        var field = "Retry-After: 1\r\n"
+        switch hall.fault {
+        case .refusesEvery(let count) where number.isMultiple(of: count): hall.skip()
+        case .refusesBriefly(let count) where number.isMultiple(of: count):
+            hall.skip()
+            field = ""
+        case .deliversRefused(number): hall.publish(publication)
+        case .endsConnection(number):
+            hall.skip()
+            stream.abort()
+            return true
+        default: return false
+        }
+        let head = "HTTP/1.1 503 Service Unavailable\r\n\(field)Content-Length: 0\r\n\r\n"
+        stream.write(Array(head.utf8))
+        return true
     }
 }

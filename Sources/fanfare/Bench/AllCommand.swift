@@ -80,6 +80,19 @@ struct AllCommand: ParsableCommand {
                 visitorCount: 4,
                 visitCount: 100
             ),
+            OverloadPlan(
+                channel: channel,
+                unrelatedChannel: try checkedChannel("fanfare-bench-unrelated"),
+                publisherCount: 16,
+                readerCount: count,
+                dataLength: 10_240,
+                duration: .seconds(2),
+                eventCountMax: nil,
+                window: 16,
+                unrelatedRate: 100,
+                obeysRetryAfter: false,
+                budget: nil
+            ),
         ]
     }
 }

@@ -18,13 +18,14 @@ struct BenchCommand: ParsableCommand {
               fanfare bench presence --observers 50
               fanfare bench joins --users 5000
               fanfare bench stalled --stalled 1000
+              fanfare bench overload --publishers 16
               fanfare bench soak --seconds 1800
               fanfare bench all --json result.json
             """,
         subcommands: [
             FanoutCommand.self, ChannelsCommand.self, ChurnCommand.self, IdleCommand.self,
-            PresenceCommand.self, JoinsCommand.self, StalledCommand.self, SoakCommand.self,
-            AllCommand.self,
+            PresenceCommand.self, JoinsCommand.self, StalledCommand.self, OverloadCommand.self,
+            SoakCommand.self, AllCommand.self,
         ]
     )
 }

@@ -72,7 +72,8 @@ actor BenchLoop: LoopResident {
         return try outcome.get()
     }
 
-    private static func started<T>(_ body: () throws(SystemError) -> T) throws(BenchError) -> T {
+    /// Does what starting a thread takes.
+    static func started<T>(_ body: () throws(SystemError) -> T) throws(BenchError) -> T {
         do throws(SystemError) {
             return try body()
         } catch {

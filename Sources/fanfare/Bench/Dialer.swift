@@ -37,9 +37,12 @@ final class Dialer {
             ? DeflateOptions(serverNoContextTakeover: true, clientNoContextTakeover: true) : nil
     }
 
+    /// The address that is in favour; nil when none is left.
+    var address: SocketAddress? { addresses.first }
+
     /// Begins a connection to the address that is in favour.
     func connect(on reactor: Reactor, owner: any StreamOwner) throws(BenchError) -> Stream {
-        guard let address = addresses.first else { throw .machine("there is no address to try") }
+        guard let address else { throw .machine("there is no address to try") }
         do throws(SystemError) {
             return try reactor.connect(
                 to: address,

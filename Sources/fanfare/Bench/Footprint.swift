@@ -32,9 +32,22 @@ struct Footprint: Equatable, Sendable {
         self.proportional = proportional
     }
 
-    /// The bytes of the line `VmRSS:` in the text of `/proc/PID/status`.
-    static func resident(in text: String) -> Int? {
-        let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    /// Resident memory of the server's processes in bytes, now or, for the line `VmHWM:`, at its greatest; nil if it
+    /// may not be read.
+    static func resident(of server: ServerProcess, line: String = "VmRSS:") -> Int? {
+        var sum = 0
+        for id in server.ids {
+            guard let text = ProcFile.text(at: "/proc/\(id)/status"),
+                let bytes = resident(in: text, line: line)
+            else { return nil }
+            sum += bytes
+        }
+        return sum
+    }
+
+    /// The bytes of the line `VmRSS:`, or another one, in the text of `/proc/PID/status`.
+    static func resident(in text: String, line prefix: String = "VmRSS:") -> Int? {
+        let line = text.split(separator: "\n").first { $0.hasPrefix(prefix) }
         let words = line?.split(whereSeparator: \.isWhitespace) ?? []
         guard words.count == 3, words[2] == "kB" else { return nil }
         return Int(words[1]).map { $0 * 1_024 }

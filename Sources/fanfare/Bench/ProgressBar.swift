@@ -3,6 +3,8 @@ import Net
 
 /// Shows on standard error how far a run has come: a bar on a terminal, a line now and then elsewhere.
 struct ProgressBar {
+    /// Whether nothing is shown: another bar is.
+    var isHidden = false
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private var label = ""
     private var shownAt: MonotonicTime?
@@ -33,7 +35,7 @@ struct ProgressBar {
             isComplete = false
         }
         let isDue = done == total || shownAt.map { $0.duration(to: now) >= interval } ?? true
-        guard isDue, !isComplete else { return }
+        guard isDue, !isComplete, !isHidden else { return }
         shownAt = now
         isComplete = done == total
         if isTerminal {

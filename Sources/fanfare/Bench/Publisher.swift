@@ -147,7 +147,7 @@ final class Publisher: StreamOwner {
     }
 
     /// The beginning of an answer's content, fit for a terminal.
-    private static func line(_ content: [UInt8]) -> String {
+    static func line(_ content: [UInt8]) -> String {
         let text = String(decoding: content.prefix(1_000), as: UTF8.self)
         return text.split(whereSeparator: \.isNewline).joined(separator: " ").printable
     }

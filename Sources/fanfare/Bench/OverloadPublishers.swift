@@ -1,0 +1,110 @@
+import Net
+
+/// The connections that publish to the readers' channel, with or without a window.
+final class OverloadPublishers {
+    /// Whom the events go to.
+    let readers: OverloadReaders
+    /// Answers with 503 that had no Retry-After.
+    private(set) var withoutRetryAfter = 0
+    /// How often a connection waited because of Retry-After.
+    private(set) var pauseCount = 0
+
+    private let connections: [TriggerConnection]
+    private let obeysRetryAfter: Bool
+    /// Until when each connection waits.
+    private var pauses: [MonotonicTime?]
+    /// The connection whose turn it is with a window.
+    private var next = 0
+
+    /// Connections that have yet to be made.
+    ///
+    /// - Parameters:
+    ///   - readers: Whom the events go to; their ledger says how many connections there are.
+    ///   - dataLength: The length of each event's data, in bytes.
+    ///   - obeysRetryAfter: Whether a connection that is answered 503 waits as long as Retry-After says.
+    ///   - generator: Makes the connections.
+    init(
+        to readers: OverloadReaders,
+        dataLength: Int,
+        obeysRetryAfter: Bool,
+        generator: Generator
+    ) {
+        self.readers = readers
+        self.obeysRetryAfter = obeysRetryAfter
+        let template = EventTemplate(
+            to: readers.channel,
+            dataLength: dataLength,
+            run: readers.run,
+            of: generator.subject
+        )
+        let count = readers.ledger.publisherCount
+        connections = (0..<count).map { _ in
+            TriggerConnection(template: template, generator: generator)
+        }
+        pauses = .init(repeating: nil, count: count)
+        for (index, connection) in connections.enumerated() {
+            connection.answered = { [unowned self] in receive($1, to: $0, on: index) }
+        }
+    }
+
+    /// Begins all connections.
+    func connect() { for connection in connections { connection.connect() } }
+
+    /// Whether all connections stand.
+    var areOpen: Bool { connections.allSatisfy(\.isOpen) }
+
+    /// How often a connection was lost with requests unanswered.
+    var lossCount: Int { connections.reduce(0) { $0 + $1.lossCount } }
+
+    /// The first thing that makes a run impossible.
+    var failure: BenchError? { connections.lazy.compactMap(\.failure).first }
+
+    /// Sends events over one connection after the other until so many are on their way to all readers.
+    ///
+    /// - Parameter window: How many events.
+    func fill(_ window: Int) {
+        var idleCount = 0
+        while readers.ledger.outstanding < window * readers.ledger.readerCount,
+            idleCount < connections.count
+        {
+            idleCount = send(on: next) ? 0 : idleCount + 1
+            next = (next + 1) % connections.count
+        }
+    }
+
+    /// Sends as many events as the sockets take.
+    ///
+    /// - Parameter limit: How many at most.
+    func flood(atMost limit: Int) {
+        var rest = limit
+        for index in connections.indices {
+            while rest > 0, send(on: index) { rest -= 1 }
+        }
+    }
+
+    /// Ends all connections at once: what is not answered yet stays so.
+    func end() { for connection in connections { connection.end() } }
+
+    private func send(on index: Int) -> Bool {
+        guard connections[index].canSend else { return false }
+        let now = MonotonicTime.current
+        if let pause = pauses[index] {
+            guard pause <= now else { return false }
+            pauses[index] = nil
+        }
+        connections[index].trigger(readers.ledger.send(by: index), due: now)
+        return true
+    }
+
+    private func receive(_ answer: TriggerConnection.Answer, to number: UInt32, on index: Int) {
+        readers.ledger.answer(number, isAccepted: answer == .accepted)
+        guard case .refused(let retryAfter) = answer else { return }
+        guard let retryAfter else {
+            withoutRetryAfter += 1
+            return
+        }
+        guard obeysRetryAfter else { return }
+        if pauses[index] == nil { pauseCount += 1 }
+        pauses[index] = MonotonicTime.current.advanced(by: retryAfter)
+    }
+}
