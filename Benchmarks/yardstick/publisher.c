@@ -183,7 +183,7 @@ static bool is_window_full(void) {
     uint64_t audience =
         (subscriptions + (uint64_t)options.channels - 1) / (uint64_t)options.channels;
     int64_t outstanding = (int64_t)(totals.expected - totals.delivered);
-    return outstanding >= options.window * (int64_t)audience;
+    return outstanding >= phase.window * (int64_t)audience;
 }
 
 // Publishes what is due, or what the window has room for.

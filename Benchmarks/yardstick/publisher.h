@@ -4,6 +4,7 @@
 
 struct phase {
     double rate;       // messages a second; 0 for saturation
+    long window;       // saturation: messages outstanding, counted in deliveries
     uint64_t messages; // how many; 0 for as many as `seconds` hold
     double seconds;
 };

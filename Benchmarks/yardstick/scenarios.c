@@ -98,14 +98,21 @@ bool run_fanout(void) {
     double setup = seconds_since(began_at);
     is_ok = publisher_open() && is_ok;
     if (is_ok && options.warmup > 0) {
-        is_ok = publisher_run((struct phase){.messages = (uint64_t)options.warmup});
+        // One at a time: each server then sends as many segments, whether or not it gathers what
+        // comes together. What the kernel does for a connection depends on how many there were.
+        is_ok = publisher_run((struct phase){.window = 1, .messages = (uint64_t)options.warmup});
         event_loop_run(0.05);
     }
     struct totals before = totals;
     if (is_ok) {
         is_measuring = true;
         report_start(&report);
-        struct phase phase = {options.rate, (uint64_t)options.messages, options.duration};
+        struct phase phase = {
+            .rate = options.rate,
+            .window = options.window,
+            .messages = (uint64_t)options.messages,
+            .seconds = options.duration,
+        };
         is_ok = publisher_run(phase);
         report_stop(&report);
     }
