@@ -78,7 +78,12 @@ SCENARIOS = {
             "--scenario churn --messages 3000 --concurrency 32",
         ),
         Scenario("idle2k", "2,000 idle subscribers of one channel", "--scenario idle --n 2000"),
-        Scenario("idle10k", "10,000 idle subscribers of one channel", "--scenario idle --n 10000"),
+        Scenario(
+            "idle10k",
+            "10,000 idle subscribers of one channel",
+            # The first seconds belong to connecting; the longest period of any timer is ten.
+            "--scenario idle --n 10000 --rest 5 --idle 10",
+        ),
         Scenario(
             "idle10k-tls",
             "10,000 idle subscribers over TLS 1.3",

@@ -36,6 +36,7 @@ IDLE = (
 
 def columns(scenario: str) -> tuple[tuple[str, str, int, int], ...]:
     if scenario.startswith("churn"):
+    ("kernel's, both ends", "kernel_per_conn_b", 1, 0),
         return CHURN
     return IDLE if scenario.startswith("idle") else DELIVERIES
 

@@ -19,6 +19,8 @@ from results import Results, Spread, ratios
 FOLDER = Path(__file__).parent / "results"
 CPU = "srv_cpu_us_per_delivery"
 
+#: The verdict on what has no bound.
+STATED = "stated"
 
 @dataclass(frozen=True)
 class Figure:
@@ -49,7 +51,8 @@ class Row:
     work: str
     ours: Figure
     reference: Figure | None
-    must: float
+    #: None for what is only stated.
+    must: float | None
     aim: float | None = None
 
     @property
@@ -127,13 +130,15 @@ ROWS = [
 COUNTED = [
     ("user-space instructions per delivery, one at a time", "instructions_one", 300, 180, 0),
     ("sendto per delivery, one at a time", "sendto_one", 1.0, None, 2),
+    Row("the same and the kernel's part, of both ends", idle("idle10k", "whole_per_conn_b", "B"),
+        None, None),
     ("sendto per delivery, 8 outstanding", "sendto_window", 0.14, None, 3),
     # A send for each message would be 1.00; how many come in a turn is the publisher's matter.
     ("sendto per delivery, subscribers of 8 busy channels", "sendto_channels", 0.25, None, 3),
 ]
 
 
-def judge(value: float | None, must: float, aim: float | None) -> str:
+def judge(value: float | None, must: float | None, aim: float | None) -> str:
     if value is None:
         return "not measured"
     # As it is printed: a table must not say that 1.05 is above 1.05.
@@ -160,6 +165,8 @@ def print_measured(results: Results) -> list[str]:
         decimals = 0 if row.must >= 100 else 2
         reference = row.reference
         print_row(
+    if must is None:
+        return STATED
             row.work, row.ours.text(results),
             f"{reference.text(results)} ({reference.server})" if reference else "",
             f"{spread.median:,.{decimals}f}" if spread else "–",
@@ -207,7 +214,7 @@ def main(path: Path, instructions: Path) -> int:
               "measured by")
     print_row(*["---"] * 9)
     verdicts = print_measured(results) + print_counted(counts) + [print_deliveries(results)]
-    measured = len(verdicts) - verdicts.count("not measured")
+    measured = len(verdicts) - verdicts.count("not measured") - verdicts.count(STATED)
     missed = verdicts.count("**missed**")
     print(f"\n{measured - missed} of {measured} rows that were measured are met.")
     return 1 if missed else 0

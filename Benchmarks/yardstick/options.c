@@ -26,6 +26,7 @@ struct options options = {
     .seconds_max = 120,
     .drain = 10,
     .settle = 2,
+    .idle = 1,
 };
 
 static const char usage[] =
@@ -47,6 +48,8 @@ static const char usage[] =
     "  --warmup N          messages before the measured ones (50)\n"
     "  --concurrency N     churn: connections at a time (64)\n"
     "  --settle SECONDS    idle: pause before memory is read (2)\n"
+    "  --rest SECONDS      idle: pause after that, before CPU is counted (0)\n"
+    "  --idle SECONDS      idle: how long CPU is counted (1)\n"
     "\n"
     "whom to measure\n"
     "  --mode pusher|raw|nats-ws|mqtt-ws   the protocol over the WebSocket (pusher)\n"
@@ -135,6 +138,8 @@ static const struct {
     {"max-seconds", REAL, &options.seconds_max},
     {"drain", REAL, &options.drain},
     {"settle", REAL, &options.settle},
+    {"rest", REAL, &options.rest},
+    {"idle", REAL, &options.idle},
     {"pub-path", TEXT, &options.publish_path},
     {"key", TEXT, &options.key},
     {"secret", TEXT, &options.secret},

@@ -19,7 +19,7 @@ struct options {
     int subscribers, channels, subscriptions, size;
     int unanswered_max, connecting_max, concurrency;
     long messages, warmup, window;
-    double rate, duration, seconds_max, drain, settle;
+    double rate, duration, seconds_max, drain, settle, rest, idle;
     const char *host, *path, *publish_path, *key, *secret, *app_id, *channel, *label, *processes;
     struct sockaddr_in address, publish_address;
 };
