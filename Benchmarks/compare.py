@@ -29,6 +29,7 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
+import overload
 import summarize
 from results import Results, main_field
 from scenarios import SCENARIOS, SETS, Scenario
@@ -36,7 +37,7 @@ from servers import Broker, Room, Server, on_cores, references, stop_on_signals,
 
 HERE = Path(__file__).parent
 FIRST_BROKER_PORT = 18141
-RUN_SECONDS_MAX = 150
+RUN_SECONDS_MAX = 300
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -116,7 +117,7 @@ def order(servers: list[Server], scenario: Scenario, round_: int) -> list[Server
     """Who runs a scenario in a round: there and back, so that a drift costs each one the same."""
     ordered = servers if round_ % 2 else servers[::-1]
     taking = [server for server in ordered if server.takes(scenario)]
-    if scenario.idle:
+    if scenario.fresh:
         return taking
     there = [server for server in taking if not server.is_peer]
     # The peers are apart by more than a drift, and slow: once will do.
@@ -128,7 +129,7 @@ def plan(servers: list[Server], scenarios: list[Scenario], rounds: int) -> list[
     for round_ in range(1, rounds + 1):
         for scenario in scenarios:
             turns = order(servers, scenario, round_)
-            if turns and not scenario.idle:
+            if turns and not scenario.fresh:
                 # Who comes first finds caches and the kernel's memory as another scenario left
                 # them: this run is for nothing else.
                 steps.append(Step(round_, scenario, turns[0], counts=False))
@@ -166,9 +167,14 @@ def measure(room: Room, step: Step) -> str:
     round_, scenario, server, _ = step
     assert server.process is not None
     label = f"{server.name}|{scenario.name}|{round_}"
-    command = [
-        str(room.programs / "wsload"), "--label", label, *server.load_arguments(scenario),
-        *scenario.arguments.split(), "--pid", str(server.process.pid), "--max-seconds", "100",
+    if scenario.overload:
+        assert isinstance(server, Broker)
+        command = overload.command(server.program)
+    else:
+        command = [str(room.programs / "wsload"), "--label", label, "--max-seconds", "100"]
+    command += [
+        *server.load_arguments(scenario), *scenario.arguments.split(),
+        "--pid", str(server.process.pid),
     ]
     try:
         with on_cores(server.load_cores):
@@ -180,6 +186,8 @@ def measure(room: Room, step: Step) -> str:
         return json.dumps({"label": label, "ok": False, "first_error": "no end"})
     if not result.stdout:
         return json.dumps({"label": label, "ok": False, "first_error": error})
+    if scenario.overload:
+        return json.dumps(overload.record(label, json.loads(result.stdout)))
     return result.stdout.strip()
 
 
@@ -206,8 +214,7 @@ def compare(servers: list[Server], scenarios: list[Scenario], rounds: int, room:
                 progress.scenario(step, rounds, steps[number:])
             round_, scenario = step.round_, step.scenario
             started = time.monotonic()
-            if scenario.idle:
-                step.server.restart()  # Memory is measured on a fresh process.
+            step.server.prepare(scenario)
             step.server.settle()
             line = measure(room, step)
             if step.counts:

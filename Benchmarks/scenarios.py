@@ -1,4 +1,4 @@
-"""What is measured: each scenario is a name and the load generator's arguments."""
+"""What is measured: each scenario is a name and a load generator's arguments."""
 
 from dataclasses import dataclass
 
@@ -10,6 +10,10 @@ class Scenario:
     arguments: str
     #: Whether a second variant of the broker (more loops, say) is of interest.
     variants: bool = False
+    #: Whether it is about brokers alone: the limit and the peers have nothing like it.
+    brokers_only: bool = False
+    #: Settings of the broker, which is started anew for it.
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def tls(self) -> bool:
@@ -22,6 +26,20 @@ class Scenario:
     @property
     def idle(self) -> bool:
         return self.name.startswith("idle")
+
+    @property
+    def overload(self) -> bool:
+        """Whether `fanfare bench overload` loads the server, in the place of wsload."""
+        return self.name.startswith("overload")
+
+    @property
+    def fresh(self) -> bool:
+        """Whether each run has a process of its own, whose memory is measured."""
+        return self.idle or self.overload
+
+
+#: What an overloaded broker may hold in queues, in MiB.
+OVERLOAD_MIB = 64
 
 
 def fan(count: int, size: str, kind: str, pace: str, variants: bool = False) -> Scenario:
@@ -66,6 +84,26 @@ SCENARIOS = {
             "many-rate",
             "500 channels with 4 subscribers, 2,000 messages a second",
             "--scenario many --n 2000 --channels 500 --size 64 --rate 2000 --duration 2.5",
+        ),
+        Scenario(
+            "client-rate",
+            "500 channels with 4 subscribers, 2,000 client events a second: the cost of a second loop",
+            "--scenario many --n 2000 --channels 500 --channel private-bench- --pub ws --size 64 "
+            "--rate 2000 --duration 4",
+            variants=True,
+            brokers_only=True,
+            settings=tuple((f"FANFARE_APPS_0_{name}", value) for name, value in (
+                ("ID", "1"), ("KEY", "app-key"), ("SECRET", "app-secret"),
+                ("CLIENT_EVENTS_PER_SECOND_MAX", "1000000"), ("FEATURES_CLIENT_EVENTS", "true"),
+            )),
+        ),
+        Scenario(
+            "overload",
+            "16 publishers without a window, 2,000 subscribers, 10 KiB",
+            f"--publishers 16 --subscribers 2000 --size 10240 --seconds 10 --budget {OVERLOAD_MIB}",
+            variants=True,
+            brokers_only=True,
+            settings=(("FANFARE_LIMITS_QUEUED_BYTES_TOTAL_MAX", f"{OVERLOAD_MIB} MiB"),),
         ),
         Scenario(
             "churn",

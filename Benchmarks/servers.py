@@ -89,6 +89,8 @@ class Server:
         self.port = port
         self.room = room
         self.process: subprocess.Popen[bytes] | None = None
+        #: What its environment was given when it was started.
+        self.settings: dict[str, str] = {}
 
     def command(self) -> list[str]:
         """What to run, after writing the configuration that it needs."""
@@ -103,6 +105,7 @@ class Server:
             (self.has_tls or not scenario.tls)
             and (self.has_deflate or not scenario.deflate)
             and (scenario.variants or not self.is_variant)
+            and not scenario.brokers_only
         )
 
     def url(self, scenario: Scenario, path: str = "") -> str:
@@ -136,7 +139,8 @@ class Server:
         log = self.room.scratch / f"{self.name}.log"
         with log.open("wb") as output, on_cores(self.cores):
             self.process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output
+                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                env=os.environ | self.settings,
             )
         deadline = time.monotonic() + START_SECONDS
         while not self.answers():
@@ -155,9 +159,17 @@ class Server:
             self.process.wait()
         self.process = None
 
-    def restart(self) -> None:
+    def restart(self, settings: dict[str, str] | None = None) -> None:
+        """Starts it anew, with variables of the environment of its own."""
         self.stop()
+        self.settings = settings or {}
         self.start()
+
+    def prepare(self, scenario: Scenario) -> None:
+        """Starts it anew where a scenario needs a fresh process, or other settings."""
+        settings = dict(scenario.settings)
+        if scenario.fresh or self.settings != settings:
+            self.restart(settings)
 
     def settle(self) -> None:
         """Waits until it has done with the run before: thousands of clients leave at its end."""
@@ -196,9 +208,18 @@ class Broker(Server):
             )
         )
 
+    @property
+    def program(self) -> str:
+        """Its executable, which is a load generator as well."""
+        return self.command()[0]
+
+    def takes(self, scenario: Scenario) -> bool:
+        return scenario.variants or not self.is_variant
+
     def load_arguments(self, scenario: Scenario) -> list[str]:
         app = [part for name, value in self.app.items() for part in (f"--{name}", value)]
-        return ["--mode", "pusher", "--url", self.url(scenario), *app]
+        mode = [] if scenario.overload else ["--mode", "pusher"]
+        return [*mode, "--url", self.url(scenario), *app]
 
 
 class Rawfan(Server):

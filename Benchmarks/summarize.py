@@ -25,8 +25,18 @@ CHURN = (
     ("p50 ms", "lat_us.p50", 1000, 1),
     ("p99 ms", "lat_us.p99", 1000, 1),
 )
+OVERLOAD = (
+    ("deliveries/s", "overload_deliveries_per_s", 1, 0),
+    ("with a window", "window_deliveries_per_s", 1, 0),
+    ("200", "overload_accepted", 1, 0),
+    ("503", "overload_refused", 1, 0),
+    ("others' p99 ms", "unrelated_overload_latency_us.p99", 1000, 2),
+    ("quiet", "unrelated_quiet_latency_us.p99", 1000, 2),
+    ("memory grew, MiB", "growth_mib", 1, 1),
+)
 IDLE = (
     ("resident bytes", "rss_per_conn_b", 1, 0),
+    ("kernel's, both ends", "kernel_per_conn_b", 1, 0),
     ("total MiB", "pss_kib", 1024, 1),
     ("µs to join", "setup_cpu_us_per_conn", 1, 1),
     ("µs to leave", "leave_cpu_us_per_conn", 1, 1),
@@ -36,8 +46,9 @@ IDLE = (
 
 def columns(scenario: str) -> tuple[tuple[str, str, int, int], ...]:
     if scenario.startswith("churn"):
-    ("kernel's, both ends", "kernel_per_conn_b", 1, 0),
         return CHURN
+    if scenario.startswith("overload"):
+        return OVERLOAD
     return IDLE if scenario.startswith("idle") else DELIVERIES
 
 

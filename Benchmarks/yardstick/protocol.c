@@ -85,12 +85,17 @@ static void pusher_subscribe(struct connection *connection, uint32_t channel, co
     websocket_write(connection, TEXT, message, strlen(message));
 }
 
+// A client event may only be sent by a subscriber of its channel.
+static int subscription_count(const struct connection *connection) {
+    return connection->kind == SUBSCRIBER ? options.subscriptions : options.channels;
+}
+
 static void pusher_greeted(struct connection *connection, const char *bytes, size_t count) {
     if (!contains(bytes, count, "connection_established")) {
         note_answer(bytes, count);
         return;
     }
-    for (int i = 0; i < options.subscriptions; i++) {
+    for (int i = 0; i < subscription_count(connection); i++) {
         uint32_t channel = connection->channel + (uint32_t)i;
         pusher_subscribe(connection, channel % (uint32_t)options.channels, bytes, count);
     }
@@ -101,7 +106,9 @@ static void pusher_greeted(struct connection *connection, const char *bytes, siz
 static void pusher_subscribed(struct connection *connection, const char *bytes, size_t count) {
     if (contains(bytes, count, "subscription_succeeded")) {
         connection->confirmed++;
-        if (connection->confirmed == (uint32_t)options.subscriptions) connection_ready(connection);
+        if (connection->confirmed == (uint32_t)subscription_count(connection)) {
+            connection_ready(connection);
+        }
     } else if (contains(bytes, count, "error")) {
         note_answer(bytes, count);
     }

@@ -60,7 +60,7 @@ bool publisher_open(void) {
     prepare_order();
     bool is_http = options.publishing != PUBLISH_WEBSOCKET;
     connection_open(&publisher, is_http ? HTTP_PUBLISHER : WEBSOCKET_PUBLISHER, 0);
-    // Nobody's channel; but a client event may only be sent by a subscriber of its channel.
+    // Nobody's channel, but for client events, whose sender is on all channels.
     publisher.channel = options.mode == MODE_PUSHER ? 0 : (uint32_t)options.channels;
     while (publisher.state != READY) {
         if (publisher.state == DEAD || out_of_time()) {
