@@ -126,6 +126,13 @@ channels=(--n 100 --channels 8 --subscriptions 8 --warmup 8)
 echo "Instructions in user space, of ${broker[*]}" >&2
 measure instructions_one '  per delivery, one at a time' \
     instructions 0 80000 --messages 100 500 "${audience[@]}" --window 1
+# A publish costs the same for any audience: what 200 subscribers more add is the deliveries' own.
+few=$((result[instructions_one] * 200))
+many=$(difference instructions 0 400 --messages 100 500 --n 400 --warmup 10 --window 1)
+result[instructions_own]=$(quotient "$few" "$many" 200 0)
+result[instructions_share]=$((result[instructions_one] - result[instructions_own]))
+printf '%-62s%10s\n' '    of which the delivery itself' "${result[instructions_own]}" \
+    '    and its share of the publish, one 200th' "${result[instructions_share]}" >&2
 measure instructions_window '  per delivery, 8 outstanding' \
     instructions 0 80000 --messages 100 500 "${audience[@]}" --window 8
 measure instructions_publish '  per publish to a single subscriber, signature checked' \
