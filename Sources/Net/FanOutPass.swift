@@ -188,8 +188,15 @@ extension StreamGroup {
 
 extension Reactor {
     /// Sends to the groups that have frames, to each its share, in the order in which they got them.
+    ///
+    /// A group whose walk takes several turns comes behind those that begin in this one, so that a long walk of one
+    /// channel does not delay the events of others by another turn.
     func walkGroups() {
         var share = FanOutShare()
+        if let first = dirtyGroups.first, first.cursor > 0, dirtyGroups.count > 1 {
+            dirtyGroups.removeFirst()
+            dirtyGroups.append(first)
+        }
         var next = 0
         // Those put behind the others wait for the next turn.
         let end = dirtyGroups.count

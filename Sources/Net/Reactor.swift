@@ -314,7 +314,7 @@ public final class Reactor {
 
     /// How long a turn may last, in nanoseconds, before streams that have room for more of their queues wait for the next:
     /// each may take hundreds of KiB at once, and thousands may have room at the same time.
-    private static var drainTime: Int64 { 500_000 }
+    private static var drainTime: Int64 { 250_000 }
 
     private var isDrainingLong: Bool {
         clock.now().nanoseconds - monotonicTime.nanoseconds > Self.drainTime
