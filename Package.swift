@@ -52,23 +52,41 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Values in, values out: no socket, clock or random source below this line …
+        .target(name: "Primitives", swiftSettings: strict),
         .target(
             name: "Digests",
             dependencies: [.target(name: "COpenSSL", condition: onLinux)],
             swiftSettings: strict
         ),
-        .target(name: "WebSocket", dependencies: ["CZlib", "Digests"], swiftSettings: strict),
-        .target(name: "HTTP1", swiftSettings: strict),
-        .target(name: "PusherProtocol", dependencies: ["Digests"], swiftSettings: strict),
-        .target(name: "Broker", dependencies: ["PusherProtocol"], swiftSettings: strict),
+        .target(
+            name: "WebSocket",
+            dependencies: ["CZlib", "Digests", "Primitives"],
+            swiftSettings: strict
+        ),
+        .target(name: "HTTP1", dependencies: ["Primitives"], swiftSettings: strict),
+        .target(
+            name: "PusherProtocol",
+            dependencies: ["Digests", "Primitives"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Broker",
+            dependencies: ["PusherProtocol", "Primitives"],
+            swiftSettings: strict
+        ),
 
         // … and the shell that moves the bytes.
-        .target(name: "Net", dependencies: ["CLinux", "COpenSSL"], swiftSettings: strict),
+        .target(
+            name: "Net",
+            dependencies: ["CLinux", "COpenSSL", "Primitives"],
+            swiftSettings: strict
+        ),
         .target(name: "HTTPServer", dependencies: ["Net", "HTTP1"], swiftSettings: strict),
         .target(
             name: "Webhooks",
             dependencies: [
-                "Broker", "PusherProtocol", .product(name: "GRDB", package: "GRDB.swift"),
+                "Broker", "PusherProtocol", "Primitives",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -81,7 +99,7 @@ let package = Package(
             name: "FanfareServer",
             dependencies: [
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Webhooks", "Yams", .product(name: "Logging", package: "swift-log"),
+                "Primitives", "Webhooks", "Yams", .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict
@@ -90,7 +108,7 @@ let package = Package(
         .target(
             name: "HTTPClient",
             dependencies: [
-                "Digests",
+                "Digests", "Primitives",
                 .target(name: "Net", condition: onLinux),
                 .target(name: "HTTP1", condition: onLinux),
             ],
@@ -131,7 +149,7 @@ let package = Package(
         // A broker for the tests of apps: the rooms of the real one, without a network.
         .target(
             name: "FanfareTesting",
-            dependencies: ["FanfareClient", "Broker", "PusherProtocol", "LiveRows"],
+            dependencies: ["FanfareClient", "Broker", "PusherProtocol", "Primitives", "LiveRows"],
             swiftSettings: strict
         ),
 
@@ -161,7 +179,7 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "CLinux", "FanfareServer", "FanfareClient", "FanfareAPI", "Webhooks", "Net",
-                "WebSocket", "HTTP1", "PusherProtocol", "Digests",
+                "WebSocket", "HTTP1", "PusherProtocol", "Digests", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -180,7 +198,7 @@ let package = Package(
         .executableTarget(
             name: "websocket-conformance-client",
             dependencies: [
-                "Net", "WebSocket", "HTTP1",
+                "Net", "WebSocket", "HTTP1", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/WebSocketConformanceClient",
@@ -191,8 +209,8 @@ let package = Package(
         .executableTarget(
             name: "fanfare-microbench",
             dependencies: [
-                "WebSocket", "HTTP1", "PusherProtocol", "Net", "LiveRows", "ListSimulation",
-                "TestRandom",
+                "WebSocket", "HTTP1", "PusherProtocol", "Primitives", "Net", "LiveRows",
+                "ListSimulation", "TestRandom",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Micro",
@@ -310,7 +328,9 @@ let package = Package(
         // … what the fuzzer runs over its inputs, as the tests do over the seeds, …
         .target(
             name: "FuzzTargets",
-            dependencies: ["WebSocket", "HTTP1", "PusherProtocol", "Broker", "TestRandom"],
+            dependencies: [
+                "WebSocket", "HTTP1", "PusherProtocol", "Primitives", "Broker", "TestRandom",
+            ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict
         ),
@@ -349,20 +369,25 @@ let package = Package(
             swiftSettings: strict
         ),
         // … and the rooms themselves.
+        .testTarget(
+            name: "PrimitivesTests",
+            dependencies: ["Primitives", "TestRandom"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(
             name: "WebSocketTests",
-            dependencies: ["WebSocket", "TestRandom"],
+            dependencies: ["WebSocket", "Primitives", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "HTTP1Tests",
-            dependencies: ["HTTP1", "TestRandom"],
+            dependencies: ["HTTP1", "Primitives", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "PusherProtocolTests",
-            dependencies: ["PusherProtocol", "Digests", "TestRandom"],
+            dependencies: ["PusherProtocol", "Primitives", "Digests", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(

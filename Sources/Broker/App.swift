@@ -1,3 +1,4 @@
+import Primitives
 public import PusherProtocol
 
 /// The identifier of an app, as it stands in the path of the HTTP API.

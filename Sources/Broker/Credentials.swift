@@ -1,3 +1,4 @@
+import Primitives
 public import PusherProtocol
 
 /// The keys of an app, each with what signs under it.

@@ -1,3 +1,4 @@
+import Primitives
 public import PusherProtocol
 
 /// The id of a user: two are the same when their bytes are.

@@ -1,3 +1,4 @@
+import Primitives
 public import PusherProtocol
 
 /// The user of a connection, as the app's backend describes them in `user_data` (Pusher documentation,

@@ -1,4 +1,5 @@
 import Broker
+import Primitives
 import PusherProtocol
 
 /// Who is on which channel, and what goes over it.

@@ -1,5 +1,6 @@
 import Broker
 import FanfareClient
+import Primitives
 import PusherProtocol
 
 /// A broker as a value: what clients and backends say goes in, what clients are told comes out.
@@ -244,15 +245,6 @@ struct BrokerState {
         let socketID = Self.socketID(connection).description
         if actions.count == settings.actionsMax { actions.removeFirst() }
         actions.append(ClientAction(socketID: socketID, time: now, kind: kind))
-    }
-}
-
-extension Duration {
-    /// The whole milliseconds, as the broker's rooms count.
-    var wholeMilliseconds: Int64 { wholeNanoseconds / 1_000_000 }
-
-    var wholeNanoseconds: Int64 {
-        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
 }
 

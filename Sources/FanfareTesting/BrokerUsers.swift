@@ -1,4 +1,5 @@
 import Broker
+import Primitives
 import PusherProtocol
 
 /// Who is signed in, and who watches whom.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Content in chunks (RFC 9112 §7.1), put together as it arrives.
 struct ChunkedContent: Sendable {
     private enum Phase { case size, data, dataEnd, trailers, done }
@@ -84,7 +86,7 @@ struct ChunkedContent: Sendable {
         let lengthMax = min(discardedLengthMax ?? .max, limits.bodyLengthMax)
         var size = 0
         var index = 0
-        while index < line.count, let digit = Octet.hexValue(line[index]) {
+        while index < line.count, let digit = line[index].hexValue {
             guard index < 16, size <= Int.max >> 4 else {
                 throw .contentTooLong(length: nil, limit: lengthMax)
             }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Where a field's name and value lie in the bytes of their head.
 struct FieldLine: Sendable, Equatable {
     let name: Range<Int>
@@ -96,7 +98,7 @@ struct FieldSection: Sendable {
         guard given.count == name.utf8.count else { return false }
         var index = 0
         for byte in name.utf8 {
-            guard Octet.lowercased(byte) == Octet.lowercased(given[index]) else { return false }
+            guard byte.lowercased == given[index].lowercased else { return false }
             index += 1
         }
         return true

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The content of a form, `application/x-www-form-urlencoded` (WHATWG URL §5).
 public struct FormURLEncoded: Sendable, Hashable {
     /// Names and values, decoded, in order.

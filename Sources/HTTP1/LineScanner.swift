@@ -1,3 +1,5 @@
+import Primitives
+
 /// Finds lines that end in CRLF, and looks at no byte twice when a line comes in pieces.
 ///
 /// Bytes that hold no whole line stay with the caller, who gives them again with what follows.

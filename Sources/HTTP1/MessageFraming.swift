@@ -1,3 +1,5 @@
+import Primitives
+
 /// What the fields of a head say about its connection and about the length of its content.
 struct MessageFraming: Sendable {
     private(set) var contentLength: Int?
@@ -70,7 +72,7 @@ struct MessageFraming: Sendable {
     private static func length(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(HTTPError) -> Int {
         var length = 0
         for index in value {
-            guard Octet.isDigit(bytes[index]) else {
+            guard bytes[index].isDigit else {
                 throw .contentLengthMalformed(bytes.text(value))
             }
             // Past any limit already; kept there so that it cannot overflow.

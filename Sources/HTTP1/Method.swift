@@ -1,3 +1,5 @@
+import Primitives
+
 /// A request method (RFC 9110 §9); methods are case-sensitive.
 public enum Method: Hashable, Sendable, CustomStringConvertible {
     /// Transfer a representation of the resource.
@@ -62,31 +64,6 @@ public enum Method: Hashable, Sendable, CustomStringConvertible {
         case 7 where name.equals("OPTIONS"): self = .options
         case 7 where name.equals("CONNECT"): self = .connect
         default: self = .other(bytes.text(range))
-        }
-    }
-}
-
-extension Span<UInt8> {
-    /// Whether the bytes are those of `text`.
-    func equals(_ text: StaticString) -> Bool {
-        text.withUTF8Buffer { text in
-            guard text.count == count else { return false }
-            for index in text.indices where text[index] != self[index] { return false }
-            return true
-        }
-    }
-
-    /// Whether the bytes are those of `text`, which is in lower case, in either case of letters.
-    ///
-    /// Inlined because every line of a head is compared with literals, whose length is known there.
-    @inline(__always)
-    func equalsIgnoringCase(_ text: StaticString) -> Bool {
-        text.withUTF8Buffer { text in
-            guard text.count == count else { return false }
-            // Without a branch, so that the compiler compares many bytes at a time.
-            var difference: UInt8 = 0
-            for index in indices { difference |= Octet.lowercased(self[index]) ^ text[index] }
-            return difference == 0
         }
     }
 }

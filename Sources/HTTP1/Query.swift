@@ -1,3 +1,5 @@
+import Primitives
+
 /// The query of a request target as pairs of name and value (RFC 3986 §3.4).
 ///
 /// A `+` stands for itself here; in forms, where it stands for a space, use ``FormURLEncoded``.

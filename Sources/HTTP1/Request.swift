@@ -1,3 +1,5 @@
+import Primitives
+
 /// A request to send: the client's side of ``RequestHead``.
 public struct Request: Sendable, Equatable {
     /// What is to be done.

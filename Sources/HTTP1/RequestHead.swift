@@ -1,3 +1,5 @@
+import Primitives
+
 /// Request line and fields of a request: one copy of its bytes, and places in them.
 ///
 /// Strings are made when they are asked for. What every request needs is read once, on arrival:
@@ -253,8 +255,8 @@ enum HTTPVersion {
         _ text: Span<UInt8>,
         malformed: () -> HTTPError
     ) throws(HTTPError) -> Int {
-        guard text.count == 8, text.extracting(0..<5).equals("HTTP/"), Octet.isDigit(text[5]),
-            text[6] == UInt8(ascii: "."), Octet.isDigit(text[7])
+        guard text.count == 8, text.extracting(0..<5).equals("HTTP/"), text[5].isDigit,
+            text[6] == UInt8(ascii: "."), text[7].isDigit
         else { throw malformed() }
         guard text[5] == UInt8(ascii: "1") else { throw .versionUnsupported(text.text(0..<8)) }
         return text[7] == UInt8(ascii: "0") ? 0 : 1

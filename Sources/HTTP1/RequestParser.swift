@@ -1,3 +1,5 @@
+import Primitives
+
 /// Reads the requests of one connection from its bytes (RFC 9112), strictly and without I/O.
 ///
 /// The caller keeps what was not consumed and gives it again in front of what comes next:

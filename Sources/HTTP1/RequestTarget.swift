@@ -1,3 +1,5 @@
+import Primitives
+
 /// The forms of a request target (RFC 9112 §3.2).
 public enum TargetForm: Sendable {
     /// `/path?query`: the usual one.
@@ -66,11 +68,11 @@ struct RequestTarget: Sendable {
         _ range: Range<Int>
     ) throws(HTTPError) -> Int {
         var index = range.lowerBound
-        guard Octet.isLetter(bytes[index]) else { throw .targetMalformed }
+        guard bytes[index].isLetter else { throw .targetMalformed }
         while index < range.upperBound, bytes[index] != UInt8(ascii: ":") {
             let byte = bytes[index]
             guard
-                Octet.isLetter(byte) || Octet.isDigit(byte) || byte == UInt8(ascii: "+")
+                byte.isLetter || byte.isDigit || byte == UInt8(ascii: "+")
                     || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
             else { throw .targetMalformed }
             index += 1
@@ -91,7 +93,7 @@ struct RequestTarget: Sendable {
             index += 1
             let address = index
             while index < range.upperBound,
-                Octet.hexValue(bytes[index]) != nil || bytes[index] == UInt8(ascii: ":")
+                bytes[index].hexValue != nil || bytes[index] == UInt8(ascii: ":")
                     || bytes[index] == UInt8(ascii: ".")
             { index += 1 }
             guard index > address, index < range.upperBound, bytes[index] == UInt8(ascii: "]")
@@ -104,6 +106,6 @@ struct RequestTarget: Sendable {
         guard bytes[index] == UInt8(ascii: ":") else { return false }
         let port = index + 1..<range.upperBound
         if needsPort, port.isEmpty { return false }
-        return port.count <= 5 && port.allSatisfy { Octet.isDigit(bytes[$0]) }
+        return port.count <= 5 && port.allSatisfy { bytes[$0].isDigit }
     }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Status line and fields of a response: one copy of its bytes, and places in them.
 public struct ResponseHead: Sendable {
     /// The status code.
@@ -76,7 +78,7 @@ struct StatusLine: Sendable {
         minorVersion = try HTTPVersion.minor(line.extracting(0..<8)) { .statusLineMalformed }
         var code = 0
         for index in 9..<12 {
-            guard Octet.isDigit(line[index]) else { throw .statusLineMalformed }
+            guard line[index].isDigit else { throw .statusLineMalformed }
             code = code * 10 + Int(line[index] - 0x30)
         }
         guard 100..<600 ~= code else { throw .statusLineMalformed }

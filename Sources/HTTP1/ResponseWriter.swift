@@ -1,3 +1,5 @@
+import Primitives
+
 extension Response {
     /// Writes the answer.
     ///

@@ -1,29 +1,13 @@
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Primitives
 
 extension Span<UInt8> {
-    /// The place of the first such byte at or behind `start`; nil when there is none.
-    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
-        guard start < count else { return nil }
-        return withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress else { return nil }
-            // SAFETY: `start` lies inside the span, and so does the length that is left of it.
-            return memchr(base + start, Int32(byte), bytes.count - start).map {
-                $0 - UnsafeMutableRawPointer(mutating: base)
-            }
-        }
-    }
-
     /// Where the first byte lies in `range` that is not of a set; its end when all are.
     @inline(__always)
     func end(of set: OctetSet, in range: Range<Int>) -> Int {
         extracting(range).withUnsafeBufferPointer { bytes in
             // Letters are in every set, and mostly it is letters.
             let count =
-                bytes.firstIndex { !Octet.isLetter($0) && !set.contains($0) } ?? bytes.count
+                bytes.firstIndex { !$0.isLetter && !set.contains($0) } ?? bytes.count
             return range.lowerBound + count
         }
     }

@@ -1,5 +1,6 @@
 #if canImport(Darwin)
     import Foundation
+    import Primitives
     import Security
 
     /// Requests over `URLSession`, on Apple platforms.
@@ -44,11 +45,7 @@
             guard let url = URL(string: address.url + call.target) else {
                 throw .invalidRequest("the request's path cannot be written: \(call.target)")
             }
-            let (seconds, attoseconds) = call.timeout.components
-            var message = URLRequest(
-                url: url,
-                timeoutInterval: Double(seconds) + Double(attoseconds) / 1e18
-            )
+            var message = URLRequest(url: url, timeoutInterval: call.timeout.inSeconds)
             message.httpMethod = call.method
             for field in call.fields {
                 message.setValue(field.value, forHTTPHeaderField: field.name)

@@ -1,4 +1,5 @@
 import Glibc
+import Primitives
 
 /// A point in time that never goes back and that no change of the calendar moves.
 ///
@@ -34,18 +35,6 @@ public struct MonotonicTime: InstantProtocol, Sendable {
     /// Compares by time.
     public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
         left.nanoseconds < right.nanoseconds
-    }
-}
-
-extension Duration {
-    /// In nanoseconds, rounded up; what does not fit becomes the largest number.
-    var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let rest = (attoseconds + (attoseconds > 0 ? 999_999_999 : 0)) / 1_000_000_000
-        let (sum, overflowed) = whole.addingReportingOverflow(rest)
-        return overflowed ? .max : sum
     }
 }
 

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Primitives
 import Synchronization
 
 /// What waits for the kernel on behalf of one loop: its streams, listeners, timers and groups.

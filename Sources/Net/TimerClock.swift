@@ -1,3 +1,5 @@
+import Primitives
+
 /// The time that a reactor's timers count by: the loop's clock without its pauses.
 ///
 /// A process that is stopped (SIGSTOP), a virtual machine that is suspended or a thread that is blocked does not read

@@ -1,3 +1,5 @@
+import Primitives
+
 /// What the prefix of a channel's name makes of it.
 public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
     /// Open to everybody.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The name of a channel, known to follow the protocol's grammar.
 ///
 /// One to `channelNameLengthMax` characters out of `A–Z a–z 0–9 _ - = @ , . ;`; a leading `#` belongs to the

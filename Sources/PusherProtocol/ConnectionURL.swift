@@ -1,3 +1,5 @@
+import Primitives
+
 /// The target of a client's opening handshake: `/app/KEY?protocol=7&client=…&version=…`.
 public struct ConnectionURL: Equatable, Sendable {
     /// The versions of the protocol that are spoken.
@@ -56,7 +58,7 @@ public struct ConnectionURL: Equatable, Sendable {
             throw .pathNotFound
         }
         guard segment.firstIndex(of: UInt8(ascii: "%")) != nil else { return body(segment) }
-        return body(PercentEncoding.decode(segment).span)
+        return body(PercentEncoding.decodeLeniently(segment).span)
     }
 
     /// Reads the protocol's version out of a request target.

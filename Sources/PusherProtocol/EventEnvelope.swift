@@ -1,3 +1,5 @@
+import Primitives
+
 /// The message that carries an event to subscribers: `{"event":…,"channel":…,"data":…,"user_id":…}`.
 ///
 /// All of it but the channel's name is written once, however many channels the event goes to. The length is known

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The rules for the name of an event: any characters, but not too many of them.
 enum EventName {
     /// Checks a name that somebody gave an event.

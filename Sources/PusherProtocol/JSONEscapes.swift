@@ -1,3 +1,5 @@
+import Primitives
+
 /// The escapes of a JSON string (RFC 8259 §7).
 enum JSONEscapes {
     /// Resolves the escapes of a string that the scanner has checked.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Walks through one JSON text, checking every byte of it (RFC 8259), and says where the values are.
 ///
 /// The scanner holds a position, not the text: each call is given the same bytes. Names and values come out as
@@ -268,27 +270,14 @@ public struct JSONScanner: Sendable {
 
     /// Takes one character of two to four bytes, in its shortest form and no surrogate (RFC 3629 §4).
     private mutating func sequence(in text: Span<UInt8>) throws(JSONError) {
-        let lead = text[position]
-        var second: ClosedRange<UInt8> = 0x80...0xBF
-        let length: Int
-        switch lead {
-        case 0xC2...0xDF: length = 2
-        case 0xE0...0xEF:
-            length = 3
-            if lead == 0xE0 { second = 0xA0...0xBF }
-            if lead == 0xED { second = 0x80...0x9F }
-        case 0xF0...0xF4:
-            length = 4
-            if lead == 0xF0 { second = 0x90...0xBF }
-            if lead == 0xF4 { second = 0x80...0x8F }
-        default: throw .malformedUTF8(at: position)
-        }
+        guard let lead = UTF8Lead(text[position]) else { throw .malformedUTF8(at: position) }
+        let length = Int(lead.followerCount) + 1
         for offset in 1..<length {
             guard position + offset < text.count else { throw .unexpectedEnd }
-            let allowed = offset == 1 ? second : 0x80...0xBF
-            guard allowed.contains(text[position + offset]) else {
-                throw .malformedUTF8(at: position)
-            }
+            let byte = text[position + offset]
+            let isAllowed =
+                offset == 1 ? byte >= lead.lowest && byte <= lead.highest : byte & 0xC0 == 0x80
+            guard isAllowed else { throw .malformedUTF8(at: position) }
         }
         position += length
     }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The place of one value in a JSON text: nothing is copied until somebody asks for it.
 public struct JSONValue: Equatable, Sendable {
     /// The kinds of value of RFC 8259 §3.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Writes JSON, commas and escapes included.
 public struct JSONWriter: Sendable {
     /// What has been written.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The parameters of a query string, names in lower case, values decoded, sorted by name.
 ///
 /// That is the form in which the HTTP API signs them. All text lies in one buffer: a query of any length costs two
@@ -136,12 +138,12 @@ public struct QueryParameters: Sendable {
     private mutating func decode(_ bytes: Span<UInt8>) {
         var start = 0
         while let index = bytes.firstIndex(of: UInt8(ascii: "+"), from: start) {
-            PercentEncoding.appendDecoded(bytes.extracting(start..<index), to: &text)
+            PercentEncoding.appendDecodedLeniently(bytes.extracting(start..<index), to: &text)
             plusIndices.append(text.count)
             text.append(UInt8(ascii: "+"))
             start = index + 1
         }
-        PercentEncoding.appendDecoded(bytes.extracting(start..<bytes.count), to: &text)
+        PercentEncoding.appendDecodedLeniently(bytes.extracting(start..<bytes.count), to: &text)
     }
 
     private mutating func lowercase(_ name: Range<Int>) {

@@ -1,4 +1,5 @@
 import Digests
+import Primitives
 
 /// Whose key a request names.
 public enum KeyOwner: Sendable {
@@ -220,7 +221,7 @@ public enum RequestSignature {
     ) -> [[UInt8]] {
         var paths: [[UInt8]] = []
         for candidate in [path.extracting(start..<path.count).copy(), path.copy()] {
-            for form in [candidate, PercentEncoding.decode(candidate.span)]
+            for form in [candidate, PercentEncoding.decodeLeniently(candidate.span)]
             where !paths.contains(form) { paths.append(form) }
         }
         let readings =

@@ -1,3 +1,5 @@
+import Primitives
+
 /// What the broker says to a client.
 ///
 /// Clients differ in what they can read: the data of some events must be a string that holds JSON, of others an

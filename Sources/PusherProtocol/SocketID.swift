@@ -1,3 +1,5 @@
+import Primitives
+
 /// What the broker calls a connection: two numbers, written `123.456`.
 ///
 /// Clients sign it and backends send it back to leave a connection out. The broker draws both numbers at random,

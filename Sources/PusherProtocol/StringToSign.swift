@@ -1,3 +1,5 @@
+import Primitives
+
 /// The text under the signature of a request to the HTTP API: method, path and query, a line each.
 enum StringToSign {
     /// How a parameter with several values is written; implementations differ.

@@ -1,4 +1,5 @@
 import Digests
+import Primitives
 
 /// The client's side of the opening handshake (RFC 6455 §4.1): writes the request, judges the answer.
 public struct ClientHandshake: Sendable {
@@ -54,7 +55,7 @@ public struct ClientHandshake: Sendable {
         guard target.utf8.first == UInt8(ascii: "/"), !hasSpace else { throw .unsendable("target") }
         for field in all {
             let isSendable =
-                !field.name.isEmpty && field.name.utf8.allSatisfy(FieldScanner.isTokenByte)
+                !field.name.isEmpty && field.name.utf8.allSatisfy(OctetSet.token.contains)
                 && field.value.utf8.allSatisfy { ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F }
             guard isSendable else { throw .unsendable(field.name) }
         }

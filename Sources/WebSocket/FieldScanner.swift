@@ -1,3 +1,5 @@
+import Primitives
+
 /// Reads the grammar that the handshake's fields share (RFC 9110 §5.6, RFC 6455 §9.1).
 ///
 /// It is a place in a value that the caller holds, and that comes with every call.
@@ -26,7 +28,7 @@ struct FieldScanner {
     mutating func token(in bytes: Span<UInt8>) -> Range<Int>? {
         skipSpace(in: bytes)
         let start = position
-        while position < bytes.count, Self.isTokenByte(bytes[position]) { position += 1 }
+        while position < bytes.count, OctetSet.token.contains(bytes[position]) { position += 1 }
         guard position > start else { return nil }
         let end = position
         skipSpace(in: bytes)
@@ -35,7 +37,7 @@ struct FieldScanner {
 
     /// Reads a token and the space around it.
     mutating func tokenText(in bytes: Span<UInt8>) -> String? {
-        token(in: bytes).map { bytes.extracting($0).text }
+        token(in: bytes).map { bytes.extracting($0).string() }
     }
 
     /// Reads a token, or a quoted string that is one once its escapes are undone (RFC 6455 §9.1).
@@ -48,7 +50,9 @@ struct FieldScanner {
         var content: [UInt8] = []
         while position < bytes.count, bytes[position] != Self.quote {
             if bytes[position] == UInt8(ascii: "\\") { position += 1 }
-            guard position < bytes.count, Self.isTokenByte(bytes[position]) else { return nil }
+            guard position < bytes.count, OctetSet.token.contains(bytes[position]) else {
+                return nil
+            }
             content.append(bytes[position])
             position += 1
         }
@@ -69,19 +73,6 @@ struct FieldScanner {
     private mutating func skipSpace(in bytes: Span<UInt8>) {
         while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 {
             position += 1
-        }
-    }
-
-    /// Whether a byte may stand in a token (RFC 9110 §5.6.2).
-    static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "!"),
-            UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
-            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"),
-            UInt8(ascii: "|"), UInt8(ascii: "~"):
-            true
-        default: false
         }
     }
 
@@ -108,33 +99,5 @@ struct FieldScanner {
     /// Whether the lines hold the token, in whatever case.
     static func tokens(_ lines: [String], contain name: String) -> Bool {
         tokens(lines)?.contains { $0.lowercased() == name } ?? false
-    }
-}
-
-extension Span<UInt8> {
-    /// The bytes as text; what is not UTF-8 becomes U+FFFD.
-    var text: String { withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
-
-    /// Whether the bytes are those of `literal`, no more and no less.
-    func equals(_ literal: StaticString) -> Bool {
-        guard count == literal.utf8CodeUnitCount else { return false }
-        return literal.withUTF8Buffer { bytes in
-            for index in indices where self[index] != bytes[index] { return false }
-            return true
-        }
-    }
-
-    /// Whether the bytes are those of `literal`, which is in lower case, in whatever case of ASCII.
-    func equalsIgnoringCase(_ literal: StaticString) -> Bool {
-        guard count == literal.utf8CodeUnitCount else { return false }
-        return literal.withUTF8Buffer { bytes in
-            // Without a branch, so that the compiler compares many bytes at a time.
-            var difference: UInt8 = 0
-            for index in indices {
-                let isUpper = self[index] &- UInt8(ascii: "A") < 26
-                difference |= (self[index] | (isUpper ? 0x20 : 0)) ^ bytes[index]
-            }
-            return difference == 0
-        }
     }
 }

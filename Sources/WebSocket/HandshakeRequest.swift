@@ -1,3 +1,5 @@
+import Primitives
+
 /// What the fields of a request say about the WebSocket that it asks for (RFC 6455 §4.2.1), taken in
 /// as they come, in one pass and without a copy of what is usual.
 struct HandshakeRequest {
@@ -53,7 +55,7 @@ struct HandshakeRequest {
         case 4 where name.equalsIgnoringCase("host"):
             hostCount += 1
         case 6 where name.equalsIgnoringCase("origin"):
-            origins.append(value.text)
+            origins.append(value.string())
         case 7 where name.equalsIgnoringCase("upgrade"):
             upgrade.take(value, lookingFor: "websocket")
         case 10 where name.equalsIgnoringCase("connection"):
@@ -63,7 +65,7 @@ struct HandshakeRequest {
             acceptKey = HandshakeKey.isValid(value) ? HandshakeKey.accept(for: value) : nil
         case 21 where name.equalsIgnoringCase("sec-websocket-version"):
             versionCount += 1
-            otherVersion = value.equals("13") ? nil : value.text
+            otherVersion = value.equals("13") ? nil : value.string()
         case 22 where name.equalsIgnoringCase("sec-websocket-protocol"):
             if var names = subprotocols.take(),
                 FieldScanner.appendTokens(of: value, to: &names)

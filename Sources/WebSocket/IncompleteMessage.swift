@@ -1,3 +1,5 @@
+import Primitives
+
 /// A message of which not all has arrived: the only state of a connection that takes memory.
 final class IncompleteMessage {
     let kind: MessageKind

@@ -1,3 +1,5 @@
+import Primitives
+
 /// One side of an open WebSocket (RFC 6455 §5–7): bytes in, messages out, and the frames to send.
 ///
 /// It does no I/O and is a small value: it owns heap memory only while a message is incomplete or

@@ -1,4 +1,5 @@
 import HTTP1
+import Primitives
 
 /// Where a fuzzing server listens, and what it is asked by the target of a request.
 struct FuzzingServer: Sendable {

@@ -1,5 +1,6 @@
 internal import Broker
 internal import Logging
+internal import Primitives
 internal import PusherProtocol
 
 /// The actor behind ``Webhooks``: it alone knows what waits, and decides what is sent when.
@@ -66,9 +67,9 @@ actor Dispatcher {
         self.transport = transport
         self.intake = intake
         self.tally = tally
-        plan = RetryPlan(period: settings.retryPeriod.milliseconds)
+        plan = RetryPlan(period: settings.retryPeriod.wholeMilliseconds)
         absences = Absences(
-            delay: settings.absenceDelay.milliseconds,
+            delay: settings.absenceDelay.wholeMilliseconds,
             countMax: settings.absenceCountMax
         )
         cacheMisses = CacheMisses(countMax: settings.absenceCountMax)
@@ -125,7 +126,7 @@ actor Dispatcher {
         phase = .stopping
         for key in outlets.keys { closeBatch(of: key) }
         turn()
-        let deadline = Task { [clock, due = clock.uptime + limit.milliseconds] in
+        let deadline = Task { [clock, due = clock.uptime + limit.wholeMilliseconds] in
             guard (try? await clock.sleep(until: due)) != nil else { return }
             self.settle()
         }
@@ -263,7 +264,7 @@ actor Dispatcher {
             {
                 closeBatch(of: key)
             }
-            let due = report.uptime + settings.batchWindow.milliseconds
+            let due = report.uptime + settings.batchWindow.wholeMilliseconds
             if outlets[key]?.batch == nil { outlets[key]?.batch = Batch(due: due) }
             outlets[key]?.batch?.add(object, on: channel)
             if let batch = outlets[key]?.batch, batch.count >= settings.batchCountMax {

@@ -2,6 +2,7 @@ internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
+internal import Primitives
 
 /// Requests over HTTP/1.1, plain or with TLS, on connections that are kept for the next.
 final class HTTPTransport: WebhookTransport {
@@ -39,7 +40,7 @@ final class HTTPTransport: WebhookTransport {
         )
         // HTTP/2 writes all names of fields in lower case, and some receivers compare them as they are.
         configuration.httpVersion = .http1Only
-        configuration.timeout.connect = .milliseconds(timeout.milliseconds)
+        configuration.timeout.connect = .milliseconds(timeout.wholeMilliseconds)
         // Each endpoint has its own limit; two that share a host must not wait for each other.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1_024
         configuration.connectionPool.idleTimeout = .seconds(30)
@@ -63,7 +64,7 @@ final class HTTPTransport: WebhookTransport {
         do {
             let answer = try await client.execute(
                 message,
-                timeout: .milliseconds(timeout.milliseconds)
+                timeout: .milliseconds(timeout.wholeMilliseconds)
             )
             await drain(answer.body)
             return .answered(status: Int(answer.status.code))

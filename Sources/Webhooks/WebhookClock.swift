@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Primitives
 
 /// The two clocks that webhooks go by.
 protocol WebhookClock: Sendable {
@@ -19,7 +20,7 @@ struct SystemClock: WebhookClock {
 
     var unixTime: Int64 { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }
 
-    var uptime: Int64 { start.duration(to: .now).milliseconds }
+    var uptime: Int64 { start.duration(to: .now).wholeMilliseconds }
 
     func sleep(until uptime: Int64) async throws {
         try await ContinuousClock().sleep(until: start.advanced(by: .milliseconds(uptime)))

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Primitives
 internal import PusherProtocol
 
 /// A URL of an app's backend, and which webhooks it gets.
@@ -90,7 +91,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
         var names: Set<String> = []
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             let length = name.utf8.count + value.utf8.count
-            guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte),
+            guard !name.isEmpty, name.utf8.allSatisfy(OctetSet.token.contains),
                 value.utf8.allSatisfy(isValueByte)
             else { throw .malformedHeader(name) }
             guard length <= headerLengthMax else {
@@ -109,16 +110,6 @@ public struct WebhookEndpoint: Sendable, Equatable {
         "content-type", "content-length", "content-encoding", "transfer-encoding", "host",
         "connection", "expect", "te", "trailer", "upgrade", "x-delivery-id",
     ]
-
-    /// RFC 9110 §5.6.2.
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-    }
 
     /// RFC 9110 §5.5, without what is not ASCII.
     private static func isValueByte(_ byte: UInt8) -> Bool {

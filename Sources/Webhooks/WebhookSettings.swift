@@ -51,11 +51,3 @@ public struct WebhookSettings: Sendable {
         self.trustFile = trustFile
     }
 }
-
-extension Duration {
-    /// In milliseconds, rounded down.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
-    }
-}

@@ -1,4 +1,5 @@
 import FanfareClient
+import Primitives
 
 /// What a change of the connection reads like.
 enum StatusLine {
@@ -21,8 +22,7 @@ enum StatusLine {
     }
 
     private static func seconds(_ delay: Duration) -> String {
-        let tenths =
-            (Double(delay.components.seconds) + Double(delay.components.attoseconds) / 1e18) * 10
+        let tenths = delay.inSeconds * 10
         return "\(tenths.rounded() / 10)"
     }
 }

@@ -12,13 +12,14 @@ import Testing
         "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "FanfareTesting",
         "LiveRows",
         "LiveCollections", "LiveQueries", "LiveTables", "HTTPClient", "Broker", "PusherProtocol",
-        "Digests", "HTTP1",
+        "Digests", "HTTP1", "Primitives",
     ]
 
     private static let imports: Set<String> = [
         "Foundation", "Dispatch", "Synchronization", "Logging", "CryptoKit", "Security", "Network",
         "Darwin", "UIKit", "AppKit", "GRDB", "CSodium", "Digests", "PusherProtocol", "HTTP1",
         "HTTPClient", "Broker", "FanfareClient", "FanfareAPI", "LiveRows", "LiveCollections",
+        "Primitives",
     ]
 
     /// What the platforms have only in a later version than Package.swift asks for.

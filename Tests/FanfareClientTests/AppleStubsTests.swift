@@ -24,8 +24,8 @@ struct AppleStubsTests {
             #expect(try Self.faults(in: [file], of: stub, folder, Self.stubSettings) == "")
         }
         for module in [
-            "Digests", "HTTP1", "PusherProtocol", "HTTPClient", "FanfareAPI", "FanfareClient",
-            "LiveTables",
+            "Primitives", "Digests", "HTTP1", "PusherProtocol", "HTTPClient", "FanfareAPI",
+            "FanfareClient", "LiveTables",
         ] {
             let files = try FileManager.default
                 .subpathsOfDirectory(atPath: Self.root.appending(path: "Sources/\(module)").path)

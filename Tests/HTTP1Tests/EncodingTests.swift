@@ -1,33 +1,6 @@
 import HTTP1
 import Testing
 
-@Suite("Percent-encoding, RFC 3986 §2.1") struct PercentEncodingTests {
-    @Test(arguments: [
-        ("", ""), ("abc", "abc"), ("a%20b", "a b"), ("%C3%a9", "é"), ("%2523", "%23"), ("+", "+"),
-        ("%", nil), ("%2", nil), ("a%2", nil), ("%G0", nil), ("%0G", nil), ("%%20", nil),
-        ("%FF", nil), ("%00", "\0"),
-    ])
-    func decodes(text: String, decoded: String?) {
-        #expect(PercentEncoding.decode(text) == decoded)
-    }
-
-    @Test func decodesPlusInForms() {
-        #expect(PercentEncoding.decode("a+b%2B", plusIsSpace: true) == "a b+")
-    }
-
-    @Test func encodesAllButTheUnreserved() {
-        #expect(PercentEncoding.encode("AZaz09-._~") == "AZaz09-._~")
-        #expect(PercentEncoding.encode("a b/é#%") == "a%20b%2F%C3%A9%23%25")
-    }
-
-    @Test func turnsBack() {
-        for byte in UInt8.min...UInt8.max {
-            let text = String(UnicodeScalar(byte))
-            #expect(PercentEncoding.decode(PercentEncoding.encode(text)) == text)
-        }
-    }
-}
-
 @Suite("Queries, RFC 3986 §3.4") struct QueryTests {
     @Test func partsNamesAndValues() {
         let query = Query("a=1&b&&c=x=y&a=%32&d%5B%5D=%zz&=e&")

@@ -1,4 +1,5 @@
 import HTTP1
+import Primitives
 import Testing
 import TestRandom
 

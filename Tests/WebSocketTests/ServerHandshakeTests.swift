@@ -73,16 +73,6 @@ private func request(_ changes: [String: [String]] = [:]) -> (String) -> [String
         }
     }
 
-    @Test func tokensAreMadeOfTheBytesOfRFC9110() {
-        for byte in UInt8.min...UInt8.max {
-            let isLetterOrDigit =
-                byte < 0x80 && Character(UnicodeScalar(byte)).isLetter
-                || (0x30...0x39).contains(byte)
-            let isMark = "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            #expect(FieldScanner.isTokenByte(byte) == (isLetterOrDigit || isMark), "\(byte)")
-        }
-    }
-
     @Test func listsAndCasesOfUpgradeAndConnection() throws {
         _ = try accept(["upgrade": ["h2c, WebSocket"], "connection": ["keep-alive, upgrade"]])
         _ = try accept(["connection": ["keep-alive", "UPGRADE"]])

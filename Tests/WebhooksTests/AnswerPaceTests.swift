@@ -1,3 +1,4 @@
+import Primitives
 import Testing
 
 @testable import Webhooks
@@ -18,7 +19,7 @@ import Testing
     @Test func anAttemptHasFewReadsHoweverItsAnswerComes() {
         var pace = AnswerPace()
         var (time, reads): (Int64, Int) = (0, 0)
-        while time < WebhookSettings().timeout.milliseconds {
+        while time < WebhookSettings().timeout.wholeMilliseconds {
             time += pace.pauseAfterRead()
             reads += 1
         }

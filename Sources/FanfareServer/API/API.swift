@@ -2,6 +2,7 @@ import Broker
 import HTTP1
 import HTTPServer
 import Net
+import Primitives
 import PusherProtocol
 
 /// The broker's HTTP API on one shard: decides on requests by their heads.

@@ -1,6 +1,7 @@
 import Broker
 import HTTP1
 import HTTPServer
+import Primitives
 import PusherProtocol
 
 /// `GET /apps/{id}/channels`, `/channels/{name}` and `/channels/{name}/users`: a backend asks what is going on.

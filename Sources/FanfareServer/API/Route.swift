@@ -1,5 +1,6 @@
 import Broker
 import HTTP1
+import Primitives
 import PusherProtocol
 
 /// A resource of the broker's HTTP API, by the path of the request; its names are places in that path.

@@ -1,6 +1,7 @@
 import Broker
 import HTTP1
 import HTTPServer
+import Primitives
 import PusherProtocol
 
 /// `POST /apps/{id}/users/{user}/terminate_connections`: a backend throws a user out.

@@ -97,7 +97,7 @@ extension Switchboard {
         switch message {
         case .signedIn(let user): report(user.id, isOnline: true, to: users.home.signIn(user))
         case .signedOut(let user):
-            users.home.signOut(user, at: milliseconds)
+            users.home.signOut(user, at: reactor.milliseconds)
             awaitDeparture()
         case .watch(let app, let watched, let watcher):
             var (online, offline): ([UserID], [UserID]) = ([], [])
@@ -128,7 +128,7 @@ extension Switchboard {
     /// Tells of the users who have been away for long enough.
     func reportDepartures() {
         users.awaitsDeparture = false
-        for (user, watchers) in users.home.leave(at: milliseconds) {
+        for (user, watchers) in users.home.leave(at: reactor.milliseconds) {
             report(user.id, isOnline: false, to: watchers)
         }
         awaitDeparture()
@@ -139,7 +139,7 @@ extension Switchboard {
         guard !users.awaitsDeparture, let time = users.home.nextDeparture else { return }
         users.awaitsDeparture = true
         reactor.schedule(
-            after: .milliseconds(max(0, time - milliseconds)),
+            after: .milliseconds(max(0, time - reactor.milliseconds)),
             self,
             tag: Switchboard.departuresTag
         )
@@ -155,6 +155,4 @@ extension Switchboard {
             send(.users(report), to: shard)
         }
     }
-
-    private var milliseconds: Int64 { reactor.now.nanoseconds / 1_000_000 }
 }

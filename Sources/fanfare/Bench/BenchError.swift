@@ -1,4 +1,5 @@
 import Net
+import Primitives
 
 /// Why a benchmark could not be run to its end.
 enum BenchError: Error, CustomStringConvertible {

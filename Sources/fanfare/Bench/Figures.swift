@@ -25,10 +25,3 @@ func decimal(_ number: Double, places: Int, grouping: Bool = true) -> String {
     let fraction = String(scaled % unit)
     return "\(sign)\(whole).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
 }
-
-extension Duration {
-    /// In seconds.
-    var inSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
-    }
-}

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Connections that are subscribed and do nothing: what they cost.

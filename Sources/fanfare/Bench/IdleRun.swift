@@ -1,4 +1,5 @@
 import Net
+import Primitives
 
 /// An idle benchmark from its first connection to the report; a step a turn of the loop.
 ///

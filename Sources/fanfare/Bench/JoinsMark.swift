@@ -1,4 +1,5 @@
 import Net
+import Primitives
 
 /// What the meters say when a presence channel has so many members, or how far they went since it had fewer.
 struct JoinsMark: Sendable {

@@ -1,3 +1,5 @@
+import Primitives
+
 /// What an overload came to, and whether the server stood it.
 struct OverloadFindings {
     /// One phase of the load: what arrived in which time, and what it cost.

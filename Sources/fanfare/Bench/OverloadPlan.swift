@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Publishers that send as fast as their sockets take it, to many readers of one channel.

@@ -1,3 +1,5 @@
+import Primitives
+
 extension BenchReport.Row {
     /// A count.
     static func count(_ label: String, _ name: String, _ count: Int) -> Self {

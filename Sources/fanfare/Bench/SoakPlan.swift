@@ -1,4 +1,5 @@
 import Net
+import Primitives
 import PusherProtocol
 
 /// A mixed load for a long time, and what the server takes of its machine before and after.

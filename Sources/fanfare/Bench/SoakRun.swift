@@ -1,4 +1,5 @@
 import Net
+import Primitives
 
 /// A mixed load from its first connection to the report; a step a turn of the loop.
 final class SoakRun: BenchRun {

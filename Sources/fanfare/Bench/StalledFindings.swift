@@ -1,4 +1,5 @@
 import Histogram
+import Primitives
 
 /// What readers noticed of those beside them that do not read, and whether that is little enough.
 struct StalledFindings {

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Subscribers that read, without and with as many beside them that do not.

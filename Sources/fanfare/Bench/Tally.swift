@@ -1,3 +1,5 @@
+import Primitives
+
 /// Whether each subscriber received each event of its channel once and in order.
 ///
 /// Events are numbered over all channels: of 3 channels, the second has the events 1, 4, 7 …, so a

@@ -1,4 +1,5 @@
 import HTTP1
+import Primitives
 
 /// Requests: the first byte chooses the limits, the rest is what a connection brings.
 enum RequestFuzzing {

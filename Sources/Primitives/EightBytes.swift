@@ -1,37 +1,45 @@
 /// Eight bytes of a text in one word, compared all at once.
 ///
 /// A mark is the highest bit of a byte's place. No borrow or carry leaves its byte, so each mark is exact.
-struct EightBytes {
+public struct EightBytes {
     /// One bit for each of eight bytes, that of the first lowest.
-    typealias Marks = UInt64
+    public typealias Marks = UInt64
 
-    private static var ones: UInt64 { 0x0101_0101_0101_0101 }
-    private static var highBits: UInt64 { 0x8080_8080_8080_8080 }
-    private let word: UInt64
+    @inlinable
+    static var ones: UInt64 { 0x0101_0101_0101_0101 }
+    @inlinable
+    static var highBits: UInt64 { 0x8080_8080_8080_8080 }
+    @usableFromInline let word: UInt64
 
     /// Takes a word whose lowest byte is the first.
-    init(_ word: UInt64) { self.word = word }
+    @inlinable
+    public init(_ word: UInt64) { self.word = word }
 
     /// Marks the bytes with the value `byte`.
-    func equal(to byte: UInt8) -> Marks {
+    @inlinable
+    public func equal(to byte: UInt8) -> Marks {
         let difference = word ^ Self.ones &* UInt64(byte)
         let isNonzero = ((difference & ~Self.highBits) &+ ~Self.highBits) | difference
         return ~isNonzero & Self.highBits
     }
 
     /// Marks the bytes less than `byte`, which is 128 at most.
-    func less(than byte: UInt8) -> Marks {
+    @inlinable
+    public func less(than byte: UInt8) -> Marks {
         ~((word | Self.highBits) &- Self.ones &* UInt64(byte)) & ~word & Self.highBits
     }
 
     /// Marks the bytes that are not ASCII.
-    var notASCII: Marks { word & Self.highBits }
+    @inlinable
+    public var notASCII: Marks { word & Self.highBits }
 
     /// Marks the capital letters of ASCII.
-    var capital: Marks { less(than: UInt8(ascii: "Z") + 1) & ~less(than: UInt8(ascii: "A")) }
+    @inlinable
+    public var capital: Marks { less(than: UInt8(ascii: "Z") + 1) & ~less(than: UInt8(ascii: "A")) }
 
     /// Marks what a JSON string may not hold as it is (RFC 8259 §7).
-    var escaped: Marks {
+    @inlinable
+    public var escaped: Marks {
         less(than: 0x20) | equal(to: UInt8(ascii: "\"")) | equal(to: UInt8(ascii: "\\"))
     }
 }
@@ -43,8 +51,8 @@ extension Span<UInt8> {
     ///   - start: Where to start.
     ///   - marks: Marks what is looked for.
     /// - Returns: The index of the first byte at or behind `start` that is marked, or the count when none is.
-    @inline(__always)
-    func firstIndex(from start: Int, marked marks: (EightBytes) -> EightBytes.Marks) -> Int {
+    @inlinable @inline(__always)
+    public func firstIndex(from start: Int, marked marks: (EightBytes) -> EightBytes.Marks) -> Int {
         var index = start
         while index + 8 <= count {
             let found = marks(EightBytes(word(at: index)))
@@ -61,7 +69,8 @@ extension Span<UInt8> {
         return Swift.min(index + marks(EightBytes(last)).trailingZeroBitCount / 8, count)
     }
 
-    private func word(at index: Int) -> UInt64 {
+    @inlinable
+    func word(at index: Int) -> UInt64 {
         precondition(index >= 0 && index <= count - 8)
         // SAFETY: eight bytes from `index` on lie inside the span, as was just checked.
         let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)

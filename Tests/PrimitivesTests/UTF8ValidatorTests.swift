@@ -1,7 +1,7 @@
 import Testing
 import TestRandom
 
-@testable import WebSocket
+@testable import Primitives
 
 @Suite("UTF-8, RFC 3629 §4 and RFC 6455 §8.1") struct UTF8ValidatorTests {
     private enum Verdict: Equatable {
@@ -121,13 +121,14 @@ import TestRandom
     @Test(
         "The first byte that cannot be mended refuses the text",
         arguments: [
-            ("80", 0), ("C0", 0), ("C1 BF", 0), ("F5", 0), ("FE", 0), ("FF", 0),
-            ("E0 9F BF", 1), ("ED A0 80", 1), ("F0 8F BF BF", 1), ("F4 90 80 80", 1),
-            ("C3 28", 1), ("E2 82 28", 2), ("F0 9F 98 41", 3),
-            ("CEBAE1BDB9CF83CEBCCEB5 EDA080 'edited'", 12),
-        ]
+            ([0x80], 0), ([0xC0], 0), ([0xC1, 0xBF], 0), ([0xF5], 0), ([0xFE], 0), ([0xFF], 0),
+            ([0xE0, 0x9F, 0xBF], 1), ([0xED, 0xA0, 0x80], 1), ([0xF0, 0x8F, 0xBF, 0xBF], 1),
+            ([0xF4, 0x90, 0x80, 0x80], 1), ([0xC3, 0x28], 1), ([0xE2, 0x82, 0x28], 2),
+            ([0xF0, 0x9F, 0x98, 0x41], 3),
+            (Array("\u{3BA}\u{1F79}\u{3C3}\u{3BC}\u{3B5}".utf8) + [0xED, 0xA0, 0x80, 0x65], 12),
+        ] as [([UInt8], Int)]
     )
-    func refuses(_ literal: String, place: Int) {
-        #expect(verdict(bytes(literal)) == .invalid(at: place))
+    func refuses(_ text: [UInt8], place: Int) {
+        #expect(verdict(text) == .invalid(at: place))
     }
 }

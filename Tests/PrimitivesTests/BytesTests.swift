@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PusherProtocol
+@testable import Primitives
 
 @Suite("Searches in borrowed bytes") struct BytesTests {
     @Test func theSearchFindsWhatALoopFinds() {
@@ -50,7 +50,7 @@ import Testing
         ("", "a"), ("a", "b"), ("b", "aa"), ("ab", "ac"), ("az", "ba"), ("a\u{7F}", "é"),
     ])
     func theShorterComesFirst(lesser: String, greater: String) {
-        let (lesser, greater) = (bytes(lesser), bytes(greater))
+        let (lesser, greater) = (Array(lesser.utf8), Array(greater.utf8))
         #expect(lesser.span.order(against: greater.span) < 0)
         #expect(greater.span.order(against: lesser.span) > 0)
         #expect(lesser.span.order(against: lesser.span) == 0)
@@ -60,7 +60,7 @@ import Testing
     func numbersAreWrittenInDigits(number: Int) {
         var text: [UInt8] = []
         text.append(decimal: number)
-        #expect(text == bytes("\(number)"))
+        #expect(text == Array("\(number)".utf8))
     }
 
     private func isSpecial(_ byte: UInt8) -> Bool {
@@ -73,5 +73,19 @@ import Testing
 
     private func index(of byte: UInt8, in text: [UInt8], from start: Int) -> Int? {
         text.span.firstIndex(of: byte, from: start)
+    }
+
+    /// Literals and texts are compared as a loop over their bytes compares them.
+    @Test func comparesWithLiterals() {
+        for text in ["", "a", "get", "GET", "Host", "host", "hos", "hosts", "h\u{4F}st", "h[st"] {
+            let bytes = Array(text.utf8)
+            #expect(bytes.span.equals("host") == (text == "host"), "\(text)")
+            #expect(
+                bytes.span.equalsIgnoringCase("host") == (text.lowercased() == "host"),
+                "\(text)"
+            )
+            #expect(bytes.span.starts(with: "hos" as StaticString) == text.hasPrefix("hos"))
+            #expect(bytes.span.starts(with: "hos" as String) == text.hasPrefix("hos"))
+        }
     }
 }

@@ -1,15 +1,15 @@
 #if canImport(Darwin)
-    import Darwin
+    public import Darwin
 #else
-    import Glibc
+    public import Glibc
 #endif
 
 extension String {
     /// Lends the bytes of the text.
     ///
     /// `utf8.span` is the same; Apple platforms have it from their versions of 2025 on, and a copy before.
-    @inline(__always)
-    package func withUTF8Bytes<Result, Failure: Error>(
+    @inlinable @inline(__always)
+    public func withUTF8Bytes<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         #if canImport(Darwin)
@@ -22,17 +22,20 @@ extension String {
 
 extension Span<UInt8> {
     /// Returns the bytes as an array of their own.
-    func copy() -> [UInt8] {
+    @inlinable
+    public func copy() -> [UInt8] {
         withUnsafeBufferPointer { [UInt8]($0) }
     }
 
     /// Returns the bytes as text; what is not UTF-8 becomes U+FFFD.
-    func string() -> String {
+    @inlinable
+    public func string() -> String {
         withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Whether the first bytes are those of `literal`.
-    func starts(with literal: StaticString) -> Bool {
+    @inlinable
+    public func starts(with literal: StaticString) -> Bool {
         let length = literal.utf8CodeUnitCount
         guard count >= length else { return false }
         // SAFETY: both have that many bytes; a StaticString of ASCII has a pointer to them.
@@ -42,7 +45,8 @@ extension Span<UInt8> {
     }
 
     /// Whether the first bytes are those of `text`.
-    package func starts(with text: String) -> Bool {
+    @inlinable
+    public func starts(with text: String) -> Bool {
         text.withUTF8Bytes { bytes in
             guard count >= bytes.count else { return false }
             for index in bytes.indices where self[index] != bytes[index] { return false }
@@ -51,14 +55,30 @@ extension Span<UInt8> {
     }
 
     /// Whether the bytes are those of `literal`, no more and no less.
-    package func equals(_ literal: StaticString) -> Bool {
+    @inlinable
+    public func equals(_ literal: StaticString) -> Bool {
         count == literal.utf8CodeUnitCount && starts(with: literal)
+    }
+
+    /// Whether the bytes are those of `literal`, which is in lower case, in either case of letters.
+    ///
+    /// Inlined because every line of a head is compared with literals, whose length is known there.
+    @inlinable @inline(__always)
+    public func equalsIgnoringCase(_ literal: StaticString) -> Bool {
+        literal.withUTF8Buffer { literal in
+            guard literal.count == count else { return false }
+            // Without a branch, so that the compiler compares many bytes at a time.
+            var difference: UInt8 = 0
+            for index in indices { difference |= self[index].lowercased ^ literal[index] }
+            return difference == 0
+        }
     }
 
     /// Compares with other bytes: the shorter come first, and of the same length those with the lesser first difference.
     ///
     /// - Returns: Less than, equal to or greater than zero, as these come before, are equal to or come behind `other`.
-    package func order(against other: Span<UInt8>) -> Int {
+    @inlinable
+    public func order(against other: Span<UInt8>) -> Int {
         guard count == other.count else { return count - other.count }
         return withUnsafeBytes { left in
             other.withUnsafeBytes { right in
@@ -72,10 +92,12 @@ extension Span<UInt8> {
     /// Compares with the bytes of a text, in the same order.
     ///
     /// - Returns: Less than, equal to or greater than zero.
-    package func order(against text: String) -> Int { text.withUTF8Bytes { order(against: $0) } }
+    @inlinable
+    public func order(against text: String) -> Int { text.withUTF8Bytes { order(against: $0) } }
 
     /// Returns the index of the first `byte` at or behind `start`, or `nil` when there is none.
-    func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+    @inlinable
+    public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
         guard start < count else { return nil }
         return withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }
@@ -89,18 +111,21 @@ extension Span<UInt8> {
 
 extension [UInt8] {
     /// Appends borrowed bytes.
-    mutating func append(_ bytes: Span<UInt8>) {
+    @inlinable
+    public mutating func append(_ bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
 
     /// Appends a number in decimal digits, with its sign below zero.
-    mutating func append(decimal number: Int) {
+    @inlinable
+    public mutating func append(decimal number: Int) {
         if number < 0 { append(UInt8(ascii: "-")) }
         append(decimal: UInt64(number.magnitude))
     }
 
     /// Appends a number in decimal digits.
-    mutating func append(decimal number: UInt64) {
+    @inlinable
+    public mutating func append(decimal number: UInt64) {
         // 2⁶⁴ has 20 digits, of which the last is found first.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var start = digits.count
@@ -115,22 +140,8 @@ extension [UInt8] {
     }
 
     /// Appends the bytes of a literal.
-    mutating func append(_ literal: StaticString) {
+    @inlinable
+    public mutating func append(_ literal: StaticString) {
         literal.withUTF8Buffer { append(contentsOf: $0) }
-    }
-}
-
-extension UInt8 {
-    /// Whether this is one of `0`…`9`.
-    var isDigit: Bool { self &- 0x30 < 10 }
-
-    /// The value of a hexadecimal digit of either case, or `nil`.
-    var hexValue: UInt8? {
-        switch self {
-        case 0x30...0x39: self - 0x30
-        case 0x41...0x46: self - 0x41 + 10
-        case 0x61...0x66: self - 0x61 + 10
-        default: nil
-        }
     }
 }
