@@ -61,11 +61,7 @@ extension Switchboard {
     /// Puts an event that another shard has received in order, as soon as there is room.
     func accept(_ publication: Publication, on address: ChannelAddress, _ receipt: PublishReceipt) {
         guard !receipt.isRefusable || !reactor.inbound.isExhausted else {
-            reactor.schedule(
-                after: Self.refusalDelay,
-                RefusedEvent(on: self, .elsewhere(receipt))
-            )
-            return
+            return refuseLater(.elsewhere(receipt))
         }
         let channel = channels[address]
         if let backlog = channel?.backlog, !backlog.hasRoom {
@@ -84,7 +80,11 @@ extension Switchboard {
         guard origin.isRefusable, reactor.inbound.isFilling else {
             return backlog.append(.publication(publication, origin))
         }
-        // Later than the caller, which does not know yet that it has to wait for the outcome.
+        refuseLater(origin)
+    }
+
+    /// Refuses an event after ``refusalDelay``: the caller does not know yet that it has to wait for the outcome.
+    private func refuseLater(_ origin: ChannelBacklog.Origin) {
         reactor.schedule(after: Self.refusalDelay, RefusedEvent(on: self, origin))
     }
 
@@ -137,10 +137,17 @@ extension Switchboard {
     /// Bytes of a backlog that are put in order in one turn.
     private static var drainedLengthMax: Int { 64 << 10 }
 
+    /// The channel's backlog, made if there is none.
+    private func openBacklog(of channel: Channel, at address: ChannelAddress) -> ChannelBacklog {
+        if let backlog = channel.backlog { return backlog }
+        let backlog = ChannelBacklog(of: address, on: self)
+        channel.backlog = backlog
+        return backlog
+    }
+
     /// Begins or extends the channel's backlog if this shard's subscribers take its events more slowly than they come.
     func noteCongestion(of channel: Channel, at address: ChannelAddress) {
-        let backlog = channel.backlog ?? ChannelBacklog(of: address, on: self)
-        channel.backlog = backlog
+        let backlog = openBacklog(of: channel, at: address)
         guard !backlog.isCongestedHere else { return }
         backlog.isCongestedHere = true
         channel.notifyRelief(backlog)
@@ -151,8 +158,7 @@ extension Switchboard {
     /// bounded that way, since they can report congestion only after the fact.
     func awaitConfirmation(of channel: Channel, at address: ChannelAddress, by shards: [Int]) {
         channel.unconfirmedLength = 0
-        let backlog = channel.backlog ?? ChannelBacklog(of: address, on: self)
-        channel.backlog = backlog
+        let backlog = openBacklog(of: channel, at: address)
         for shard in shards {
             backlog.setCongestion(of: shard, true)
             lines.say(.confirm(address), to: shard)
@@ -179,8 +185,7 @@ extension Switchboard {
     func setCongestion(at address: ChannelAddress, of shard: Int, _ isCongested: Bool) {
         guard let channel = channels[address] else { return }
         guard isCongested || channel.backlog != nil else { return }
-        let backlog = channel.backlog ?? ChannelBacklog(of: address, on: self)
-        channel.backlog = backlog
+        let backlog = openBacklog(of: channel, at: address)
         backlog.setCongestion(of: shard, isCongested)
         drain(backlog, of: channel)
     }
@@ -232,11 +237,15 @@ extension Switchboard {
 
     /// Adds a backlog that has events to those whose triggers have a time limit.
     func watchBacklog(_ backlog: ChannelBacklog) {
-        if backlogs.isEmpty, !awaitsExpiry {
-            awaitsExpiry = true
-            reactor.schedule(after: Self.expiryInterval, self, tag: Self.backlogTag)
-        }
         backlogs[ObjectIdentifier(backlog)] = backlog
+        awaitExpiry()
+    }
+
+    /// Schedules the next look at the time limits, unless one is scheduled or nothing waits.
+    private func awaitExpiry() {
+        guard !awaitsExpiry, !backlogs.isEmpty else { return }
+        awaitsExpiry = true
+        reactor.schedule(after: Self.expiryInterval, self, tag: Self.backlogTag)
     }
 
     /// Removes a backlog that has no events left.
@@ -254,9 +263,7 @@ extension Switchboard {
                 drain(backlog, of: channel)
             }
         }
-        guard !backlogs.isEmpty else { return }
-        awaitsExpiry = true
-        reactor.schedule(after: Self.expiryInterval, self, tag: Self.backlogTag)
+        awaitExpiry()
     }
 }
 
