@@ -7,16 +7,17 @@
 extension String {
     /// Lends the bytes of the text.
     ///
-    /// `utf8.span` is the same; Apple platforms have it from their versions of 2025 on, and a copy before.
+    /// Not by `utf8.span`, which Apple platforms have from their versions of 2025 on; and what it lends of a text of up to
+    /// 15 bytes, which has no storage, Swift 6.3 may overwrite in optimized builds while it is read.
     @inlinable @inline(__always)
-    public func withUTF8Bytes<Result, Failure: Error>(
-        _ body: (Span<UInt8>) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        #if canImport(Darwin)
-            try body(Array(utf8).span)
-        #else
-            try body(utf8.span)
-        #endif
+    public func withUTF8Bytes<Success, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Success
+    ) throws(Failure) -> Success {
+        var text = self
+        let result = text.withUTF8 { bytes in
+            Result { () throws(Failure) in try body(bytes.span) }
+        }
+        return try result.get()
     }
 }
 

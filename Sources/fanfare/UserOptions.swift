@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareClient
+import Primitives
 import PusherProtocol
 
 /// Whom a client signs in as, by the app's secret; private and presence channels are joined by it too.
@@ -32,7 +33,7 @@ struct UserOptions: ParsableArguments {
             }
             return
         }
-        guard ChannelName.isValidUserID(id.utf8.span) else {
+        guard id.withUTF8Bytes({ ChannelName.isValidUserID($0) }) else {
             throw ValidationError(
                 "--user must be 1 to \(ProtocolLimits().userIDLengthMax) characters out of "
                     + "A-Z a-z 0-9 _ - = @ , . ;"

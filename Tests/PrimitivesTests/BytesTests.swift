@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Primitives
@@ -44,6 +45,42 @@ import Testing
         #expect(text.span.firstIndex(from: 9) { $0.escaped } == 9)
         #expect(text.span.firstIndex(from: 10) { $0.escaped } == 13)
         #expect(text.span.firstIndex(from: 0) { $0.capital } == 10)
+    }
+
+    @Test(arguments: ["", "1", "fifteen bytes, ", "sixteen bytes, é", "twenty-four bytes of it."])
+    func aTextLendsItsBytes(text: String) throws {
+        #expect(text.withUTF8Bytes { $0.copy() } == Array(text.utf8))
+        #expect(throws: Refusal(length: text.utf8.count)) {
+            try text.withUTF8Bytes { (bytes) throws(Refusal) in
+                throw Refusal(length: bytes.count)
+            }
+        }
+    }
+
+    /// Swift 6.3 may read the `utf8.span` of a short text wrongly in optimized builds, and tests are run in debug builds.
+    @Test func noSourceBorrowsATextItself() throws {
+        let root = URL(filePath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let sources = try #require(
+            FileManager.default.enumerator(
+                at: root.appending(path: "Sources"),
+                includingPropertiesForKeys: nil
+            )
+        )
+        var count = 0
+        for case let file as URL in sources where file.pathExtension == "swift" {
+            count += 1
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for line in text.split(separator: "\n") where !line.contains("//") {
+                #expect(!line.contains("utf8.span"), "\(file.path): use withUTF8Bytes")
+                #expect(!line.contains("utf8Span"), "\(file.path): use withUTF8Bytes")
+            }
+        }
+        #expect(count > 100)
+    }
+
+    private struct Refusal: Error, Equatable {
+        let length: Int
     }
 
     @Test(arguments: [

@@ -25,7 +25,7 @@ struct UsersAPI {
         try parameters.refuseAllButSignature()
         let id = PercentEncoding.decode(encodedID) ?? encodedID
         let limits = app.limits.texts
-        guard ChannelName.isValidUserID(id.utf8.span, limits: limits) else {
+        guard id.withUTF8Bytes({ ChannelName.isValidUserID($0, limits: limits) }) else {
             throw APIError(
                 status: 400,
                 message: "Invalid user id: \(APIError.quote(id)) "
