@@ -28,9 +28,25 @@ import Synchronization
 public protocol LoopResident: Actor {
     /// Waits once, handles what is ready, and flushes; false ends the loop.
     func turn() -> Bool
+
+    /// Handles what was posted, without waiting, while the loop's thread sleeps.
+    ///
+    /// Called on the thread of the loop that posted (``EventLoop/assist()``): so it does little, and leaves what is
+    /// more to the loop's own thread.
+    ///
+    /// - Returns: Whether the loop's thread has to wake up: something is left, or a timer is due earlier than before.
+    func assist() -> Bool
+}
+
+extension LoopResident {
+    /// Leaves everything to the loop's own thread.
+    public func assist() -> Bool { true }
 }
 
 /// A thread that is the serial executor of one actor, its ``LoopResident``.
+///
+/// While it waits for events, the thread of another loop may run the resident for a moment (``assist()``): never both
+/// at once, and each sees what the other has done.
 ///
 /// Between two turns the jobs run that were sent to the actor: a call of one of its methods from
 /// elsewhere, the rest of its tasks. Before the thread starts and after it has ended, jobs run on
@@ -40,13 +56,15 @@ public final class EventLoop: SerialExecutor, Sendable {
     public let name: String
     /// An eventfd in the reactor's epoll set.
     let wakeup: FileDescriptor
-    /// Set from the first ``wake()`` until the reactor looks: one write a burst.
-    let isWakePending = Atomic<Bool>(false)
+    /// Who runs the resident, and whether something was posted since its last turn began.
+    let activity = LoopActivity()
+    /// The resident, while the loop runs; locked by the thread that assists.
+    private let resident = Mutex<(any LoopResident)?>(nil)
     /// An eventfd that becomes readable when the thread is done, for ``join()``.
     private let ended: FileDescriptor
     /// The thread that runs jobs: the loop's own, or one of the default executor's; 0 for none.
     ///
-    /// It changes under the lock of `state`.
+    /// It changes under the lock of `state`, but while the loop sleeps: then under that of `resident`.
     private let thread = Atomic<UInt>(0)
     private let state = Mutex(State())
 
@@ -89,9 +107,29 @@ public final class EventLoop: SerialExecutor, Sendable {
     ///
     /// Whatever the caller wrote before is visible to the turn that follows.
     public func wake() {
-        guard !isWakePending.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // On the loop's own thread the flag is enough: it is looked at before each wait.
-        if !isCurrent { eventfd_write(wakeup.raw, 1) }
+        if activity.post() { eventfd_write(wakeup.raw, 1) }
+    }
+
+    /// Has the resident handle what was posted: on this thread if the loop's own sleeps, or else in its next turn.
+    ///
+    /// For posts that mean little work, by a thread that has nothing more urgent to do: waking another thread costs as
+    /// much as several sends, on both sides.
+    public func assist() {
+        let isDone = resident.withLockIfAvailable { resident in
+            guard let resident, activity.beginAssisting() else { return false }
+            let owner = thread.exchange(UInt(pthread_self()), ordering: .relaxed)
+            let needsThread = resident.assumeIsolated { $0.assist() }
+            thread.store(owner, ordering: .relaxed)
+            if activity.endAssisting(needsThread: needsThread) { eventfd_write(wakeup.raw, 1) }
+            return true
+        }
+        if isDone != true { wake() }
+    }
+
+    /// Takes the resident back after a wait, and what was posted as seen: for the reactor, before mailboxes are drained.
+    func rise() {
+        // The thread that assists holds the lock until it has done.
+        while !activity.rise() { resident.withLock { _ in } }
     }
 
     // MARK: Executor
@@ -164,10 +202,12 @@ public final class EventLoop: SerialExecutor, Sendable {
         awaitDraining()
         // Jobs that were sent before the start have woken nothing.
         wake()
+        self.resident.withLock { $0 = resident }
         while resident.assumeIsolated({ turns(of: $0) }) {
             // A job may have told the resident something that its next turn must not wait for.
             if runJobs() { wake() }
         }
+        self.resident.withLock { $0 = nil }
         // The job that asked the resident to stop may be followed by the rest of its caller.
         while !hasEnded() { _ = runJobs() }
         let waiting = state.withLock { exchange(&$0.waiting, with: []) }

@@ -31,14 +31,16 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// - Parameters:
     ///   - burst: The messages.
     ///   - weight: What they add to ``weight``, in a unit of the poster's choice.
-    public func post(_ burst: [Message], weight: Int = 0) {
+    ///   - assists: Whether the calling thread may handle them itself if the loop's sleeps (``EventLoop/assist()``).
+    public func post(_ burst: [Message], weight: Int = 0, assists: Bool = false) {
         guard !burst.isEmpty else { return }
         let wasEmpty = messages.withLock { messages in
             messages += burst
             if weight != 0 { waitingWeight.add(weight, ordering: .relaxed) }
             return waiting.add(burst.count, ordering: .relaxed).oldValue == 0
         }
-        if wasEmpty { loop.wake() }
+        guard wasEmpty else { return }
+        if assists { loop.assist() } else { loop.wake() }
     }
 
     /// Takes all messages that have been posted.

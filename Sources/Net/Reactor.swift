@@ -43,6 +43,8 @@ public final class Reactor {
     private let clock: LoopClock
     private var timerClock: TimerClock
     let start: MonotonicTime
+    /// When the last `poll()` ended its wait; an assisted turn in between may have moved ``now``.
+    private var polledAt: MonotonicTime
     private var isPolling = false
     private var isFlushing = false
     private var isShutDown = false
@@ -63,6 +65,10 @@ public final class Reactor {
     public let inbound = InboundBudget()
     /// Bytes of frames that may wait in a ``StreamGroup`` before it is congested: less than its members' queues hold.
     public var batchLengthMax = 64 << 10
+    /// Whether the last `poll()` waited: there is time for what others have to do.
+    public private(set) var hasRested = false
+    /// When the wait that is under way ends at the latest, in ticks of the timers.
+    private var tickAwaited = UInt64.max
     /// TLS handshakes that may still go on in this turn.
     private var handshakesLeft = 0
     /// Given up for a moment when no descriptor is left, so that a connection can be refused.
@@ -98,6 +104,8 @@ public final class Reactor {
     private static var handshakesPerTurnMax: Int { 8 }
     /// The receive buffer, one for all streams: 64 KiB, in bytes.
     private static var receivedLength: Int { 64 << 10 }
+    /// The least wait that counts as rest.
+    private static var rest: Duration { .microseconds(20) }
     /// The eventfd's mark in the epoll set; descriptors are far smaller.
     private static var wakeupMark: UInt64 { .max }
 
@@ -121,6 +129,7 @@ public final class Reactor {
         timerClock = TimerClock(tolerance: clock.pauseTolerance)
         start = clock.now()
         monotonicTime = start
+        polledAt = start
         calendarTime = clock.unixTime()
         events = .allocate(capacity: Self.eventCountMax)
         received = .allocate(capacity: Self.receivedLength)
@@ -147,20 +156,21 @@ public final class Reactor {
     public func poll(atMost limit: Duration? = nil) {
         precondition(!isPolling && !isFlushing, "poll() inside a turn")
         precondition(!isShutDown, "poll() after shutDown()")
+        let before = clock.now()
+        let timeout = millisecondsToWait(atMost: limit, from: before)
+        let count = wait(timeout)
+        // Not while it waits: another thread may begin and end a turn meanwhile.
         isPolling = true
         defer { isPolling = false }
-        let timeout = millisecondsToWait(atMost: limit)
-        let count = wait(timeout)
-        // After the wait and before the resident drains its mailboxes.
-        _ = loop.isWakePending.exchange(false, ordering: .acquiringAndReleasing)
-        let previous = monotonicTime
-        monotonicTime = clock.now()
+        let previous = polledAt
+        readClocks()
+        polledAt = monotonicTime
+        hasRested = timeout != 0 && before.duration(to: polledAt) >= Self.rest
         timerClock.waitEnded(
-            after: monotonicTime.nanoseconds - previous.nanoseconds,
+            after: polledAt.nanoseconds - previous.nanoseconds,
             timeout: timeout,
             pollCountMax: liveStreamCount / Self.eventCountMax + 1
         )
-        calendarTime = clock.unixTime()
         handshakesLeft = Self.handshakesPerTurnMax
         // Those first that had to wait for this turn.
         var waiting = ready.take()
@@ -177,10 +187,19 @@ public final class Reactor {
 
     /// Waits for events; returns how many there are.
     private func wait(_ timeout: Int32) -> Int {
-        let count = epoll_wait(epoll.raw, events, Int32(Self.eventCountMax), timeout)
-        guard count < 0, errno == EINTR else { return max(Int(count), 0) }
-        // A signal, or SIGSTOP and SIGCONT, ends the wait although there may be events (signal(7)): timers come after them.
-        return max(Int(epoll_wait(epoll.raw, events, Int32(Self.eventCountMax), 0)), 0)
+        tickAwaited = timers.nextTick ?? .max
+        // From here on another thread may assist.
+        let sleeps = timeout != 0 && loop.activity.fallAsleep()
+        let eventCountMax = Int32(Self.eventCountMax)
+        var count = epoll_wait(epoll.raw, events, eventCountMax, sleeps ? timeout : 0)
+        if count < 0, errno == EINTR {
+            // A signal, or SIGSTOP and SIGCONT, ends the wait although there may be events (signal(7)): timers come after
+            // them.
+            count = epoll_wait(epoll.raw, events, eventCountMax, 0)
+        }
+        // After the wait and before the resident drains its mailboxes.
+        loop.rise()
+        return max(Int(count), 0)
     }
 
     /// Sends what was written in this turn and tells owners what came of it.
@@ -202,6 +221,21 @@ public final class Reactor {
             if !held.overdrawn.isEmpty { relieveAccounts() }
         } while !dirty.isEmpty || !notices.isEmpty || !closed.isEmpty
     }
+
+    private func readClocks() {
+        monotonicTime = clock.now()
+        calendarTime = clock.unixTime()
+    }
+
+    /// Begins what is done in ``LoopResident/assist()``, in the place of ``poll(atMost:)``.
+    public func beginAssisted() { readClocks() }
+
+    /// How many sends ``flush()`` may take for what the groups have.
+    public var groupSendCount: Int { dirtyGroups.reduce(0) { $0 + $1.count } }
+
+    /// Whether the loop's thread has to wake up after ``LoopResident/assist()``: something is left to do, or a timer is
+    /// due before the wait would end.
+    public var needsThread: Bool { hasWork || timers.nextTick ?? .max < tickAwaited }
 
     /// `poll()`, then `flush()`.
     public func turn() {
@@ -271,14 +305,17 @@ public final class Reactor {
     private var hasWork: Bool {
         !ready.isEmpty || !dirty.isEmpty || !dirtyGroups.isEmpty || !readyListeners.isEmpty
             || !notices.isEmpty || !closed.isEmpty || !backlogs.isEmpty
-            || loop.isWakePending.load(ordering: .relaxed)
+            || loop.activity.isPosted
     }
 
-    private func millisecondsToWait(atMost limit: Duration?) -> Int32 {
+    private func millisecondsToWait(
+        atMost limit: Duration?,
+        from now: MonotonicTime
+    ) -> Int32 {
         guard !hasWork else { return 0 }
         var wait = limit.map { $0.wholeNanoseconds } ?? .max
         if let tick = timers.nextTick {
-            let elapsed = clock.now().nanoseconds - start.nanoseconds - timerClock.pausedTime
+            let elapsed = now.nanoseconds - start.nanoseconds - timerClock.pausedTime
             wait = min(wait, Int64(tick) * 1_000_000 - elapsed)
         }
         guard wait < .max else { return -1 }

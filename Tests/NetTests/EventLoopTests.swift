@@ -15,9 +15,14 @@ private actor Adder: LoopResident, TimerTarget {
     private(set) var total = 0
     private(set) var received: [Int] = []
     private(set) var turnCount = 0
+    /// How often another thread has assisted.
+    private(set) var assistCount = 0
+    /// What another thread leaves to the loop's: all numbers from this one on.
+    private let heavy: Int
     private var timers: [CheckedContinuation<Void, Never>] = []
 
-    init() throws {
+    init(heavy: Int = .max) throws {
+        self.heavy = heavy
         loop = try EventLoop(name: "adder")
         numbers = Mailbox(wakes: loop)
         reactor = try Reactor(loop: loop)
@@ -26,13 +31,28 @@ private actor Adder: LoopResident, TimerTarget {
     func turn() -> Bool {
         turnCount += 1
         reactor.poll()
-        for number in numbers.drain() {
-            total += number
-            received.append(number)
-        }
+        add()
         reactor.flush()
         if isStopping { reactor.shutDown() }
         return !isStopping
+    }
+
+    func assist() -> Bool {
+        assistCount += 1
+        reactor.beginAssisted()
+        let before = received.count
+        add()
+        reactor.flush()
+        return received[before...].contains { $0 >= heavy } || reactor.needsThread
+    }
+
+    private func add() {
+        for number in numbers.drain() {
+            total += number
+            received.append(number)
+            // A negative number asks for a timer after so many milliseconds.
+            if number < 0 { reactor.schedule(after: .milliseconds(-number), self, tag: -1) }
+        }
     }
 
     func stop() { isStopping = true }
@@ -54,7 +74,16 @@ private actor Adder: LoopResident, TimerTarget {
     }
 
     nonisolated func timerFired(tag: Int) {
+        guard tag >= 0 else { return hasFired.store(true, ordering: .releasing) }
         assumeIsolated { $0.timers[tag].resume() }
+    }
+
+    /// Whether a timer has fired that a negative number asked for; read without a job, which would wake the loop.
+    nonisolated let hasFired = Atomic(false)
+
+    /// Returns once the loop waits for events: the next post finds it asleep, unless a timer is due.
+    nonisolated func awaitSleep() async {
+        while !loop.activity.isAsleep { try? await Task.sleep(for: .milliseconds(1)) }
     }
 }
 
@@ -182,6 +211,7 @@ private actor Adder: LoopResident, TimerTarget {
     @Test func writesOncePerBurst() throws {
         let loop = try EventLoop()
         let mailbox = Mailbox<Int>(wakes: loop)
+        #expect(Bool(loop.activity.fallAsleep()))
         for number in 0..<100 { mailbox.post(number) }
         #expect(mailbox.count == 100)
         var posted: eventfd_t = 0
@@ -189,6 +219,91 @@ private actor Adder: LoopResident, TimerTarget {
         #expect(posted == 1)
         #expect(mailbox.drain() == Array(0..<100))
         #expect(mailbox.count == 0)
+    }
+
+    @Test func writesNothingToALoopThatIsAwake() throws {
+        let loop = try EventLoop()
+        let mailbox = Mailbox<Int>(wakes: loop)
+        mailbox.post(1)
+        var posted: eventfd_t = 0
+        #expect(eventfd_read(loop.wakeup.raw, &posted) < 0)
+        // It looks before it waits.
+        #expect(Bool(loop.activity.isPosted))
+    }
+
+    // MARK: Assisting
+
+    @Test(.timeLimit(.minutes(1)))
+    func anotherThreadHandlesWhatItPostsWhileTheLoopSleeps() async throws {
+        let adder = try Adder()
+        try adder.loop.start(adder)
+        await adder.awaitSleep()
+        adder.numbers.post([1, 2], assists: true)
+        // Done when the call returns: nothing was left to the loop's thread.
+        #expect(Bool(adder.loop.activity.isAsleep))
+        #expect(await adder.received == [1, 2])
+        #expect(await adder.assistCount == 1)
+        await adder.stop()
+        await adder.loop.waitUntilStopped()
+        // A loop that has ended does not sleep: nobody handles what is posted.
+        adder.numbers.post([3], assists: true)
+        #expect(adder.numbers.count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func whatIsTooMuchWakesTheLoopsThread() async throws {
+        let adder = try Adder(heavy: 10)
+        try adder.loop.start(adder)
+        await adder.awaitSleep()
+        let turns = await adder.turnCount
+        await adder.awaitSleep()
+        adder.numbers.post([10], assists: true)
+        while await adder.turnCount < turns + 2 { await Task.yield() }
+        #expect(await adder.assistCount == 1)
+        await adder.stop()
+        await adder.loop.waitUntilStopped()
+    }
+
+    /// The loop's thread waits without end when another one schedules a timer.
+    @Test(.timeLimit(.minutes(1)))
+    func aTimerThatIsScheduledMeanwhileFires() async throws {
+        let adder = try Adder()
+        try adder.loop.start(adder)
+        await adder.awaitSleep()
+        adder.numbers.post([-20], assists: true)
+        while !adder.hasFired.load(ordering: .acquiring) {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(await adder.assistCount == 1)
+        await adder.stop()
+        await adder.loop.waitUntilStopped()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func bringsEveryMessageInOrderWhereSeveralAssist() async throws {
+        let adder = try Adder(heavy: 15_000)
+        try adder.loop.start(adder)
+        let senders = (0..<4).map { sender in
+            Task.detached {
+                for number in 0..<5_000 {
+                    let number = sender * 10_000 + number
+                    adder.numbers.post([number], assists: sender != 1)
+                    if number % 100 == 0 { await adder.awaitSleep() }
+                }
+            }
+        }
+        for sender in senders { await sender.value }
+        while await adder.received.count < 20_000 { await Task.yield() }
+        let received = await adder.received
+        for sender in 0..<4 {
+            #expect(
+                received.filter { $0 / 10_000 == sender }
+                    == Array(sender * 10_000..<sender * 10_000 + 5_000)
+            )
+        }
+        #expect(await adder.assistCount > 0)
+        await adder.stop()
+        await adder.loop.waitUntilStopped()
     }
 
     @Test func trapsOffTheLoop() async {

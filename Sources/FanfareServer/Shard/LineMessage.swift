@@ -49,6 +49,14 @@ enum LineMessage: Sendable {
         default: false
         }
     }
+
+    /// Whether it takes little time apart from the sends that it brings: an event on its way, or a word about one.
+    var isBrief: Bool {
+        switch self {
+        case .publish, .published, .congestion, .clientEvent, .deliver, .confirm: true
+        default: false
+        }
+    }
 }
 
 /// A connection that asked its channel's home for something.

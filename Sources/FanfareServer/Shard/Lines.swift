@@ -49,13 +49,21 @@ struct Lines {
         isUnsent = true
     }
 
+    /// The most messages that a shard handles for another one whose thread sleeps.
+    private static var assistedCountMax: Int { 8 }
+
     /// Hands over what was said since the last time.
-    mutating func dispatch() {
+    ///
+    /// - Parameter assists: Whether a few events may be handled on this thread for a shard whose thread sleeps.
+    mutating func dispatch(assists: Bool = false) {
         guard isUnsent else { return }
         isUnsent = false
         for shard in unsent.indices where !unsent[shard].isEmpty {
             let eventCount = exchange(&unsentEventCounts[shard], with: 0)
-            mailboxes[shard].post(unsent[shard], weight: eventCount)
+            let isLittle =
+                assists && unsent[shard].count <= Self.assistedCountMax
+                && unsent[shard].allSatisfy(\.isBrief)
+            mailboxes[shard].post(unsent[shard], weight: eventCount, assists: isLittle)
             unsent[shard].removeAll(keepingCapacity: unsent[shard].count <= 256)
         }
     }

@@ -38,6 +38,9 @@ actor Shard: LoopResident {
         return true
     }
 
+    /// What another shard sent, handled on that shard's thread.
+    func assist() -> Bool { isStopping || switchboard.assist() }
+
     /// Throws what keeps a listener that shares its port with nobody from `address`.
     func checkIsFree(_ address: SocketAddress) throws(SystemError) {
         try switchboard.reactor.listen(on: address, accept: site.accept).close()

@@ -93,7 +93,7 @@ final class Switchboard: TimerTarget {
         advanceListings()
         advanceLeaves()
         // Before this shard's own fan-out, so that the others begin theirs at the same time.
-        dispatchLines()
+        lines.dispatch(assists: reactor.hasRested)
         reactor.flush()
         reactor.relieveTargets()
         dispatchLines()
@@ -101,6 +101,24 @@ final class Switchboard: TimerTarget {
 
     /// Whether there is work that is done in portions, one a turn.
     var hasWork: Bool { listings.areReady || !leaves.isEmpty }
+
+    /// The most sends that are made for a shard whose thread sleeps.
+    private static var assistedSendsMax: Int { 16 }
+
+    /// Handles what another shard sent, on that shard's thread while this one's sleeps.
+    ///
+    /// - Returns: Whether this shard's thread has to go on.
+    func assist() -> Bool {
+        reactor.beginAssisted()
+        readLines()
+        reactor.relieveTargets()
+        dispatchLines()
+        guard reactor.groupSendCount <= Self.assistedSendsMax else { return true }
+        reactor.flush()
+        reactor.relieveTargets()
+        dispatchLines()
+        return hasWork || reactor.needsThread
+    }
 
     // MARK: - Connections
 
