@@ -84,22 +84,20 @@ def p99(count: int, rate: int, server: str, aim: float | None) -> Row:
     return Row(f"p99, {count:,} subscribers × {rate}/s, {loops}", ours, limit, 1.15, aim)
 
 
-def overload(server: str) -> list[Row]:
+def overload() -> list[Row]:
     """More events than the broker can deliver: what it accepts, and what others notice."""
-    loops = "2 loops" if server == "fanfare-2" else "1 loop"
-
     def figure(field: str, unit: str, divisor: float = 1) -> Figure:
-        return Figure("overload", server, field, unit, divisor)
+        return Figure("overload", "fanfare", field, unit, divisor)
 
     return [
         # At least nine tenths of what a window allows.
-        Row(f"overload, {loops}: deliveries with a window, against without",
+        Row("overload: deliveries with a window, against without",
             figure("window_deliveries_per_s", "/s"), figure("overload_deliveries_per_s", "/s"),
             1 / 0.9),
-        Row(f"overload, {loops}: p99 of another channel, against quiet",
+        Row("overload: p99 of another channel, against quiet",
             figure("unrelated_overload_latency_us.p99", "ms", 1000),
             figure("unrelated_quiet_latency_us.p99", "ms", 1000), 3),
-        Row(f"overload, {loops}: memory grows", figure("growth_mib", "MiB"), None, OVERLOAD_MIB),
+        Row("overload: memory grows", figure("growth_mib", "MiB"), None, OVERLOAD_MIB),
     ]
 
 
@@ -146,8 +144,7 @@ ROWS = [
         Figure("fan10000-64-sat"), 1.20, 1.10),
     Row("500 channels × 4 subscribers, 2,000 client events/s: 2 loops, against 1",
         Figure("client-rate", "fanfare-2"), Figure("client-rate"), 1.40),
-    *overload("fanfare"),
-    *overload("fanfare-2"),
+    *overload(),
     linear("joining", "setup_cpu_us_per_conn"),
     linear("leaving", "leave_cpu_us_per_conn"),
 ]

@@ -9,8 +9,8 @@ struct FanOutShare {
     /// Bytes to give to the kernel.
     private var byteCount: Int
 
-    /// Makes the share of a turn: 64 KiB for each of 16 members take less time than short frames for 512.
-    init(memberCount: Int = 512, byteCount: Int = 1 << 20) {
+    /// Makes the share of a turn: 64 KiB for each of four members take less time than short frames for 512.
+    init(memberCount: Int = 512, byteCount: Int = 256 << 10) {
         self.memberCount = memberCount
         self.byteCount = byteCount
     }
@@ -123,52 +123,31 @@ extension StreamGroup {
         }
     }
 
-    /// The time that a walk waits for readers that are behind.
-    ///
-    /// It bounds by how much slow readers delay the publishers of a group that has no others, and is longer than a program
-    /// needs to read from each of thousands of busy connections.
-    private static var patience: Duration { .seconds(2) }
-
-    /// Whether most members that read are behind: then the walk waits until half of them have caught up.
-    ///
-    /// The majority sets the pace, so that readers that take all they can are not sent more than they can take, and one
-    /// that is slower than the others delays nobody.
-    private var isBehind: Bool { behindCount * 2 > Int32(descriptors.count) - stalledCount }
-
     private func waitsForReaders() -> Bool {
-        guard isBehind, !ignoresLag else {
+        guard !ignoresLag, let wait = patience.begin(memberCount: count, at: reactor.now) else {
             ignoresLag = false
             return false
         }
-        delay = .readers(reactor.schedule(after: Self.patience, .resume(self)))
+        delay = .readers(reactor.schedule(after: wait, .resume(self)))
         return true
     }
 
-    /// Counts a member in or out as its reader falls behind or catches up.
+    /// Counts a member otherwise as its reader falls behind or catches up.
     func lagChanged(from old: ReaderLag, to new: ReaderLag) {
-        countLag(old, -1)
-        countLag(new, 1)
+        patience.count(old, -1)
+        patience.count(new, 1)
         resumeIfReadersCaughtUp()
     }
 
-    /// Counts a member in or out by how far its reader is behind.
-    func countLag(_ lag: ReaderLag, _ change: Int32) {
-        switch lag {
-        case .none: break
-        case .behind: behindCount += change
-        case .stalled: stalledCount += change
-        }
-    }
-
     func resumeIfReadersCaughtUp() {
-        if case .readers = delay, !isBehind { resume() }
+        if case .readers = delay, !patience.isWanted(memberCount: count) { resume() }
     }
 
     /// Called when the timer of the delay fires.
     func delayEnded() {
         if case .readers = delay {
             // Readers that take nothing must not delay the next walk again.
-            for stream in streams where stream.lag == .behind { stream.judgeProgress() }
+            for stream in streams where stream.lag.isWaitedFor { stream.judgeProgress() }
             ignoresLag = true
         }
         resume()
@@ -177,8 +156,10 @@ extension StreamGroup {
     /// Ends the delay: the walk begins with this turn's.
     func resume() {
         switch delay.take() {
-        case .coalescing(let timer), .deferring(let timer), .readers(let timer):
+        case .coalescing(let timer), .deferring(let timer): reactor.cancel(timer)
+        case .readers(let timer):
             reactor.cancel(timer)
+            patience.end(at: reactor.now)
         // The readers caught up while the progress of each was judged.
         case nil: return
         }

@@ -2,10 +2,16 @@
 enum ReaderLag: UInt8 {
     /// At most ``lengthMax(queuedBytesMax:)`` bytes wait for it.
     case none
-    /// More bytes wait for it, and it still reads: its groups wait for it, if it is one of most.
+    /// More bytes wait for it, and it still reads: its groups wait for it if it is one of many.
     case behind
+    /// More than half of the bytes wait for it that its queue holds, and it still reads: its groups wait for it, though
+    /// not always. See ``ReaderPatience``.
+    case farBehind
     /// More bytes wait for it, and it has taken next to nothing for some seconds: nobody waits for it.
     case stalled
+
+    /// Whether a reader is behind and still reads.
+    var isWaitedFor: Bool { self == .behind || self == .farBehind }
 
     /// The bytes that may wait for a reader that keeps up.
     ///
@@ -27,26 +33,29 @@ extension Stream {
     func updateLag() {
         let queued = queuedByteCount
         let lengthMax = ReaderLag.lengthMax(queuedBytesMax: Int(queuedBytesMax))
+        let isFar = queued > Int(queuedBytesMax) / 2
         switch lag {
         case .none: if queued > lengthMax, flags.contains(.blocked) { setLag(.behind) }
         // Half of it, so that a reader at the threshold does not change its state with every frame.
-        case .behind, .stalled:
-            if queued <= lengthMax / 2 {
-                setLag(.none)
-            } else if lag == .stalled, case .queue(let queue) = unsent,
-                queue.progress >= ReaderLag.progressMin
-            {
-                setLag(.behind)
-            }
+        case _ where queued <= lengthMax / 2: setLag(.none)
+        // One that has taken nothing since it fell behind is not waited for at all.
+        case .behind: if isFar { setLag(hasProgressed ? .farBehind : .stalled) }
+        case .farBehind: if queued <= lengthMax { setLag(.behind) }
+        case .stalled: if hasProgressed { setLag(isFar ? .farBehind : .behind) }
         }
     }
 
     /// Stops waiting for a reader that has taken next to nothing since the last call.
     func judgeProgress() {
         guard case .queue(let queue) = unsent else { return }
-        let progress = queue.takeProgress()
-        guard lag == .behind, progress < ReaderLag.progressMin else { return }
-        setLag(.stalled)
+        let hasProgressed = hasProgressed
+        _ = queue.takeProgress()
+        if lag.isWaitedFor, !hasProgressed { setLag(.stalled) }
+    }
+
+    private var hasProgressed: Bool {
+        guard case .queue(let queue) = unsent else { return true }
+        return queue.progress >= ReaderLag.progressMin
     }
 
     private func setLag(_ new: ReaderLag) {

@@ -37,8 +37,10 @@ public final class StreamGroup {
         didSet { reactor.delayedGroups[ObjectIdentifier(self)] = delay == nil ? nil : self }
     }
 
-    /// Members that are behind and still read, and those that have stalled; see ``ReaderLag``.
-    var (behindCount, stalledCount): (Int32, Int32) = (0, 0)
+    /// Which members are behind, and how long the next walk waits for them.
+    ///
+    /// A value that calls nothing while it changes: exclusive access is unchecked.
+    @exclusivity(unchecked) var patience = ReaderPatience()
     /// Whether the next walk begins without waiting for readers that are behind.
     var ignoresLag = false
     /// Whether more waits for the next walk than the group is meant to hold: the members take frames more slowly than they
@@ -75,7 +77,7 @@ public final class StreamGroup {
             descriptors.append(-1)
         }
         stream.put(seat)
-        countLag(stream.lag, 1)
+        patience.count(stream.lag, 1)
         noteWhetherFree(stream, at: seat)
     }
 
@@ -152,7 +154,7 @@ public final class StreamGroup {
     /// Fills the place of a member that has left, without disturbing a walk.
     func vacate(_ seat: Seat) {
         var hole = Int(seat.index)
-        countLag(streams[hole].lag, -1)
+        patience.count(streams[hole].lag, -1)
         // Each boundary gives up its last member to the hole, which so moves up to the end: nobody
         // crosses a boundary, so nobody is served twice or left out.
         if hole < cursor {

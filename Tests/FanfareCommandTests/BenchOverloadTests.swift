@@ -19,6 +19,7 @@ import Testing
             window: 2,
             unrelatedRate: 100,
             obeysRetryAfter: false,
+            yieldsToServer: false,
             budget: nil
         )
     }

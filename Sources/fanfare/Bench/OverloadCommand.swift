@@ -10,7 +10,8 @@ struct OverloadCommand: ParsableCommand {
             Three phases of --seconds each: idle subscribers; events with a window, which shows \
             how much the server can deliver; then every publishing connection sends as many \
             events as its socket takes, without waiting for answers. Meanwhile another channel \
-            gets --rate events a second, sent and read on a thread of their own.
+            gets --rate events a second, sent and read on a thread of their own. The load itself \
+            runs at the lowest priority, so that a server on this machine has the core that it needs.
 
             The exit code is 1 if an event that was answered 200 did not reach each subscriber \
             once and in its connection's order, if one that was answered 503 reached any, if an \

@@ -24,6 +24,8 @@ struct OverloadPlan: BenchPlan {
     var unrelatedRate: Double
     /// Whether a connection that is answered 503 waits as long as Retry-After says.
     var obeysRetryAfter: Bool
+    /// Whether the load runs only when nobody else wants its core: those of a real one are on other machines.
+    var yieldsToServer = true
     /// By how many bytes the server's resident memory may grow; nil for no limit.
     var budget: Int?
 

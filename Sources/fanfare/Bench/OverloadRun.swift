@@ -85,6 +85,7 @@ final class OverloadRun: BenchRun {
             if publishers.areOpen, unrelated?.isReady == true {
                 memory = generator.server.flatMap { MemoryWatch(of: $0) }
                 unrelated?.note(.quiet)
+                if plan.yieldsToServer { ThreadPriority.lower() }
                 phase = .quiet(until: now.advanced(by: plan.duration))
             } else if generator.isStalled(0, at: now) {
                 throw .publisherLost(reason: "no connection in time")

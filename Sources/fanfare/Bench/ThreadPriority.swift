@@ -12,6 +12,11 @@ enum ThreadPriority {
         return sched_setscheduler(0, SCHED_RR, &parameters) == 0
     }
 
+    /// Has the thread run when no other thread wants its core, so that a load does not take the server's.
+    ///
+    /// For the rest of its life: not every process may take it back. Threads that it makes from here on do the same.
+    static func lower() { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19) }
+
     /// Sleeps for a time too short for an event loop's timers, which count milliseconds.
     static func sleep(for time: Duration) {
         let nanoseconds = time.components.attoseconds / 1_000_000_000
