@@ -37,7 +37,8 @@ final class IncompleteMessages: TimerTarget {
 
     /// Records how much memory a connection's incomplete message takes; the first call for a message starts its time.
     ///
-    /// When the budget for what has come in is used up, connections with large incomplete messages are closed with 4100.
+    /// When all incomplete messages take half of the budget for what has come in, or the budget is used up, connections with
+    /// large ones are closed with 4100: the other half is for what backends trigger.
     ///
     /// - Parameters:
     ///   - count: Bytes; it does not shrink while the message arrives.
@@ -51,7 +52,9 @@ final class IncompleteMessages: TimerTarget {
         byteCount += growth
         reactor.inbound.charge(growth)
         startTimer()
-        if reactor.inbound.isExhausted { makeRoom() }
+        if reactor.inbound.isExhausted || byteCount > reactor.inbound.byteCountMax / 2 {
+            makeRoom()
+        }
     }
 
     /// Forgets a connection whose message is complete, or that is closing.
