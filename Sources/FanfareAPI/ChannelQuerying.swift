@@ -10,18 +10,61 @@ extension FanfareAPI {
         prefix: String = "",
         info: Set<ChannelAttribute> = []
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        var parameters: [(name: String, value: String)] = []
-        if !prefix.isEmpty { parameters.append((name: "filter_by_prefix", value: prefix)) }
-        if !info.isEmpty {
-            parameters.append((name: "info", value: ChannelAttribute.list(info)))
-        }
+        try await list(prefix, info).channels
+    }
+
+    /// Lists some of the channels that somebody is subscribed to, in the order of their names.
+    ///
+    /// A list of very many is best read in parts:
+    ///
+    /// ```swift
+    /// var cursor: String?
+    /// repeat {
+    ///     let page = try await api.channels(limit: 1_000, after: cursor)
+    ///     for (name, state) in page.channels { … }
+    ///     cursor = page.nextCursor
+    /// } while cursor != nil
+    /// ```
+    ///
+    /// An addition of Fanfare's to the Pusher HTTP API: other servers answer with the whole list.
+    ///
+    /// - Parameters:
+    ///   - prefix: What their names begin with; empty for all.
+    ///   - info: What to tell about each; ``ChannelAttribute/userCount`` needs a prefix that begins with `presence-`.
+    ///   - limit: How many at the most.
+    ///   - cursor: Where to go on: the last page's ``ChannelPage/nextCursor``, or `nil` for the first channels.
+    /// - Returns: What was asked for, and where the next page begins.
+    /// - Throws: Why there is no answer.
+    public func channels(
+        prefix: String = "",
+        info: Set<ChannelAttribute> = [],
+        limit: Int,
+        after cursor: String? = nil
+    ) async throws(FanfareAPIError) -> ChannelPage {
+        guard limit > 0 else { throw .invalidArgument("The limit is \(limit); 1 is the least") }
+        return try await list(prefix, info, limit: limit, cursor: cursor)
+    }
+
+    private func list(
+        _ prefix: String,
+        _ info: Set<ChannelAttribute>,
+        limit: Int? = nil,
+        cursor: String? = nil
+    ) async throws(FanfareAPIError) -> ChannelPage {
+        let parameters: [(name: String, value: String?)] = [
+            ("cursor", cursor),
+            ("filter_by_prefix", prefix.isEmpty ? nil : prefix),
+            ("info", info.isEmpty ? nil : ChannelAttribute.list(info)),
+            ("limit", limit.map(String.init)),
+        ]
         let answer = try await call(
             "GET",
             "channels",
-            parameters: parameters,
+            parameters: parameters.compactMap { name, value in value.map { (name, $0) } },
             repetition: .harmless
         )
-        return try APIAnswers.decode(APIAnswers.self, from: answer).channels ?? [:]
+        let answers = try APIAnswers.decode(APIAnswers.self, from: answer)
+        return ChannelPage(channels: answers.channels ?? [:], nextCursor: answers.nextCursor)
     }
 
     /// Asks about one channel, which nobody need be subscribed to.

@@ -55,13 +55,27 @@ public struct ChannelState: Equatable, Sendable, Decodable {
     }
 }
 
+/// A part of the list of channels; see ``FanfareAPI/channels(prefix:info:limit:after:)``.
+public struct ChannelPage: Equatable, Sendable {
+    /// What was asked for, by name.
+    public var channels: [String: ChannelState]
+    /// Where the next page begins; `nil` on the last one.
+    public var nextCursor: String?
+}
+
 /// The answers with several channels or events; a member that was not asked for is absent.
 struct APIAnswers: Decodable {
     struct User: Decodable { var id: String }
 
     var channels: [String: ChannelState]?
     var batch: [ChannelState]?
+    var nextCursor: String?
     var users: [User]?
+
+    enum CodingKeys: String, CodingKey {
+        case channels, batch, users
+        case nextCursor = "next_cursor"
+    }
 
     /// Reads the content of a 200 response.
     static func decode<Answer: Decodable>(

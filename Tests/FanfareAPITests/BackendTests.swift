@@ -90,6 +90,14 @@ import Testing
             #expect(state.isOccupied && state.userCount == 2 && state.subscriptionCount == 3)
             let list = try await api.channels(prefix: "presence-", info: [.userCount])
             #expect(list["presence-a"]?.userCount == 2)
+            clients[0].subscribe("presence-b")
+            try await clients[0].channel("presence-b").waitUntilSubscribed()
+            let first = try await api.channels(prefix: "presence-", limit: 1)
+            #expect(Array(first.channels.keys) == ["presence-a"])
+            let cursor = try #require(first.nextCursor)
+            let second = try await api.channels(prefix: "presence-", limit: 1, after: cursor)
+            #expect(Array(second.channels.keys) == ["presence-b"])
+            #expect(second.nextCursor == nil)
             let told = try await api.trigger(
                 "e",
                 on: ["presence-a", "b"],

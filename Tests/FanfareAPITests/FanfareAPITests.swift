@@ -167,6 +167,21 @@ import Testing
         #expect(request.target.contains("&filter_by_prefix=presence-&info=user_count&"))
     }
 
+    @Test func listsChannelsInPages() async throws {
+        let transport = NotingTransport(200, #"{"channels":{"a":{}},"next_cursor":"YQ"}"#)
+        let page = try await Self.api(transport).channels(limit: 1)
+        #expect(Array(page.channels.keys) == ["a"])
+        #expect(page.nextCursor == "YQ")
+        _ = try await Self.api(transport).channels(prefix: "b", limit: 2, after: page.nextCursor)
+        for request in transport.requests { try Self.verify(request) }
+        #expect(transport.requests[0].target.contains("&limit=1&"))
+        #expect(transport.requests[1].target.contains("&cursor=YQ&filter_by_prefix=b&limit=2&"))
+        await #expect(throws: FanfareAPIError.invalidArgument("The limit is 0; 1 is the least")) {
+            try await Self.api(transport).channels(limit: 0)
+        }
+        #expect(transport.requests.count == 2)
+    }
+
     @Test func asksAboutOneChannel() async throws {
         let transport = NotingTransport(
             200,
