@@ -43,7 +43,12 @@ enum WebhookQueueSchema {
                     """
             )
         }
-        try migrator.migrate(writer)
+        do {
+            try migrator.migrate(writer)
+        } catch {
+            // Another process that has the file open may have done the same meanwhile.
+            guard try writer.read(migrator.hasCompletedMigrations) else { throw error }
+        }
     }
 }
 

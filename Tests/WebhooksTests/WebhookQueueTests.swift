@@ -44,6 +44,19 @@ import Testing
         try await queue.apply(changes, countMax: countMax, lengthMax: lengthMax)
     }
 
+    /// As where `fanfare webhooks` looks while the broker makes the file.
+    @Test func severalMayMakeItAtOnce() async throws {
+        for round in 0..<20 {
+            let path = "\(path)-\(round)"
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { try WebhookQueue(path: path).deliveryCount() }
+                }
+                for try await count in group { #expect(count == 0) }
+            }
+        }
+    }
+
     @Test func keepsWebhooksInTheirOrder() async throws {
         let queue = try WebhookQueue(path: path)
         var changes = Ledger.Changes()
