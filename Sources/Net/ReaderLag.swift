@@ -48,9 +48,8 @@ extension Stream {
     /// Stops waiting for a reader that has taken next to nothing since the last call.
     func judgeProgress() {
         guard case .queue(let queue) = unsent else { return }
-        let hasProgressed = hasProgressed
-        _ = queue.takeProgress()
-        if lag.isWaitedFor, !hasProgressed { setLag(.stalled) }
+        let progress = queue.takeProgress()
+        if lag.isWaitedFor, progress < ReaderLag.progressMin { setLag(.stalled) }
     }
 
     private var hasProgressed: Bool {

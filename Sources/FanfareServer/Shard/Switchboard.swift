@@ -94,6 +94,11 @@ final class Switchboard: TimerTarget {
         advanceLeaves()
         // Before this shard's own fan-out, so that the others begin theirs at the same time.
         lines.dispatch(assists: reactor.hasRested)
+        flush()
+    }
+
+    /// Sends what is written to streams and groups, and what this shard has to say to the others.
+    private func flush() {
         reactor.flush()
         reactor.relieveTargets()
         dispatchLines()
@@ -114,9 +119,7 @@ final class Switchboard: TimerTarget {
         reactor.relieveTargets()
         dispatchLines()
         guard reactor.groupSendCount <= Self.assistedSendsMax else { return true }
-        reactor.flush()
-        reactor.relieveTargets()
-        dispatchLines()
+        flush()
         return hasWork || reactor.needsThread
     }
 
