@@ -73,7 +73,7 @@ private final class Member {
 }
 
 /// Is told, and does nothing.
-private final class Silent: StreamOwner, TimerTarget {
+private final class Silent: StreamDelegate, TimerTarget {
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { bytes.count }
     func streamClosed(_ stream: Stream, error: StreamError?) {}
     func timerFired(tag: Int) {}

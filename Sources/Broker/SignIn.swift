@@ -76,7 +76,7 @@ extension Session {
         return Effects(effects)
     }
 
-    // MARK: - Probation
+    // MARK: - AuthorizationDeadlines
 
     /// Takes in that the app's backend knows the client, or need not any more: the connection may stay.
     ///

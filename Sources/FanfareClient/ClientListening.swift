@@ -23,7 +23,7 @@ extension FanfareClient {
     }
 
     func bindErrors(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         _ callback: @escaping @Sendable (FanfareError) -> Void
     ) -> Binding {
         add(to: \.errors, on: place, callback)
@@ -35,7 +35,7 @@ extension FanfareClient {
 
     func bind(
         _ topic: Topic,
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         _ callback: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
         add(to: \.events[topic], on: place, callback)
@@ -49,7 +49,7 @@ extension FanfareClient {
 
     func add<Value: Sendable>(
         to listeners: any WritableKeyPath<ClientState, Listeners<Value>> & Sendable,
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         _ callback: @escaping @Sendable (Value) -> Void
     ) -> Binding {
         state.withLock { state in

@@ -27,7 +27,7 @@ public struct ClientOptions: Sendable {
     ///
     /// The broker then notices a slow reader, and closes the connection if it stays one. Nothing
     /// is lost without a sign: what was received is delivered, then the close is acted upon.
-    public var pendingCallbacksMax = 4096
+    public var maxPendingCallbacks = 4096
     /// Bytes of data in those calls, with the same consequence.
     public var pendingCallbackBytesMax = 8 << 20
 

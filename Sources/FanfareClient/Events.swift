@@ -60,7 +60,7 @@ public struct DecodedEvents<Payload: Decodable & Sendable>: AsyncSequence, Senda
 /// A client's status as an asynchronous sequence: the current one first, then every change.
 ///
 /// A reader who falls more than 64 changes behind misses the oldest of them, never the latest.
-public struct Statuses: AsyncSequence, Sendable {
+public struct ConnectionStates: AsyncSequence, Sendable {
     /// Reads the statuses, one after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let buffer: EventBuffer<ConnectionStatus>

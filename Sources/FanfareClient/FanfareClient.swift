@@ -82,13 +82,13 @@ public final class FanfareClient: Sendable {
     public func disconnect() { act { $0.disconnect() } }
 
     /// The status as a sequence: the current one first, then every change.
-    public func statuses() -> Statuses {
+    public func statuses() -> ConnectionStates {
         let buffer = EventBuffer<ConnectionStatus>(limit: 64, policy: .keepsNewest)
         state.withLock { state in
             buffer.send(state.session.status)
             state.statusSequences.add(buffer)
         }
-        return Statuses(buffer: buffer)
+        return ConnectionStates(buffer: buffer)
     }
 
     /// Waits until the client is connected.
@@ -129,7 +129,7 @@ public final class FanfareClient: Sendable {
     }
 
     func bindStatus(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         _ callback: @escaping @Sendable (StatusChange) -> Void
     ) -> Binding {
         add(to: \.statuses, on: place, callback)

@@ -9,7 +9,7 @@ extension FanfareClient {
         _ state: inout ClientState
     ) {
         let isOverloaded =
-            load.count > options.pendingCallbacksMax || load.bytes > options.pendingCallbackBytesMax
+            load.count > options.maxPendingCallbacks || load.bytes > options.pendingCallbackBytesMax
         let id = queue.place.id
         guard isOverloaded, state.overloaded.insert(id).inserted else { return }
         guard state.overloaded.count == 1 else { return }
@@ -21,7 +21,7 @@ extension FanfareClient {
     }
 
     func drained(_ id: ObjectIdentifier, _ load: CallbackQueue.Load) {
-        guard load.count <= options.pendingCallbacksMax / 2,
+        guard load.count <= options.maxPendingCallbacks / 2,
             load.bytes <= options.pendingCallbackBytesMax / 2
         else { return }
         state.withLock { state in

@@ -40,12 +40,12 @@ public final class BrokerServer: Sendable {
     /// What the TLS listener presents; `nil` without one.
     private let certificates: Mutex<ServedCertificates?>
     let shards: [Shard]
-    private let tenants: Mutex<Tenants>
-    let courier: Courier
+    private let registry: Mutex<AppRegistry>
+    let webhookService: WebhookService
     /// How to stop, by the configuration that was taken over last.
     let shutdown: Mutex<Configuration.Shutdown>
     private let gauges: Gauges
-    let metricsDoor = MetricsDoor()
+    let metricsDoor = MetricsServer()
     /// Whether ``stop(within:)`` has been called.
     let isStopping = Atomic(false)
 
@@ -59,7 +59,7 @@ public final class BrokerServer: Sendable {
         configuration: Configuration,
         log: Logger = Logger(label: "fanfare")
     ) throws(StartError) {
-        try self.init(configuration: configuration, log: log, witness: nil)
+        try self.init(configuration: configuration, log: log, observer: nil)
     }
 
     /// Makes a broker with settings beyond the configuration.
@@ -67,13 +67,13 @@ public final class BrokerServer: Sendable {
     /// - Parameters:
     ///   - configuration: What it serves, and to whom.
     ///   - log: Where it reports.
-    ///   - witness: Who is told what happens on channels; `nil` for the webhooks.
+    ///   - observer: Who is told what happens on channels; `nil` for the webhooks.
     ///   - webhookSettings: The limits and delays of webhooks; `nil` for the default ones.
     /// - Throws: ``StartError``, as above.
     init(
         configuration: Configuration,
         log: Logger,
-        witness: (any ChannelWitness)?,
+        observer: (any ChannelObserver)?,
         webhookSettings: WebhookSettings? = nil
     ) throws(StartError) {
         self.configuration = configuration
@@ -84,42 +84,42 @@ public final class BrokerServer: Sendable {
         } catch {
             throw .certificate(error)
         }
-        let registry = PrometheusRegistry()
+        let metrics = PrometheusRegistry()
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
         let settings = ServerSettings(
             configuration,
             shardCount: shardCount,
-            metrics: registry,
+            metrics: metrics,
             log: log
         )
-        let tenants = Tenants(configuration.apps)
-        self.tenants = Mutex(tenants)
+        let registry = AppRegistry(configuration.apps)
+        self.registry = Mutex(registry)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
         webhookSettings.met = { settings.hits.note($0, count: $1) }
-        let courier = Courier(
+        let webhookService = WebhookService(
             settings: webhookSettings,
-            tenants: tenants,
+            registry: registry,
             log: log
         )
-        self.courier = courier
+        self.webhookService = webhookService
         do {
             var loops: [EventLoop] = []
             for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
-            let mailboxes = loops.map { Mailbox<LineMessage>(wakes: $0) }
+            let mailboxes = loops.map { Mailbox<ShardMessage>(wakes: $0) }
             var shards: [Shard] = []
             for (number, loop) in loops.enumerated() {
                 shards.append(
                     try Shard(
                         loop: loop,
                         settings: settings,
-                        tenants: tenants,
-                        lines: Lines(of: number, mailboxes: mailboxes),
-                        witness: witness ?? courier
+                        registry: registry,
+                        links: ShardLinks(of: number, mailboxes: mailboxes),
+                        observer: observer ?? webhookService
                     )
                 )
             }
             self.shards = shards
-            gauges = Gauges(registry: registry, shards: shards)
+            gauges = Gauges(registry: metrics, shards: shards)
         } catch {
             throw .system(error)
         }
@@ -137,7 +137,7 @@ public final class BrokerServer: Sendable {
                 throw .system(error)
             }
             // Before anybody can come of whom there is something to tell.
-            do { try await courier.start() } catch { throw .webhooks(error) }
+            do { try await webhookService.start() } catch { throw .webhooks(error) }
             return try await listen()
         } catch {
             await stop(within: .zero)
@@ -182,8 +182,8 @@ public final class BrokerServer: Sendable {
     public var metrics: String {
         get async {
             await gauges.text(
-                apps: tenants.withLock { $0 },
-                webhooks: courier.counters
+                apps: registry.withLock { $0 },
+                webhooks: webhookService.counters
             )
         }
     }
@@ -210,10 +210,10 @@ public final class BrokerServer: Sendable {
         let hasNewCertificates = try renewCertificates(configuration)
         accepted()
         shutdown.withLock { $0 = configuration.shutdown }
-        let (tenants, changes) = tenants.withLock { tenants in
-            let old = tenants
-            tenants = old.succeeded(by: configuration.apps)
-            return (tenants, tenants.changes(since: old))
+        let (registry, changes) = registry.withLock { registry in
+            let old = registry
+            registry = old.succeeded(by: configuration.apps)
+            return (registry, registry.changes(since: old))
         }
         let reload = Reload(
             apps: changes,
@@ -224,12 +224,12 @@ public final class BrokerServer: Sendable {
             for shard in shards { await shard.present(context) }
         }
         // Before clients of a new app can come.
-        await courier.adopt(tenants)
-        for shard in shards { await shard.adopt(tenants) }
+        await webhookService.adopt(registry)
+        for shard in shards { await shard.adopt(registry) }
         var areLeft = true
         while areLeft {
             areLeft = false
-            for shard in shards where await shard.closeStrangers(upTo: 500) {
+            for shard in shards where await shard.closeOrphanedConnections(upTo: 500) {
                 areLeft = true
             }
             if areLeft { try? await Task.sleep(for: .milliseconds(20)) }

@@ -9,7 +9,7 @@ import WebSocket
 /// What every shard needs to know, computed once from the configuration and never changed.
 final class ServerSettings: Sendable {
     /// How many clients may come in, over all shards.
-    let turnstile: Turnstile
+    let admissionControl: AdmissionControl
     /// Counts the limits that are met.
     let hits: LimitHits
     let pathPrefix: String
@@ -62,7 +62,7 @@ final class ServerSettings: Sendable {
         triggerTimeout = .seconds(configuration.triggerTimeout)
         self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
-        turnstile = Turnstile(configuration)
+        admissionControl = AdmissionControl(configuration)
         hits = LimitHits(metrics, log: log)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion

@@ -15,7 +15,7 @@ extension BrokerState {
         var audience = channels[name] ?? Audience()
         if let member {
             let membersMax = settings.membersMax
-            switch audience.roster.join(socketID, as: member, membersMax: membersMax) {
+            switch audience.presence.join(socketID, as: member, membersMax: membersMax) {
             case .refused:
                 let effects = sessions[connection]?.refused(
                     name,
@@ -30,7 +30,7 @@ extension BrokerState {
             }
         }
         guard sessions[connection]?.granted(name, request: request) == true else { return }
-        tell(.subscriptionSucceeded(channel: name, members: audience.roster.members), connection)
+        tell(.subscriptionSucceeded(channel: name, members: audience.presence.members), connection)
         audience.connections.append(connection)
         channels[name] = audience
         if name.kind.isCache { open(name, connection, at: now) }
@@ -52,7 +52,7 @@ extension BrokerState {
     mutating func leave(_ name: ChannelName, _ connection: Int, at now: Duration) {
         guard var audience = channels.removeValue(forKey: name) else { return }
         audience.connections.removeAll { $0 == connection }
-        let departure = audience.roster.leave(Self.socketID(connection))
+        let departure = audience.presence.leave(Self.socketID(connection))
         if !audience.connections.isEmpty { channels[name] = audience }
         if case .ofMember(let user) = departure {
             let notice = ServerMessage.memberRemoved(channel: name.text, userID: user.text)
@@ -67,7 +67,7 @@ extension BrokerState {
         from connection: Int
     ) {
         guard let audience = channels[name] else { return }
-        let user = audience.roster.user(of: Self.socketID(connection))
+        let user = audience.presence.user(of: Self.socketID(connection))
         var text: [UInt8] = []
         event.appendEnvelope(
             for: name,

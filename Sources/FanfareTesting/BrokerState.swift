@@ -13,10 +13,10 @@ struct BrokerState {
         case end(TransportClosure)
     }
 
-    /// A channel: who hears it, in the order in which they came, and who is on its roster.
+    /// A channel: who hears it, in the order in which they came, and who is on its presence.
     struct Audience {
         var connections: [Int] = []
-        var roster = Roster()
+        var presence = PresenceMembers()
     }
 
     /// The form of an app in ``App``, whose clients and backends this broker serves alone.
@@ -82,7 +82,7 @@ struct BrokerState {
     }
 
     func members(of channel: String) -> [String] {
-        let members = (try? ChannelName(channel)).flatMap { channels[$0]?.roster.members } ?? []
+        let members = (try? ChannelName(channel)).flatMap { channels[$0]?.presence.members } ?? []
         return members.map(\.id.text).sorted()
     }
 

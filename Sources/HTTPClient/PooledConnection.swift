@@ -6,7 +6,7 @@
     ///
     /// It carries one request at a time, and tells its pool when it is done, free or lost. By a proxy it asks for a tunnel
     /// first, and encrypts what goes through it.
-    final class PooledConnection: StreamOwner, TimerTarget {
+    final class PooledConnection: StreamDelegate, TimerTarget {
         private unowned let pool: ConnectionPool.Core
         private(set) var stream: Stream?
         private(set) var exchange: Exchange?

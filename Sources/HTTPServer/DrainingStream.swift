@@ -4,7 +4,7 @@ public import Net
 /// peer to close, and drops what arrives.
 ///
 /// It counts towards its site's ``HTTPSite/connectionsMax`` until it has ended.
-public final class DrainingStream: StreamOwner {
+public final class DrainingStream: StreamDelegate {
     private let streams: DrainingStreams
     private let limit: Duration
     fileprivate var stream: Stream?

@@ -5,7 +5,7 @@ public import Net
 ///
 /// All answers to the requests of one read leave in one buffer. While no request is under way a
 /// connection holds a timer and its place at the site, and no buffer.
-public final class HTTPConnection: StreamOwner {
+public final class HTTPConnection: StreamDelegate {
     /// The part of a request that has come, and what was made of it.
     struct Reading {
         /// What becomes of the content that is to come.

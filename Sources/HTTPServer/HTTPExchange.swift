@@ -15,7 +15,7 @@ public final class HTTPExchange {
 
     /// Appends the head of the answer, and what is to follow it at once, to the bytes that are about to leave; returns
     /// the stream's new owner.
-    public typealias Entry = (Stream, inout [UInt8]) -> any StreamOwner
+    public typealias Entry = (Stream, inout [UInt8]) -> any StreamDelegate
 
     private(set) var framing = AnswerFraming()
     /// Nil once the answer is on its way, or the connection has ended.
@@ -63,7 +63,7 @@ public final class HTTPExchange {
     /// - Parameters:
     ///   - head: The complete head of the answer, empty line included.
     ///   - owner: Who speaks the other protocol.
-    public func upgrade(head: [UInt8], to owner: any StreamOwner) {
+    public func upgrade(head: [UInt8], to owner: any StreamDelegate) {
         upgrade { _, output in
             output.append(contentsOf: head)
             return owner

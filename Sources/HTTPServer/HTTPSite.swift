@@ -1,40 +1,6 @@
 public import HTTP1
 public import Net
 
-/// How long a client may take, and how long we wait for it.
-public struct HTTPTimeouts: Hashable, Sendable {
-    /// From a request's first byte to the end of its head; past it the answer is 408.
-    public var head: Duration
-
-    /// From the end of a head to the end of its content; past it the answer is 408.
-    public var body: Duration
-
-    /// Between two requests, and before the first; past it the connection is closed silently.
-    public var idle: Duration
-
-    /// From the last answer to the client's end, before the descriptor is closed anyway.
-    public var closing: Duration
-
-    /// Sets timeouts.
-    ///
-    /// - Parameters:
-    ///   - head: For a request's head.
-    ///   - body: For its content.
-    ///   - idle: Between requests.
-    ///   - closing: For the client's end.
-    public init(
-        head: Duration = .seconds(10),
-        body: Duration = .seconds(30),
-        idle: Duration = .seconds(75),
-        closing: Duration = .seconds(5)
-    ) {
-        self.head = head
-        self.body = body
-        self.idle = idle
-        self.closing = closing
-    }
-}
-
 /// What the HTTP connections of one loop share: who answers, limits, and the date.
 ///
 /// Confined to its reactor's thread.
@@ -108,7 +74,7 @@ public final class HTTPSite {
     ///
     /// - Parameter stream: The stream.
     /// - Returns: Its owner.
-    public func accept(_ stream: Stream) -> any StreamOwner {
+    public func accept(_ stream: Stream) -> any StreamDelegate {
         let connection = HTTPConnection(site: self, stream: stream)
         add(connection)
         return connection

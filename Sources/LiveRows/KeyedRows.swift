@@ -102,7 +102,7 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
             insert(row, at: target)
             changes.moves = [RowChanges.Move(from: index, to: target)]
         }
-        if old != row { changes.updatesAfter = [target] }
+        if old != row { changes.updates = [target] }
         return Effect(changes: changes, inverse: .put(old, after: predecessor))
     }
 
@@ -123,7 +123,7 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
             return Self.nothing
         }
         replace(row, at: index)
-        return Effect(changes: RowChanges(updatesAfter: [index]), inverse: .update(old))
+        return Effect(changes: RowChanges(updates: [index]), inverse: .update(old))
     }
 
     private mutating func remove(_ id: Row.ID) -> Effect {

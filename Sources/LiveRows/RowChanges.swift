@@ -30,7 +30,7 @@ public struct RowChanges: Sendable, Hashable {
     /// The rows that change places, ascending by their new ones; no fewer moves would do.
     public var moves: [Move]
     /// The rows that stay and have other contents: indices after the batch, ascending.
-    public var updatesAfter: [Int]
+    public var updates: [Int]
 
     /// Collects changes; without arguments, none.
     ///
@@ -38,28 +38,28 @@ public struct RowChanges: Sendable, Hashable {
     ///   - deletes: Indices before the batch, ascending.
     ///   - inserts: Indices after the batch, ascending.
     ///   - moves: From indices before the batch to indices after it.
-    ///   - updatesAfter: Indices after the batch, ascending.
+    ///   - updates: Indices after the batch, ascending.
     public init(
         deletes: [Int] = [],
         inserts: [Int] = [],
         moves: [Move] = [],
-        updatesAfter: [Int] = []
+        updates: [Int] = []
     ) {
         self.deletes = deletes
         self.inserts = inserts
         self.moves = moves
-        self.updatesAfter = updatesAfter
+        self.updates = updates
     }
 
     /// Whether both lists are the same.
-    public var isEmpty: Bool { !hasBatch && updatesAfter.isEmpty }
+    public var isEmpty: Bool { !hasBatch && updates.isEmpty }
 
     /// Whether rows come, go or change places; otherwise there are updates at most.
     public var hasBatch: Bool { !deletes.isEmpty || !inserts.isEmpty || !moves.isEmpty }
 
     /// How many rows are named: what a table view has to do.
     public var operationCount: Int {
-        deletes.count + inserts.count + moves.count + updatesAfter.count
+        deletes.count + inserts.count + moves.count + updates.count
     }
 }
 
@@ -70,7 +70,7 @@ extension RowChanges: CustomStringConvertible {
         if !deletes.isEmpty { parts.append("-\(deletes)") }
         if !inserts.isEmpty { parts.append("+\(inserts)") }
         parts += moves.map { "\($0.from)→\($0.to)" }
-        if !updatesAfter.isEmpty { parts.append("~\(updatesAfter)") }
+        if !updates.isEmpty { parts.append("~\(updates)") }
         return parts.isEmpty ? "no changes" : parts.joined(separator: " ")
     }
 }

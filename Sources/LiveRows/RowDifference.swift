@@ -84,7 +84,7 @@ struct RowDifference<Row: Identifiable & Equatable> {
             try pairLoose(rest)
             for segment in rest { emit(segment, of: rest) }
         }
-        result.updatesAfter.sort()
+        result.updates.sort()
         return result
     }
 
@@ -95,7 +95,7 @@ struct RowDifference<Row: Identifiable & Equatable> {
         var (end, newEnd) = (segment.old.upperBound, segment.new.upperBound)
         while start < end, newStart < newEnd, old[start].id == new[newStart].id {
             if old[start] != new[newStart] {
-                result.updatesAfter.append(newStart + segment.newShift)
+                result.updates.append(newStart + segment.newShift)
             }
             start += 1
             newStart += 1
@@ -103,7 +103,7 @@ struct RowDifference<Row: Identifiable & Equatable> {
         while start < end, newStart < newEnd, old[end - 1].id == new[newEnd - 1].id {
             end -= 1
             newEnd -= 1
-            if old[end] != new[newEnd] { result.updatesAfter.append(newEnd + segment.newShift) }
+            if old[end] != new[newEnd] { result.updates.append(newEnd + segment.newShift) }
         }
         segment.old = start..<end
         segment.new = newStart..<newEnd
@@ -223,7 +223,7 @@ struct RowDifference<Row: Identifiable & Equatable> {
                     )
                 )
             }
-            if old[source] != new[index] { result.updatesAfter.append(index + segment.newShift) }
+            if old[source] != new[index] { result.updates.append(index + segment.newShift) }
         }
     }
 

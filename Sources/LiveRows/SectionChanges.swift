@@ -54,7 +54,7 @@ public struct SectionChanges: Sendable, Hashable {
     /// The rows that change places, ascending by their new ones.
     public var moves: [Move]
     /// The rows that stay and have other contents: places after the batch, ascending.
-    public var updatesAfter: [RowPath]
+    public var updates: [RowPath]
 
     /// Collects changes; without arguments, none.
     ///
@@ -63,23 +63,23 @@ public struct SectionChanges: Sendable, Hashable {
     ///   - deletes: Places before the batch.
     ///   - inserts: Places after the batch.
     ///   - moves: From places before the batch to places after it.
-    ///   - updatesAfter: Places after the batch.
+    ///   - updates: Places after the batch.
     public init(
         sections: RowChanges = RowChanges(),
         deletes: [RowPath] = [],
         inserts: [RowPath] = [],
         moves: [Move] = [],
-        updatesAfter: [RowPath] = []
+        updates: [RowPath] = []
     ) {
         self.sections = sections
         self.deletes = deletes
         self.inserts = inserts
         self.moves = moves
-        self.updatesAfter = updatesAfter
+        self.updates = updates
     }
 
     /// Whether both lists are the same.
-    public var isEmpty: Bool { !hasBatch && updatesAfter.isEmpty }
+    public var isEmpty: Bool { !hasBatch && updates.isEmpty }
 
     /// Whether sections or rows come, go or change places.
     public var hasBatch: Bool {

@@ -97,7 +97,7 @@ private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
             }
             if !isKept[row] { result.moves.append(SectionChanges.Move(from: source, to: path)) }
             if old[source.section].rows[source.row] != new[section].rows[row] {
-                result.updatesAfter.append(path)
+                result.updates.append(path)
             }
         }
     }

@@ -93,7 +93,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
             else { throw .rowOfSectionThatIsNotKept(path) }
             guard named.leaving.insert(path).inserted else { throw .namedTwice(path) }
         }
-        for path in changes.inserts + changes.moves.map(\.to) + changes.updatesAfter {
+        for path in changes.inserts + changes.moves.map(\.to) + changes.updates {
             guard origins.indices.contains(path.section), origins[path.section] != nil else {
                 throw .rowOfSectionThatIsNotKept(path)
             }
@@ -140,7 +140,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
                     expected: "\(new[section].rows[path.row])"
                 )
             }
-            let updates = changes.updatesAfter.filter { $0.section == section }.map(\.row)
+            let updates = changes.updates.filter { $0.section == section }.map(\.row)
             try table.update(updates, rows: new[section].rows)
             try table.checkContents(new[section].rows)
         } catch {

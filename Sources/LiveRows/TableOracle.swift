@@ -43,7 +43,7 @@ public struct TableOracle<Row: Identifiable & Equatable> {
         calls += changes.deletes.map { .delete($0) }
         var table = self
         try table.batch(calls, rows: rows)
-        try table.update(changes.updatesAfter, rows: rows)
+        try table.update(changes.updates, rows: rows)
         try table.checkContents(rows)
         self = table
     }

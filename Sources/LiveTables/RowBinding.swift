@@ -70,6 +70,6 @@ public import LiveRows
         } else {
             rows = new
         }
-        if !changes.updatesAfter.isEmpty { view.updateRows(changes.updatesAfter) }
+        if !changes.updates.isEmpty { view.updateRows(changes.updates) }
     }
 }

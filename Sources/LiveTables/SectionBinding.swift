@@ -48,11 +48,11 @@ where Row.ID: Sendable {
         } else {
             sections = new
         }
-        if !changes.updatesAfter.isEmpty { view.updateRows(changes.updatesAfter) }
+        if !changes.updates.isEmpty { view.updateRows(changes.updates) }
     }
 
     private static func count(_ changes: SectionChanges) -> Int {
         changes.sections.operationCount + changes.deletes.count + changes.inserts.count
-            + changes.moves.count + changes.updatesAfter.count
+            + changes.moves.count + changes.updates.count
     }
 }

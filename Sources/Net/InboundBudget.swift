@@ -1,7 +1,7 @@
 /// The memory for what has come in and is not dealt with yet: events before their fan-out, and requests and messages of
 /// which a part has arrived.
 ///
-/// It is a share of its own beside ``QueueAccount``, so that what is taken in too fast never closes a reader: whoever
+/// It is a share of its own beside ``MemoryBudget``, so that what is taken in too fast never closes a reader: whoever
 /// adds to it is slowed down or refused instead. Confined to the reactor's thread.
 public final class InboundBudget {
     // Unchecked is the exclusive access to numbers that every published event changes.

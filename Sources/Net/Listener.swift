@@ -23,7 +23,7 @@ public final class Listener {
     private var tls: TLSContext?
     private let limits: StreamLimits
     private var admittedCount = 0
-    private var accept: ((Stream) -> any StreamOwner)?
+    private var accept: ((Stream) -> any StreamDelegate)?
     private let hasRoom: () -> Bool
     private let refused: () -> Void
     private var retryTimer: TimerID?
@@ -43,7 +43,7 @@ public final class Listener {
         limits: StreamLimits,
         hasRoom: @escaping () -> Bool,
         refused: @escaping () -> Void,
-        accept: @escaping (Stream) -> any StreamOwner
+        accept: @escaping (Stream) -> any StreamDelegate
     ) {
         fd = descriptor.raw
         self.descriptor = consume descriptor
@@ -126,7 +126,7 @@ public final class Listener {
             let stream = try? reactor.enter(
                 descriptor,
                 limits: limits,
-                owner: Nobody.shared,
+                owner: NullStreamDelegate.shared,
                 phase: .handshaking
             )
         else { return }

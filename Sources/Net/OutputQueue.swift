@@ -24,15 +24,15 @@ final class OutputQueue {
     /// Bytes accepted since ``takeProgress()``.
     private(set) var progress = 0
     /// Where its buffers are counted, once the kernel has refused some; until it is empty.
-    private var held: HeldBuffers?
+    private var held: QueuedBufferLedger?
     /// Whose buffers they are.
-    private(set) var account: QueueAccount?
+    private(set) var account: MemoryBudget?
 
     /// Whether its buffers are counted.
     var isHeld: Bool { held != nil }
 
     /// Counts its buffers, and those to come.
-    func hold(in held: HeldBuffers, for account: QueueAccount?) {
+    func hold(in held: QueuedBufferLedger, for account: MemoryBudget?) {
         assert(!isHeld)
         (self.held, self.account) = (held, account)
         for buffer in buffers[first...] { held.retain(buffer, for: account) }

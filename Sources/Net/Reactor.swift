@@ -60,7 +60,7 @@ public final class Reactor {
     @exclusivity(unchecked) var timers = TimerWheel<Alarm>()
     private var spareQueues: [OutputQueue] = []
     /// What the kernel has no room for.
-    let held = HeldBuffers()
+    let held = QueuedBufferLedger()
     /// What has come in on this loop and is not dealt with yet.
     public let inbound = InboundBudget()
     /// Bytes of frames that may wait in a ``StreamGroup`` before it is congested: less than its members' queues hold.
@@ -276,7 +276,7 @@ public final class Reactor {
         while let end = ends.popLast() {
             end.stream.currentOwner.streamClosed(end.stream, error: end.error)
             if end.stream.groupCount > 0 { end.stream.leaveAllGroups() }
-            end.stream.currentOwner = Nobody.shared
+            end.stream.currentOwner = NullStreamDelegate.shared
         }
         closed.giveBack(ends)
     }

@@ -29,7 +29,7 @@ extension Reactor {
         streamLimits: StreamLimits = .init(),
         hasRoom: @escaping () -> Bool = { true },
         refused: @escaping () -> Void = {},
-        accept: @escaping (Stream) -> any StreamOwner
+        accept: @escaping (Stream) -> any StreamDelegate
     ) throws(SystemError) -> Listener {
         var file: UnixSocketFile?
         if case .unix(let path) = address.family {
@@ -77,7 +77,7 @@ extension Reactor {
         tls: (TLSContext, serverName: String)? = nil,
         timeout: Duration,
         limits: StreamLimits = .init(),
-        owner: any StreamOwner
+        owner: any StreamDelegate
     ) throws(SystemError) -> Stream {
         let descriptor = try Socket.make(address.protocolFamily)
         if !address.isUnix { try Socket.setNoDelay(on: descriptor.raw) }
@@ -107,7 +107,7 @@ extension Reactor {
     public func adopt(
         _ descriptor: consuming FileDescriptor,
         limits: StreamLimits = .init(),
-        owner: any StreamOwner
+        owner: any StreamDelegate
     ) throws(SystemError) -> Stream {
         let state = try SystemError.check(fcntl(descriptor.raw, F_GETFL), "fcntl")
         try SystemError.check(fcntl(descriptor.raw, F_SETFL, state | O_NONBLOCK), "fcntl")
@@ -120,7 +120,7 @@ extension Reactor {
     func enter(
         _ descriptor: consuming FileDescriptor,
         limits: StreamLimits,
-        owner: any StreamOwner,
+        owner: any StreamDelegate,
         phase: Stream.Phase
     ) throws(SystemError) -> Stream {
         let stream = Stream(

@@ -47,13 +47,13 @@ extension Stream {
 
     /// Stops waiting for a reader that has taken next to nothing since the last call.
     func judgeProgress() {
-        guard case .queue(let queue) = unsent else { return }
+        guard case .queue(let queue) = pendingOutput else { return }
         let progress = queue.takeProgress()
         if lag.isWaitedFor, progress < ReaderLag.progressMin { setLag(.stalled) }
     }
 
     private var hasProgressed: Bool {
-        guard case .queue(let queue) = unsent else { return true }
+        guard case .queue(let queue) = pendingOutput else { return true }
         return queue.progress >= ReaderLag.progressMin
     }
 

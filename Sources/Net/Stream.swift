@@ -13,9 +13,9 @@ public final class Stream {
 
     // Internal, so that the optimizer sees every access and drops the dynamic exclusivity checks; and
     // in an order without gaps, since a broker holds many of these.
-    var currentOwner: any StreamOwner
+    var currentOwner: any StreamDelegate
     /// Bytes that wait for the kernel.
-    var unsent = Unsent.nothing
+    var pendingOutput = PendingOutput.nothing
     /// Bytes that the owner has not consumed.
     var unread: [UInt8] = []
     /// The encryption; nil for a plain stream, and for any that is not connected.
@@ -45,7 +45,7 @@ public final class Stream {
         generation: UInt32,
         reactor: Reactor,
         limits: StreamLimits,
-        owner: any StreamOwner,
+        owner: any StreamDelegate,
         phase: Phase
     ) {
         fd = descriptor.raw
@@ -125,7 +125,7 @@ public final class Stream {
     /// Who is told what happens.
     ///
     /// A new owner is lent at once what the old one left unconsumed.
-    public var owner: any StreamOwner {
+    public var owner: any StreamDelegate {
         get { currentOwner }
         set {
             currentOwner = newValue
@@ -145,7 +145,7 @@ public final class Stream {
     public var isOpen: Bool { phase == .open && !flags.contains(.failed) }
 
     /// How many bytes wait for the kernel.
-    public var queuedByteCount: Int { unsent.byteCount }
+    public var queuedByteCount: Int { pendingOutput.byteCount }
 
     /// The peer's address; nil if it has gone.
     public func remoteAddress() -> SocketAddress? {
@@ -161,7 +161,7 @@ public final class Stream {
 
     /// Stops lending bytes, so that the peer is held up when the kernel's buffer is full.
     ///
-    /// Inside ``StreamOwner/stream(_:received:)`` what is returned as not consumed is kept.
+    /// Inside ``StreamDelegate/stream(_:received:)`` what is returned as not consumed is kept.
     public func pauseReading() {
         guard !isClosing else { return }
         flags.insert(.paused)
@@ -169,7 +169,7 @@ public final class Stream {
 
     /// Lends what the owner does not consume again in the next turn, without waiting for more.
     ///
-    /// For an owner that was lent more than it should deal with in one turn, inside ``StreamOwner/stream(_:received:)``:
+    /// For an owner that was lent more than it should deal with in one turn, inside ``StreamDelegate/stream(_:received:)``:
     /// others are served first, and nothing more is read until it has consumed this.
     public func lendAgain() {
         guard !isClosing else { return }

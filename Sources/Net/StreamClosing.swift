@@ -39,7 +39,7 @@ extension Stream {
     /// Closes the descriptor if the kernel takes all that is queued: there is nothing else to wait for.
     private func endsAtOnce() -> Bool {
         drain()
-        guard unsent.isEmpty, !flags.contains(.failed) else { return false }
+        guard pendingOutput.isEmpty, !flags.contains(.failed) else { return false }
         end(with: nil)
         return true
     }
@@ -64,7 +64,7 @@ extension Stream {
         if seats.count <= Self.seatCountLeftAtOnceMax { leaveAllGroups() }
         clearDeadline()
         unread = []
-        clearUnsent()
+        clearPendingOutput()
         session = nil
         reactor.forget(self, error)
         // Closing the descriptor takes it out of the epoll set.
@@ -113,7 +113,7 @@ extension Stream {
         clearDeadline()
         phase = .open
         obstacles.remove(.notOpen)
-        if !unsent.isEmpty { reactor.flushLater(self) }
+        if !pendingOutput.isEmpty { reactor.flushLater(self) }
         currentOwner.streamOpened(self)
         // They may have come with the same event.
         if flags.contains(.readable) && phase == .open { reactor.serve(self) }

@@ -7,7 +7,7 @@ extension Stream {
     ///
     /// For an owner that closes a stream with thousands of groups, which take milliseconds to leave. The stream remains a
     /// member of each, past its end too, until the owner calls ``StreamGroup/leave(_:)``, some at a time. It may be called
-    /// as late as in ``StreamOwner/streamClosed(_:error:)``.
+    /// as late as in ``StreamDelegate/streamClosed(_:error:)``.
     public func detachFromGroups() {
         guard !obstacles.contains(.detached) else { return }
         if !isClosing {

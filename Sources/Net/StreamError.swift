@@ -36,7 +36,7 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// What a stream may hold and how long it may take.
 public struct StreamLimits: Hashable, Sendable {
-    /// Bytes queued and not accepted by the kernel, past which ``StreamOwner/streamOverflowed(_:)``
+    /// Bytes queued and not accepted by the kernel, past which ``StreamDelegate/streamOverflowed(_:)``
     /// is told: a peer that does not read must not grow our memory.
     public var queuedBytesMax: Int
     /// How long a TLS handshake may take.

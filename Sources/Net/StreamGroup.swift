@@ -29,7 +29,7 @@ public final class StreamGroup {
     /// The batch of a walk that takes several turns; empty between walks.
     var walking = FrameBatch()
     /// A value that calls nothing while it changes: exclusive access is unchecked.
-    @exclusivity(unchecked) var pace = WalkPace()
+    @exclusivity(unchecked) var pace = FanOutCoalescing()
     /// A value that calls nothing while it changes: exclusive access is unchecked.
     @exclusivity(unchecked) var deferral = FrameDeferral()
     /// Why the next walk has not begun although frames wait.
@@ -71,7 +71,7 @@ public final class StreamGroup {
         precondition(!stream.seats.contains(self), "a stream is a member once")
         // At the end, past the cursor: it is no part of a walk under way.
         let (index, start) = (Int32(streams.count), waiting.bytes.count)
-        let seat = Seat(group: self, start: start, index: index)
+        let seat = GroupMembership(group: self, start: start, index: index)
         change { streams, descriptors in
             streams.append(stream)
             descriptors.append(-1)
@@ -146,13 +146,13 @@ public final class StreamGroup {
     }
 
     /// Notes whether bytes can simply be sent to a member.
-    func noteWhetherFree(_ stream: Stream, at seat: Seat) {
+    func noteWhetherFree(_ stream: Stream, at seat: GroupMembership) {
         let descriptor = stream.obstacles.isEmpty ? stream.fd : -1
         change { _, descriptors in descriptors[Int(seat.index)] = descriptor }
     }
 
     /// Fills the place of a member that has left, without disturbing a walk.
-    func vacate(_ seat: Seat) {
+    func vacate(_ seat: GroupMembership) {
         var hole = Int(seat.index)
         patience.count(streams[hole].lag, -1)
         // Each boundary gives up its last member to the hole, which so moves up to the end: nobody

@@ -41,7 +41,7 @@ extension Stream {
     public func startTLS(_ context: TLSContext, serverName: String, timeout: Duration) {
         guard isOpen, session == nil else { return }
         // What has been written and not sent would be sent in the middle of the handshake.
-        guard unsent.isEmpty else {
+        guard pendingOutput.isEmpty else {
             return end(with: .tls(.refused(reason: "the peer answered before it was asked")))
         }
         phase = .handshaking

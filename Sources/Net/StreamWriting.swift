@@ -10,7 +10,11 @@ extension Stream {
     /// wait; once it is closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the owner is told.
     public func write(_ bytes: consuming [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
-        if unsent.isEmpty { unsent = .buffer(consume bytes) } else { makeQueue().gather(bytes) }
+        if pendingOutput.isEmpty {
+            pendingOutput = .buffer(consume bytes)
+        } else {
+            makeQueue().gather(bytes)
+        }
         noteQueued()
     }
 
@@ -19,7 +23,7 @@ extension Stream {
     /// A buffer of which the kernel has some bytes stays: the peer must get it whole. What is written from then on the
     /// kernel takes although the peer does not read, and keeps for it some minutes after the stream has been closed.
     public func discardQueue() {
-        guard !unsent.isEmpty else { return }
+        guard !pendingOutput.isEmpty else { return }
         let queue = makeQueue()
         queue.discard(promised: session?.promised ?? 0)
         if queue.isEmpty { releaseQueue() } else if lag != .none { updateLag() }
@@ -31,8 +35,8 @@ extension Stream {
 
     /// Adds a buffer to which other streams refer too to the queue, from the byte `start` on.
     func enqueue(_ bytes: [UInt8], from start: Int) {
-        if start == 0, unsent.isEmpty {
-            unsent = .buffer(bytes)
+        if start == 0, pendingOutput.isEmpty {
+            pendingOutput = .buffer(bytes)
         } else {
             makeQueue().append(bytes, from: start)
         }
@@ -89,11 +93,11 @@ extension Stream {
     ///
     /// Tells nobody anything at once: a group may be in the middle of its members.
     func drain() {
-        guard !unsent.isEmpty, flags.isDisjoint(with: [.blocked, .failed]) else { return }
+        guard !pendingOutput.isEmpty, flags.isDisjoint(with: [.blocked, .failed]) else { return }
         if let session { return drainSecure(session) }
-        while !unsent.isEmpty {
+        while !pendingOutput.isEmpty {
             // Until EAGAIN, not until a short write: only a refusal promises an event.
-            guard offerUnsent() < 0 else { continue }
+            guard offerPendingOutput() < 0 else { continue }
             let code = errno
             switch code {
             case EINTR: continue
@@ -123,7 +127,7 @@ extension Stream {
 
     /// Notes that all is sent, or dropped.
     func releaseQueue() {
-        clearUnsent()
+        clearPendingOutput()
         obstacles.remove(.queued)
         if lag != .none { updateLag() }
         // An owner that paused because of the queue waits for this, refused or not.
@@ -149,7 +153,7 @@ extension Stream {
         case .open: drain()
         case .draining:
             drain()
-            if unsent.isEmpty && flags.isDisjoint(with: [.failed, .blocked]) { finish() }
+            if pendingOutput.isEmpty && flags.isDisjoint(with: [.failed, .blocked]) { finish() }
         }
     }
 }

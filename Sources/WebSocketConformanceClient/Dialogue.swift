@@ -3,7 +3,7 @@ import Net
 import WebSocket
 
 /// One WebSocket to the fuzzing server, from the opening handshake to the end of the connection.
-final class Dialogue: StreamOwner, TimerTarget {
+final class Dialogue: StreamDelegate, TimerTarget {
     /// How a dialogue ended.
     enum Ending: Sendable {
         /// There was a WebSocket; the last message, unless it was sent back.

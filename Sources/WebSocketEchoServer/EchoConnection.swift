@@ -3,7 +3,7 @@ import Net
 import WebSocket
 
 /// One connection of the echo server: the opening handshake, then messages back and forth.
-final class EchoConnection: StreamOwner {
+final class EchoConnection: StreamDelegate {
     /// Queued bytes above which nothing more is read until the peer has taken them.
     private static let queuedBytesHigh = 1 << 20
     /// How long a peer may take to end a connection that is closed.

@@ -13,21 +13,21 @@ actor Dispatcher {
     let clock: any WebhookClock
     let tally: Tally
     let log: Logger
-    private let intake: Intake
+    private let reports: ReportQueue
     let plan: RetryPlan
     var random: any RandomNumberGenerator & Sendable
     var transport: (any WebhookTransport)?
 
     var apps: [AppID: WebhookApp] = [:]
-    var outlets: [EndpointKey: Outlet] = [:]
+    var states: [EndpointKey: EndpointState] = [:]
     private var outletsOfApp: [AppID: [EndpointKey]] = [:]
-    private var absences: Absences
+    private var absences: DepartureDebouncer
     private var cacheMisses: CacheMisses
     var lastID: Int64 = 0
     var sends: [Int64: Task<Void, Never>] = [:]
 
     // The file; see DispatcherFile.
-    var ledger: Ledger
+    var pendingWrites: PendingWrites
     var queue: WebhookQueue?
     var lock: WebhookFileLock?
     var saving: Task<Void, Never>?
@@ -57,7 +57,7 @@ actor Dispatcher {
         clock: any WebhookClock,
         random: any RandomNumberGenerator & Sendable,
         transport: (any WebhookTransport)?,
-        intake: Intake,
+        reports: ReportQueue,
         tally: Tally
     ) {
         self.settings = settings
@@ -65,19 +65,19 @@ actor Dispatcher {
         self.clock = clock
         self.random = random
         self.transport = transport
-        self.intake = intake
+        self.reports = reports
         self.tally = tally
         plan = RetryPlan(period: settings.retryPeriod.wholeMilliseconds)
-        absences = Absences(
+        absences = DepartureDebouncer(
             delay: settings.absenceDelay.wholeMilliseconds,
             countMax: settings.absenceCountMax
         )
         cacheMisses = CacheMisses(countMax: settings.absenceCountMax)
-        ledger = Ledger(
+        pendingWrites = PendingWrites(
             deathCountMax: settings.deadLetterCountMax,
             deathLengthMax: settings.deadLetterLengthMax / 8
         )
-        (self.apps, outlets, outletsOfApp) = Self.tables(of: apps, keeping: [:], settings)
+        (self.apps, states, outletsOfApp) = Self.tables(of: apps, keeping: [:], settings)
     }
 
     /// Says that there is something to do; from any thread.
@@ -124,7 +124,7 @@ actor Dispatcher {
         }
         turn()
         phase = .stopping
-        for key in outlets.keys { closeBatch(of: key) }
+        for key in states.keys { closeBatch(of: key) }
         turn()
         let deadline = Task { [clock, due = clock.uptime + limit.wholeMilliseconds] in
             guard (try? await clock.sleep(until: due)) != nil else { return }
@@ -154,25 +154,25 @@ actor Dispatcher {
 
     func replace(apps: [WebhookApp]) {
         let kept = Set(apps.flatMap { app in app.keyedEndpoints.map { $0.0 } })
-        for key in outlets.keys where !kept.contains(key) { closeBatch(of: key) }
-        let former = outlets
-        (self.apps, outlets, outletsOfApp) = Self.tables(of: apps, keeping: former, settings)
-        for (key, var outlet) in former where outlets[key] == nil {
-            for delivery in outlet.backlog.removeWaiting() {
+        for key in states.keys where !kept.contains(key) { closeBatch(of: key) }
+        let former = states
+        (self.apps, states, outletsOfApp) = Self.tables(of: apps, keeping: former, settings)
+        for (key, var state) in former where states[key] == nil {
+            for delivery in state.backlog.removeWaiting() {
                 die(delivery, .unconfigured, "the endpoint is not configured any more")
             }
         }
         turn()
     }
 
-    /// Makes the tables of what is configured; an outlet that was there before keeps what waits in it.
+    /// Makes the tables of what is configured; a state that was there before keeps what waits in it.
     private static func tables(
         of apps: [WebhookApp],
-        keeping former: [EndpointKey: Outlet],
+        keeping former: [EndpointKey: EndpointState],
         _ settings: WebhookSettings
-    ) -> ([AppID: WebhookApp], [EndpointKey: Outlet], [AppID: [EndpointKey]]) {
+    ) -> ([AppID: WebhookApp], [EndpointKey: EndpointState], [AppID: [EndpointKey]]) {
         var appTable: [AppID: WebhookApp] = [:]
-        var outlets: [EndpointKey: Outlet] = [:]
+        var states: [EndpointKey: EndpointState] = [:]
         var keys: [AppID: [EndpointKey]] = [:]
         for app in apps {
             appTable[app.id] = app
@@ -182,13 +182,13 @@ actor Dispatcher {
                     lengthMax: settings.queueLengthMax,
                     sendsMax: settings.sendsMax
                 )
-                var outlet = former[key] ?? Outlet(endpoint: endpoint, backlog: backlog)
-                outlet.endpoint = endpoint
-                outlets[key] = outlet
+                var state = former[key] ?? EndpointState(endpoint: endpoint, backlog: backlog)
+                state.endpoint = endpoint
+                states[key] = state
                 keys[app.id, default: []].append(key)
             }
         }
-        return (appTable, outlets, keys)
+        return (appTable, states, keys)
     }
 
     // MARK: A turn
@@ -196,7 +196,7 @@ actor Dispatcher {
     /// Does all that is due.
     func turn() {
         guard phase == .running || phase == .stopping else { return }
-        let (reports, dropped) = intake.take()
+        let (reports, dropped) = reports.take()
         if dropped > 0 { noteDrop(of: dropped) }
         for report in reports {
             tellAbsences(until: report.uptime)
@@ -204,12 +204,12 @@ actor Dispatcher {
         }
         let now = clock.uptime
         tellAbsences(until: now)
-        for (key, outlet) in outlets where outlet.batch.map({ $0.due <= now }) == true {
+        for (key, state) in states where state.batch.map({ $0.due <= now }) == true {
             closeBatch(of: key)
         }
-        for key in outlets.keys { sendReady(of: key, at: now) }
+        for key in states.keys { sendReady(of: key, at: now) }
         save()
-        tally.update { [count = outlets.values.reduce(0) { $0 + $1.backlog.count }] in
+        tally.update { [count = states.values.reduce(0) { $0 + $1.backlog.count }] in
             $0.queued = count
         }
         if phase == .stopping, sends.isEmpty { settle() }
@@ -218,7 +218,7 @@ actor Dispatcher {
 
     private func setTimer() {
         var due = min(tellsAbsences ? absences.nextDue() ?? .max : .max, nextFileDue ?? .max)
-        for outlet in outlets.values { due = min(due, outlet.nextDue ?? .max) }
+        for state in states.values { due = min(due, state.nextDue ?? .max) }
         if let timer {
             if timer.due == due { return }
             timer.task.cancel()
@@ -250,32 +250,32 @@ actor Dispatcher {
         guard let keys = outletsOfApp[report.app] else { return }
         let channel = report.event.channel.text
         var written: [UInt8]?
-        for key in keys where outlets[key]?.endpoint.accepts(report.event) == true {
+        for key in keys where states[key]?.endpoint.accepts(report.event) == true {
             let object = written ?? WebhookBody.object(report.event)
             written = object
-            guard outlets[key]?.endpoint.isBatched == true else {
+            guard states[key]?.endpoint.isBatched == true else {
                 // What was collected before the endpoint ceased to be batched goes first.
                 closeBatch(of: key)
                 enqueue(object, on: [channel], for: key)
                 continue
             }
-            if let batch = outlets[key]?.batch,
+            if let batch = states[key]?.batch,
                 batch.events.count + object.count + 1 > settings.batchLengthMax
             {
                 closeBatch(of: key)
             }
             let due = report.uptime + settings.batchWindow.wholeMilliseconds
-            if outlets[key]?.batch == nil { outlets[key]?.batch = Batch(due: due) }
-            outlets[key]?.batch?.add(object, on: channel)
-            if let batch = outlets[key]?.batch, batch.count >= settings.batchCountMax {
+            if states[key]?.batch == nil { states[key]?.batch = Batch(due: due) }
+            states[key]?.batch?.add(object, on: channel)
+            if let batch = states[key]?.batch, batch.count >= settings.batchCountMax {
                 closeBatch(of: key)
             }
         }
     }
 
     private func closeBatch(of key: EndpointKey) {
-        guard let batch = outlets[key]?.batch else { return }
-        outlets[key]?.batch = nil
+        guard let batch = states[key]?.batch else { return }
+        states[key]?.batch = nil
         enqueue(batch.events, on: batch.channels, for: key)
     }
 }

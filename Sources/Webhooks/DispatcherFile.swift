@@ -12,7 +12,7 @@ extension Dispatcher {
     /// When the file is used again although nothing has changed; `nil` while it is being used, and when nobody would
     /// be sent anything.
     var nextFileDue: Int64? {
-        saving == nil && !(outlets.isEmpty && ledger.isEmpty) ? nextSave : nil
+        saving == nil && !(states.isEmpty && pendingWrites.isEmpty) ? nextSave : nil
     }
 
     /// Opens the file and takes up what is in it: of an earlier run, or of whoever has put it there meanwhile.
@@ -38,9 +38,9 @@ extension Dispatcher {
         advanceID(beyond: try await queue.lastID())
         self.queue = queue
         if settings.path != nil {
-            ledger.reconcile(waiting: waiting, known: known, stored: stored)
+            pendingWrites.reconcile(waiting: waiting, known: known, stored: stored)
         }
-        let found = others.filter { !ledger.isFinished($0.id) }
+        let found = others.filter { !pendingWrites.isFinished($0.id) }
         for var delivery in found {
             // Of another run, only the calendar knows how long ago that was; one that was set back says nothing.
             delivery.birth = clock.uptime - max(0, clock.unixTime - delivery.time)
@@ -57,7 +57,7 @@ extension Dispatcher {
     /// Writes what has changed, unless the file is being written or has failed a moment ago.
     func save() {
         let now = clock.uptime
-        let isDue = now >= nextSave || (!ledger.isEmpty && !isFileFailing)
+        let isDue = now >= nextSave || (!pendingWrites.isEmpty && !isFileFailing)
         guard saving == nil, isDue else { return }
         nextSave = now + Self.replayPause
         saving = Task {
@@ -70,10 +70,10 @@ extension Dispatcher {
     /// Writes what has changed for the last time, and closes the file.
     func closeFile() async {
         await saving?.value
-        if settings.path != nil || !ledger.isEmpty { await write() }
+        if settings.path != nil || !pendingWrites.isEmpty { await write() }
         // The first may have made the file again.
-        if settings.path != nil, !ledger.isEmpty, !isFileFailing { await write() }
-        let isSaved = settings.path != nil && !isFileFailing && ledger.isEmpty
+        if settings.path != nil, !pendingWrites.isEmpty, !isFileFailing { await write() }
+        let isSaved = settings.path != nil && !isFileFailing && pendingWrites.isEmpty
         await queue?.close()
         queue = nil
         lock = nil
@@ -95,7 +95,7 @@ extension Dispatcher {
             nextSave = clock.uptime + Self.failurePause
             return noteFile(isFailing: true, "\(error)")
         }
-        let changes = ledger.take()
+        let changes = pendingWrites.take()
         do {
             try await apply(changes, to: queue)
             noteFile(isFailing: false)
@@ -103,7 +103,7 @@ extension Dispatcher {
             let letters = try await queue.replays(countMax: Self.replayCountMax)
             guard isRunning else { return }
             for letter in letters {
-                ledger.revive(letter.id)
+                pendingWrites.revive(letter.id)
                 enqueue(letter.events, on: letter.channels, for: letter.endpoint)
             }
             // There may be more of them.
@@ -118,7 +118,7 @@ extension Dispatcher {
         }
     }
 
-    private func apply(_ changes: Ledger.Changes, to queue: WebhookQueue) async throws {
+    private func apply(_ changes: PendingWrites.Changes, to queue: WebhookQueue) async throws {
         var changes = changes
         if settings.path == nil {
             // Memory need not hold them twice.
@@ -133,7 +133,7 @@ extension Dispatcher {
                 lengthMax: settings.deadLetterLengthMax / (settings.path == nil ? 8 : 1)
             )
         } catch {
-            ledger.restore(changes)
+            pendingWrites.restore(changes)
             throw error
         }
     }
@@ -163,11 +163,11 @@ extension Dispatcher {
     private var path: Logger.Metadata { ["path": "\(settings.path ?? "memory")"] }
 
     /// The webhooks that wait or are under way.
-    var waiting: [Delivery] { outlets.values.flatMap(\.backlog.deliveries) }
+    var waiting: [Delivery] { states.values.flatMap(\.backlog.deliveries) }
 
     /// How many webhooks wait for which endpoints, for the log: `app 1 https://a.test/hooks: 3, …`.
     private var waitingText: String {
-        let texts = outlets.filter { $0.value.backlog.count > 0 }
+        let texts = states.filter { $0.value.backlog.count > 0 }
             .map { "app \($0.key.app) \($0.key.url): \($0.value.backlog.count)" }
             .sorted()
         let countMax = 20

@@ -15,20 +15,20 @@ extension Dispatcher {
             channels: channels,
             birth: clock.uptime
         )
-        ledger.keep(delivery)
+        pendingWrites.keep(delivery)
         take(delivery)
     }
 
-    /// Puts a webhook that the ledger knows into its endpoint's backlog.
+    /// Puts a webhook that the pendingWrites knows into its endpoint's backlog.
     func take(_ delivery: Delivery) {
         let now = clock.uptime
-        guard let pushedOut = outlets[delivery.endpoint]?.backlog.append(delivery, at: now) else {
+        guard let pushedOut = states[delivery.endpoint]?.backlog.append(delivery, at: now) else {
             return die(delivery, .unconfigured, "the app has no such endpoint any more")
         }
-        if outlets[delivery.endpoint]?.backlog.isBusy(at: now) == true {
+        if states[delivery.endpoint]?.backlog.isBusy(at: now) == true {
             settings.met(.webhooksInFlight, 1)
         }
-        if !pushedOut.isEmpty, let backlog = outlets[delivery.endpoint]?.backlog {
+        if !pushedOut.isEmpty, let backlog = states[delivery.endpoint]?.backlog {
             settings.met(backlog.isFull ? .webhooksQueued : .webhookBytesQueued, pushedOut.count)
         }
         for old in pushedOut {
@@ -40,14 +40,14 @@ extension Dispatcher {
     func advanceID(beyond id: Int64) { lastID = max(lastID, id) }
 
     func sendReady(of key: EndpointKey, at now: Int64) {
-        while let delivery = outlets[key]?.backlog.next(at: now) {
-            guard let outlet = outlets[key], let app = apps[key.app], let transport else { return }
+        while let delivery = states[key]?.backlog.next(at: now) {
+            guard let state = states[key], let app = apps[key.app], let transport else { return }
             guard !plan.isOver(since: delivery.birth, at: now) else {
-                outlets[key]?.backlog.remove(delivery.id, at: now)
+                states[key]?.backlog.remove(delivery.id, at: now)
                 die(delivery, .expired, "it could not be sent before it was too old")
                 continue
             }
-            let request = WebhookRequest(delivery, to: outlet.endpoint, of: app)
+            let request = WebhookRequest(delivery, to: state.endpoint, of: app)
             sends[delivery.id] = Task {
                 let outcome = await transport.send(request)
                 self.ended(delivery, outcome)
@@ -61,8 +61,8 @@ extension Dispatcher {
         let key = delivery.endpoint
         if outcome.isSuccess {
             tally.update { $0.delivered += 1 }
-            outlets[key]?.backlog.remove(delivery.id, at: clock.uptime)
-            ledger.finish(delivery.id)
+            states[key]?.backlog.remove(delivery.id, at: clock.uptime)
+            pendingWrites.finish(delivery.id)
             noteSuccess(of: key)
         } else if phase != .stopped {
             tally.update { $0.failedAttempts += 1 }
@@ -75,21 +75,21 @@ extension Dispatcher {
     private func fail(_ delivery: Delivery, _ outcome: SendOutcome) {
         let (key, now) = (delivery.endpoint, clock.uptime)
         let pause = plan.pause(for: delivery, at: now, random: &random)
-        if let pause, outlets[key] != nil, outcome != .answered(status: 410) {
-            outlets[key]?.backlog.postpone(delivery.id, until: now + pause)
+        if let pause, states[key] != nil, outcome != .answered(status: 410) {
+            states[key]?.backlog.postpone(delivery.id, until: now + pause)
             return
         }
         let cause: DeadLetter.Cause =
-            if outcome == .answered(status: 410) { .gone } else if outlets[key] == nil {
+            if outcome == .answered(status: 410) { .gone } else if states[key] == nil {
                 .unconfigured
             } else { .exhausted }
-        outlets[key]?.backlog.remove(delivery.id, at: now)
+        states[key]?.backlog.remove(delivery.id, at: now)
         die(delivery, cause, outcome.complaint)
     }
 
     /// Gives a webhook up; it is in no backlog any more.
     func die(_ delivery: Delivery, _ cause: DeadLetter.Cause, _ detail: String) {
-        ledger.bury(DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime))
+        pendingWrites.bury(DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime))
         tally.update { $0.dead += 1 }
         guard let count = deathNotice.count(at: clock.uptime) else { return }
         log.error(
@@ -102,8 +102,8 @@ extension Dispatcher {
     }
 
     private func noteFailure(of key: EndpointKey, _ outcome: SendOutcome) {
-        guard outlets[key]?.isFailing == false else { return }
-        outlets[key]?.isFailing = true
+        guard states[key]?.isFailing == false else { return }
+        states[key]?.isFailing = true
         log.warning(
             "a webhook's endpoint fails; it is tried again",
             metadata: [
@@ -113,8 +113,8 @@ extension Dispatcher {
     }
 
     private func noteSuccess(of key: EndpointKey) {
-        guard outlets[key]?.isFailing == true else { return }
-        outlets[key]?.isFailing = false
+        guard states[key]?.isFailing == true else { return }
+        states[key]?.isFailing = false
         log.info(
             "a webhook's endpoint works again",
             metadata: ["app": "\(key.app)", "url": "\(key.url)"]

@@ -197,7 +197,7 @@ extension WebhookQueue {
     ///   - countMax: The dead letters that are kept.
     ///   - lengthMax: The length of their events, in bytes.
     /// - Throws: A `DatabaseError`, for example of a full disk; nothing has been written then.
-    func apply(_ changes: Ledger.Changes, countMax: Int, lengthMax: Int) async throws {
+    func apply(_ changes: PendingWrites.Changes, countMax: Int, lengthMax: Int) async throws {
         try await database.write { database in
             for delivery in changes.deliveries.values { try delivery.insert(into: database) }
             for id in changes.done {

@@ -18,8 +18,8 @@ internal import PusherProtocol
 ///
 /// Behind it is an actor, which runs on the threads of Swift's concurrency and never on a loop's.
 public final class Webhooks: Sendable {
-    private let intake: Intake
-    private let interest = Interest()
+    private let reports: ReportQueue
+    private let interest = EventFilter()
     private let clock: any WebhookClock
     private let tally = Tally()
     let dispatcher: Dispatcher
@@ -50,11 +50,11 @@ public final class Webhooks: Sendable {
         random: any RandomNumberGenerator & Sendable,
         transport: (any WebhookTransport)?
     ) {
-        let intake = Intake(
+        let reports = ReportQueue(
             countMax: settings.reportCountMax,
             lengthMax: settings.reportLengthMax
         )
-        self.intake = intake
+        self.reports = reports
         self.clock = clock
         dispatcher = Dispatcher(
             settings: settings,
@@ -63,7 +63,7 @@ public final class Webhooks: Sendable {
             clock: clock,
             random: random,
             transport: transport,
-            intake: intake,
+            reports: reports,
             tally: tally
         )
         interest.replace(apps: apps)
@@ -99,7 +99,7 @@ public final class Webhooks: Sendable {
     ///
     /// - Parameter limit: How long requests may take; then the file is written.
     public func stop(within limit: Duration) async {
-        intake.close()
+        reports.close()
         await dispatcher.stop(within: limit)
     }
 
@@ -143,6 +143,6 @@ public final class Webhooks: Sendable {
     public func report(_ event: WebhookEvent, of app: AppID) {
         guard event.channel.kind != .serverToUser, wants(event.kind, of: app) else { return }
         let report = Report(app: app, event: event, uptime: clock.uptime)
-        if intake.post(report) { dispatcher.wake() }
+        if reports.post(report) { dispatcher.wake() }
     }
 }

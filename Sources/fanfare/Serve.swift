@@ -64,7 +64,7 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         // Before the file is read, so that no change of it is missed.
-        let orders = Orders(file: source.path)
+        let orders = ControlEvents(file: source.path)
         signal(SIGPIPE, SIG_IGN)
         // A file that may not grow any more is an error of whoever writes to it, not the end of the broker.
         signal(SIGXFSZ, SIG_IGN)

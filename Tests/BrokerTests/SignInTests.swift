@@ -117,7 +117,7 @@ import Testing
         #expect(subscribe("#server-to-user-ann") == ["join #server-to-user-ann 1"])
     }
 
-    // MARK: - Probation
+    // MARK: - AuthorizationDeadlines
 
     @Test("A connection is on probation until it signs in or joins with a signature")
     func probation() {

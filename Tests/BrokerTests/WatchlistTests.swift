@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test("Who is not on the list, or not any more, is not spoken of")
-    func strangers() {
+    func orphanedConnections() {
         let client = client("a", "b")
         _ = client.learn(online: ["a"], offline: ["b"])
         #expect(client.learn(online: ["x"]) == nil)

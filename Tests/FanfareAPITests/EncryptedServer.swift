@@ -34,7 +34,7 @@ actor EncryptedServer: LoopResident {
 
     func stop() { isStopping = true }
 
-    private final class Answerer: StreamOwner {
+    private final class Answerer: StreamDelegate {
         private let answer: [UInt8]
         init(_ answer: [UInt8]) { self.answer = answer }
 

@@ -21,7 +21,7 @@ import Testing
         _ terms: AuthorizationTerms
     ) async throws -> String? {
         do {
-            _ = try await EndpointLine(endpoint).authorize(request, terms)
+            _ = try await EndpointHTTPClient(endpoint).authorize(request, terms)
             return nil
         } catch let failure as AuthorizationFailure {
             return failure.description
@@ -55,7 +55,7 @@ import Testing
         )
         for (scheme, backend) in [("http", plain), ("https", secure)] {
             let url = "\(scheme)://localhost:\(backend.port)/auth"
-            let line = EndpointLine(AuthorizationEndpoint(url))
+            let line = EndpointHTTPClient(AuthorizationEndpoint(url))
             for _ in 0..<3 {
                 let answer = try await line.authorize(request, terms)
                 #expect(answer.keys.first == "private-a")

@@ -428,7 +428,7 @@ final class Seen<Value: Sendable>: Sendable {
     }
 
     @Test func stopsReadingWhileCallbacksAreSlowAndLosesNothing() async {
-        let bench = Bench { $0.pendingCallbacksMax = 10 }
+        let bench = Bench { $0.maxPendingCallbacks = 10 }
         let queue = DispatchQueue(label: "test")
         let seen = Seen<String?>()
         bench.client.channel("a").bind("e", on: queue) { seen.add($0.data) }

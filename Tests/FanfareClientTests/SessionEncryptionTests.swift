@@ -124,13 +124,13 @@ import Testing
         var driver = driver()
         let ticket = say("new:0", &driver).tickets[0]
         var reports = 0
-        for _ in 0..<(ChannelSeal.heldCountMax + 5) {
+        for _ in 0..<(ChannelDecryption.heldCountMax + 5) {
             reports += say("new:1", &driver).reports.count
         }
         #expect(reports == 6)
         let authorization = ChannelAuthorization(auth: "a", sharedSecret: "new")
         let effects = driver.session.authorized(ticket, .success(authorization))
-        #expect(texts(effects).count == ChannelSeal.heldCountMax)
+        #expect(texts(effects).count == ChannelDecryption.heldCountMax)
     }
 
     @Test("Nothing is delivered once the channel is left")

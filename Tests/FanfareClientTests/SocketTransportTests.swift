@@ -247,7 +247,7 @@ import WebSocket
 
     @Test func holdsTheServerUpWhileCallbacksAreSlow() async throws {
         let (server, port) = try await ScriptedServer.start()
-        let client = client(port) { $0.pendingCallbacksMax = 100 }
+        let client = client(port) { $0.maxPendingCallbacks = 100 }
         let queue = DispatchQueue(label: "test")
         let seen = Seen<String?>()
         let done = AsyncStream.makeStream(of: Void.self)

@@ -88,7 +88,7 @@ struct TypedChannelTests {
             dispatchPrecondition(condition: .onQueue(queue))
             onQueue.add(headline)
         }
-        news.headline.bind(on: CallbackPlace.queue(queue)) { onExecutor.add($0) }
+        news.headline.bind(on: CallbackExecutor.queue(queue)) { onExecutor.add($0) }
         news.headline.bind(isolation: MainActor.shared) { here.append($0) }
         news.subscribe()
         client.connect()

@@ -171,7 +171,7 @@ private final class Hall {
 }
 
 /// A connection of either kind.
-private final class FaultyConnection: StreamOwner {
+private final class FaultyConnection: StreamDelegate {
     private let hall: Hall
     private let lobby: FaultyLobby
     private var parser = RequestParser()

@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test("A stranger does not use up the requests of an app")
-    func strangers() async throws {
+    func orphanedConnections() async throws {
         try await TestBroker.run {
             $0.apps[0].requestsPerSecondMax = 1
         } _: { broker in

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func forgetsAddressesWithoutConnections() throws {
-        let book = AddressBook(connectionsMax: 2, arrivalRate: nil)
+        let book = PerAddressLimiter(connectionsMax: 2, arrivalRate: nil)
         let one = try address(1)
         #expect(book.enter(one, at: 0) == nil)
         #expect(book.enter(one, at: 0) == nil)
@@ -69,7 +69,7 @@ import Testing
 
     @Test("However many addresses come and go, only those with something to remember are kept")
     func isBounded() throws {
-        let book = AddressBook(connectionsMax: .max, arrivalRate: Rate(perSecond: 1))
+        let book = PerAddressLimiter(connectionsMax: .max, arrivalRate: Rate(perSecond: 1))
         for number in 0..<10_000 {
             let now = Int64(number) * 10_000_000
             #expect(book.enter(try address(number), at: now) == nil)

@@ -12,7 +12,7 @@ import WebSocket
     /// Makes connections that share a stream: the table looks at none.
     private final class Maker {
         let reactor: Reactor
-        private let switchboard: Switchboard
+        private let core: ShardCore
         private let stream: Stream
         private let app: App
 
@@ -20,14 +20,14 @@ import WebSocket
             reactor = try Reactor(loop: EventLoop(name: "test"))
             var configuration = Configuration.development
             configuration.loops = 1
-            let tenants = Tenants(configuration.apps)
-            switchboard = Switchboard(
+            let registry = AppRegistry(configuration.apps)
+            core = ShardCore(
                 reactor: reactor,
                 settings: ServerSettings(configuration),
-                tenants: tenants,
-                lines: Lines(of: 0, mailboxes: [Mailbox(wakes: reactor.loop)])
+                registry: registry,
+                links: ShardLinks(of: 0, mailboxes: [Mailbox(wakes: reactor.loop)])
             )
-            app = try #require(tenants.apps[AppID("1")])
+            app = try #require(registry.apps[AppID("1")])
             var ends: [Int32] = [-1, -1]
             let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
             #expect(socketpair(AF_UNIX, type, 0, &ends) == 0)
@@ -46,7 +46,7 @@ import WebSocket
                 app: app,
                 stream: stream,
                 endpoint: WebSocketEndpoint(role: .server),
-                switchboard: switchboard
+                core: core
             )
             table.insert(connection, heardAt: now)
             return connection

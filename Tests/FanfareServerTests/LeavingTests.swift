@@ -8,7 +8,7 @@ import Testing
 
     /// How many channels are in the tables of a stepped broker, all shards together.
     private func channelCount(_ stepped: SteppedBroker) -> Int {
-        stepped.broker.census()["channels"]
+        stepped.broker.tableSizes()["channels"]
     }
 
     @Test("No turn has to leave all of them, and in the end all is as before", arguments: [1, 2])
@@ -17,7 +17,7 @@ import Testing
         // What is made once and stays, as timers of the site.
         for shard in 0..<shards { try stepped.client(of: shard).close() }
         stepped.settle()
-        let before = stepped.broker.census()
+        let before = stepped.broker.tableSizes()
         let clients = try (0..<2).map { try stepped.client(of: $0 % shards) }
         for client in clients { stepped.subscribe(client, to: numbered(200)) }
         let full = channelCount(stepped)
@@ -27,10 +27,10 @@ import Testing
         clients[1].close()
         stepped.turn(2)
         // What a connection takes of quotas is free, however many channels it has to leave.
-        #expect(stepped.broker.census()["connections"] == 0)
+        #expect(stepped.broker.tableSizes()["connections"] == 0)
         #expect(channelCount(stepped) > full / 2)
         stepped.settle()
-        #expect(stepped.broker.census().growth(since: before).isEmpty)
+        #expect(stepped.broker.tableSizes().growth(since: before).isEmpty)
     }
 
     @Test("What was sent before the close comes before its frame, and nothing behind it")
@@ -63,7 +63,7 @@ import Testing
     @Test("Others are told of members that go, each once", arguments: [1, 3])
     func members(loops: Int) async throws {
         let occurrences = Occurrences()
-        try await TestBroker.run(loops: loops, witness: occurrences) { broker in
+        try await TestBroker.run(loops: loops, observer: occurrences) { broker in
             let channels = (0..<80).map { "presence-\($0)" }
             let (staying, stayingID) = try await broker.connected()
             let (leaving, leavingID) = try await broker.connected()

@@ -6,8 +6,8 @@ import Testing
 
 @testable import FanfareServer
 
-/// A witness that blocks the loop of a channel's home when its last subscriber leaves, until it is opened.
-private final class Gate: ChannelWitness {
+/// A observer that blocks the loop of a channel's home when its last subscriber leaves, until it is opened.
+private final class Gate: ChannelObserver {
     private let channel: String
     private let isReached = Atomic(false)
     private let isOpen = Atomic(false)
@@ -20,7 +20,7 @@ private final class Gate: ChannelWitness {
     /// Lets the loop go on.
     func open() { isOpen.store(true, ordering: .relaxed) }
 
-    func witness(_ occurrence: ChannelOccurrence, on address: ChannelAddress) {
+    func observer(_ occurrence: ChannelOccurrence, on address: ChannelAddress) {
         guard occurrence == .vacated, address.name.text == channel else { return }
         isReached.store(true, ordering: .relaxed)
         let deadline = ContinuousClock.now + .seconds(30)
@@ -33,7 +33,7 @@ struct MembershipTrafficTests {
     @Test("A loop that is behind with unsubscriptions does not refuse events")
     func unsubscriptions() async throws {
         let gate = Gate(channel: "gate")
-        try await TestBroker.run(loops: 2, lineLengthMax: 50, witness: gate) { broker in
+        try await TestBroker.run(loops: 2, lineLengthMax: 50, observer: gate) { broker in
             // The kernel chooses their loops: one of the clients, and one of the backends, is not on the blocked one.
             var clients: [WebSocketWire] = []
             let channels = (0..<300).map { "room-\($0)" }

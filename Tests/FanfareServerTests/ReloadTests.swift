@@ -267,13 +267,13 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
     }
 }
 
-@Suite("Tenants") struct TenantsTests {
-    private func app(_ tenants: Tenants, _ id: String) -> App? { tenants.apps[AppID(id)] }
+@Suite("AppRegistry") struct TenantsTests {
+    private func app(_ registry: AppRegistry, _ id: String) -> App? { registry.apps[AppID(id)] }
 
     @Test func anAppThatIsConfiguredAsBeforeKeepsItsObject() {
         var limited = second
         limited.requestsPerSecondMax = 1
-        let first = Tenants([.development, limited])
+        let first = AppRegistry([.development, limited])
         var changed = AppConfiguration.development
         changed.membersMax = 7
         let next = first.succeeded(by: [limited, changed])
@@ -288,7 +288,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
     }
 
     @Test func theCountOfAnAppThatIsGoneStaysUntilItsConnectionsAre() {
-        let first = Tenants([.development, second])
+        let first = AppRegistry([.development, second])
         let id = AppID("2")
         let quota = first.quotas[id]
         #expect(quota?.take() == true)
@@ -302,10 +302,10 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
     @Test func anAppIsFoundByAllOfItsKeys() {
         var several = second
         several.credentials = [.init(key: "third-key", secret: "s"), .init(secret: "t")]
-        let tenants = Tenants([.development, several])
-        #expect(tenants.apps[key: "second-key"]?.id == AppID("2"))
-        #expect(tenants.apps[key: "third-key"]?.id == AppID("2"))
-        #expect(tenants.apps[key: "app-key"]?.id == AppID("1"))
-        #expect(tenants.apps[key: "s"] == nil)
+        let registry = AppRegistry([.development, several])
+        #expect(registry.apps[key: "second-key"]?.id == AppID("2"))
+        #expect(registry.apps[key: "third-key"]?.id == AppID("2"))
+        #expect(registry.apps[key: "app-key"]?.id == AppID("1"))
+        #expect(registry.apps[key: "s"] == nil)
     }
 }

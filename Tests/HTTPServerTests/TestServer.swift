@@ -168,7 +168,7 @@ final class Script: HTTPResponder {
 }
 
 /// Another protocol: a greeting, then everything in capitals.
-final class Shouter: StreamOwner {
+final class Shouter: StreamDelegate {
     func streamOpened(_ stream: Stream) { stream.write(Array("HELLO;".utf8)) }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {

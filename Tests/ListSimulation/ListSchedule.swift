@@ -40,7 +40,7 @@ package struct ListSchedule {
 
     private var random: SeededRandom
     private let mistake: DeliberateMistake?
-    private var writer: ListAuthority<ScheduledRow>
+    private var writer: ListWriter<ScheduledRow>
     private var clients: [ScheduledClient]
     private var nextID: Int
     private var outsideEdits = 0
@@ -61,7 +61,7 @@ package struct ListSchedule {
         let rows = (0..<count).map { ScheduledRow(id: $0, text: 0) }
         nextID = count
         do {
-            writer = try ListAuthority(rows, revision: seed % 3)
+            writer = try ListWriter(rows, revision: seed % 3)
         } catch {
             fatalError("\(error)")
         }

@@ -80,7 +80,7 @@ private struct Unreadable: Error {}
         #expect(last == RowChanges(deletes: [1], inserts: [0]))
         try await database.write { try $0.execute(sql: "UPDATE task SET text = 'x' WHERE id = 3") }
         try await until { list.rows.last?.text == "x" }
-        #expect(last == RowChanges(updatesAfter: [2]))
+        #expect(last == RowChanges(updates: [2]))
         #expect(table.cellsMade == 3 + 1 + 1)
         observation.cancel()
     }

@@ -14,10 +14,10 @@ import Testing
         )
         #expect(rows.list.map(\.id) == [4, 2, 3, 1])
         #expect(rows.apply(.move(1, after: nil)).changes.moves == [RowChanges.Move(from: 3, to: 0)])
-        #expect(rows.apply(.update(Person(2, "two"))).changes == RowChanges(updatesAfter: [2]))
+        #expect(rows.apply(.update(Person(2, "two"))).changes == RowChanges(updates: [2]))
         #expect(rows.apply(.remove(4)).changes == RowChanges(deletes: [1]))
         let put = rows.apply(.put(Person(1, "one"), after: 3)).changes
-        #expect(put == RowChanges(moves: [RowChanges.Move(from: 0, to: 2)], updatesAfter: [2]))
+        #expect(put == RowChanges(moves: [RowChanges.Move(from: 0, to: 2)], updates: [2]))
         #expect(rows.list == [Person(2, "two"), Person(3), Person(1, "one")])
         #expect(rows[2] == Person(2, "two"))
         #expect(rows.index(of: 1) == 2)
@@ -31,7 +31,7 @@ import Testing
         #expect(rows.apply(.move(1, after: 99)).inverse == nil)
         #expect(rows.apply(.move(1, after: 1)).changes.isEmpty)
         #expect(
-            rows.apply(.put(Person(1, "one"), after: 1)).changes == RowChanges(updatesAfter: [0])
+            rows.apply(.put(Person(1, "one"), after: 1)).changes == RowChanges(updates: [0])
         )
         #expect(rows.list.map(\.id) == [1, 2, 3])
     }
@@ -100,7 +100,7 @@ import Testing
             )
             #expect(changes.deletes == whole.deletes)
             #expect(changes.inserts == whole.inserts)
-            #expect(changes.updatesAfter == whole.updatesAfter)
+            #expect(changes.updates == whole.updates)
         }
     }
 

@@ -38,7 +38,7 @@ import Testing
         let new = [Person(4, "four"), Person(1), Person(2, "two"), Person(3)]
         #expect(
             try rowChanges(from: old, to: new)
-                == RowChanges(moves: [RowChanges.Move(from: 3, to: 0)], updatesAfter: [0, 2])
+                == RowChanges(moves: [RowChanges.Move(from: 3, to: 0)], updates: [0, 2])
         )
     }
 
@@ -74,7 +74,7 @@ import Testing
         } catch {
             Issue.record("seed \(seed): \(error)\n\(old)\n\(new)\n\(changes)")
         }
-        #expect(table.cellsMade == old.count + changes.inserts.count + changes.updatesAfter.count)
+        #expect(table.cellsMade == old.count + changes.inserts.count + changes.updates.count)
         // The standard library's difference by id agrees on who comes and goes.
         let ids = (Set(old.map(\.id)), Set(new.map(\.id)))
         let difference = new.map(\.id).difference(from: old.map(\.id)).inferringMoves()

@@ -33,7 +33,7 @@ import Testing
         )
         #expect(
             changes
-                == SectionChanges(moves: [move], updatesAfter: [RowPath(section: 1, row: 0)])
+                == SectionChanges(moves: [move], updates: [RowPath(section: 1, row: 0)])
         )
     }
 

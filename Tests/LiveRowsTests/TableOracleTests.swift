@@ -47,13 +47,13 @@ import Testing
             try table.apply(RowChanges(), rows: changed)
         }
         #expect(throws: TableViolation.wrongUpdate(new: 6, count: 6)) {
-            try table.apply(RowChanges(updatesAfter: [6]), rows: changed)
+            try table.apply(RowChanges(updates: [6]), rows: changed)
         }
         #expect(throws: TableViolation.wrongUpdate(new: 4, count: 6)) {
-            try table.apply(RowChanges(updatesAfter: [4, 4]), rows: changed)
+            try table.apply(RowChanges(updates: [4, 4]), rows: changed)
         }
         #expect(throws: Never.self) {
-            try table.apply(RowChanges(updatesAfter: [4]), rows: changed)
+            try table.apply(RowChanges(updates: [4]), rows: changed)
         }
     }
 

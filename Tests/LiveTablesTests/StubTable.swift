@@ -62,11 +62,11 @@ struct Contact: Identifiable, Equatable, Sendable {
         takeSections()
         // The oracle of sections takes batch and updates together.
         batch = changes
-        if changes.updatesAfter.isEmpty { updateRows([]) }
+        if changes.updates.isEmpty { updateRows([]) }
     }
 
     func updateRows(_ paths: [RowPath]) {
-        batch.updatesAfter = paths
+        batch.updates = paths
         do {
             try oracle.apply(batch, sections: dataSource())
         } catch {

@@ -196,7 +196,7 @@ import Testing
     }
 
     /// Holds its stream, as owners do.
-    private final class Holder: StreamOwner {
+    private final class Holder: StreamDelegate {
         let stream: Net.Stream
 
         init(_ stream: Net.Stream) { self.stream = stream }
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test func changesBytesInPlace() throws {
-        final class Upper: StreamOwner {
+        final class Upper: StreamDelegate {
             func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
                 for index in bytes.indices { bytes[index] &= 0xDF }
                 var copy: [UInt8] = []

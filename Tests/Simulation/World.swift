@@ -24,7 +24,7 @@ final class World {
     /// What a deliberate fault hits.
     var mishaps: SeededRandom
     var trace: Trace
-    private let emptyCensus: Census
+    private let emptyCensus: TableSizes
 
     /// The number of the step.
     private(set) var step = 0
@@ -79,7 +79,7 @@ final class World {
             random: { nature.random.next() },
             batchLengthMax: variant == .unboundedFanOut ? .max : nil
         )
-        emptyCensus = broker.census()
+        emptyCensus = broker.tableSizes()
     }
 
     /// Parts all who refer to each other, and would for ever.
@@ -245,8 +245,9 @@ final class World {
             throw left.broken(.closing, "is still there after everybody was sent away")
         }
         try pass(100)
-        if let (table, count) = broker.census().growth(since: emptyCensus).first {
-            throw Violation(.memory, "\(count) of \(table) are left; there are \(broker.census())")
+        if let (table, count) = broker.tableSizes().growth(since: emptyCensus).first {
+            let sizes = broker.tableSizes()
+            throw Violation(.memory, "\(count) of \(table) are left; there are \(sizes)")
         }
     }
 

@@ -39,7 +39,7 @@ import Testing
         countMax: Int = 100,
         lengthMax: Int = 1_000_000
     ) async throws {
-        var changes = Ledger.Changes()
+        var changes = PendingWrites.Changes()
         changes.deaths = ids.map { letter($0, events: events) }
         try await queue.apply(changes, countMax: countMax, lengthMax: lengthMax)
     }
@@ -59,7 +59,7 @@ import Testing
 
     @Test func keepsWebhooksInTheirOrder() async throws {
         let queue = try WebhookQueue(path: path)
-        var changes = Ledger.Changes()
+        var changes = PendingWrites.Changes()
         for id in [3, 1, 2] as [Int64] { changes.deliveries[id] = delivery(id) }
         try await queue.apply(changes, countMax: 1, lengthMax: 1)
         let reopened = try WebhookQueue(path: path)
@@ -70,7 +70,7 @@ import Testing
         #expect(others.ids == [1, 2, 3])
         #expect(others.others == [delivery(1), delivery(3)])
         #expect(try await reopened.lastID() == 3)
-        var done = Ledger.Changes()
+        var done = PendingWrites.Changes()
         done.done = [1, 3, 99]
         try await reopened.apply(done, countMax: 1, lengthMax: 1)
         #expect(try queue.deliveryCount() == 1)

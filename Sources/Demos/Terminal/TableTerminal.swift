@@ -77,7 +77,7 @@ extension TableCommand {
     /// Edits the list.
     ///
     /// - Returns: The edit on its way; `nil` when there is nothing more to do.
-    @MainActor func carryOut(on people: LiveList<Person>) -> SentEdit? {
+    @MainActor func carryOut(on people: LiveList<Person>) -> PendingEdit? {
         switch self {
         case .add(let name): people.edit { $0.append(Person(name: name)) }
         case .remove(let index): people.edit { $0.remove(at: index) }

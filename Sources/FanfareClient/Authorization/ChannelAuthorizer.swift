@@ -29,7 +29,7 @@ public struct ChannelAuthorizer: Sendable {
     /// - Parameter endpoint: Where it is, and what it wants to be told.
     /// - Returns: The authorizer.
     public static func endpoint(_ endpoint: AuthorizationEndpoint) -> ChannelAuthorizer {
-        let line = EndpointLine(endpoint)
+        let line = EndpointHTTPClient(endpoint)
         return ChannelAuthorizer(channelsPerRequestMax: endpoint.channelsPerRequestMax) {
             try await line.authorize($0, $1)
         }
@@ -90,7 +90,7 @@ public struct UserAuthenticator: Sendable {
     /// - Parameter endpoint: Where it is, and what it wants to be told.
     /// - Returns: The authenticator.
     public static func endpoint(_ endpoint: AuthorizationEndpoint) -> UserAuthenticator {
-        let line = EndpointLine(endpoint)
+        let line = EndpointHTTPClient(endpoint)
         return UserAuthenticator(answer: { try await line.authenticate($0, $1) })
     }
 

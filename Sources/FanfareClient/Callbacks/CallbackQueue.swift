@@ -28,12 +28,12 @@ final class CallbackQueue: Sendable {
     /// How many calls one block makes.
     private static let callsPerBlock = 256
 
-    let place: CallbackPlace
+    let place: CallbackExecutor
     private let state = Mutex(State())
     /// Told, at the place, what is still waiting after a block of calls.
     private let drained: @Sendable (Load) -> Void
 
-    init(_ place: CallbackPlace, drained: @escaping @Sendable (Load) -> Void) {
+    init(_ place: CallbackExecutor, drained: @escaping @Sendable (Load) -> Void) {
         self.place = place
         self.drained = drained
     }

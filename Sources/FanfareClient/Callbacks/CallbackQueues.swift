@@ -13,7 +13,7 @@ struct CallbackQueues: Sendable {
     ///   - drained: Told what is still waiting after a block of calls, if the queue is a new one.
     /// - Returns: The queue, for as long as somebody keeps it.
     mutating func queue(
-        at place: CallbackPlace,
+        at place: CallbackExecutor,
         drained: @escaping @Sendable (CallbackQueue.Load) -> Void
     ) -> CallbackQueue {
         // An actor that is gone may have left its identity to a new one.

@@ -60,7 +60,7 @@ extension Channel {
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
         client.bind(Topic(channel: name, event: event), on: place, perform)
@@ -120,7 +120,7 @@ extension Channel {
     @discardableResult
     public func bind<Payload>(
         _ event: EventName<Payload>,
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (Payload) -> Void
     ) -> Binding {
         bind(event.text, on: place) { [weak client] event in

@@ -49,7 +49,7 @@ extension FanfareClient {
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
         bind(Topic(event: event), on: place, perform)
@@ -98,7 +98,7 @@ extension FanfareClient {
     /// - Returns: What to unbind by; the binding lives on without it.
     @discardableResult
     public func onStatusChange(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (_ old: ConnectionStatus, _ new: ConnectionStatus) -> Void
     ) -> Binding {
         bindStatus(on: place) { perform($0.old, $0.new) }
@@ -145,7 +145,7 @@ extension FanfareClient {
     /// - Returns: What to unbind by; the binding lives on without it.
     @discardableResult
     public func onError(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (FanfareError) -> Void
     ) -> Binding {
         bindErrors(on: place, perform)

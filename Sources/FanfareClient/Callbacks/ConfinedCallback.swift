@@ -1,7 +1,7 @@
 /// A callback that belongs to one actor and is called there alone.
 ///
 /// `@unchecked Sendable`, because it is made by a function that is isolated to the actor, and called
-/// from blocks that a ``CallbackPlace`` runs on that same actor; in between it is only passed on.
+/// from blocks that a ``CallbackExecutor`` runs on that same actor; in between it is only passed on.
 struct ConfinedCallback<Value>: @unchecked Sendable {
     private let callback: (Value) -> Void
 

@@ -39,7 +39,7 @@ extension PresenceChannel {
     /// - Returns: What to unbind by; the binding lives on without it.
     @discardableResult
     public func onChange(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (PresenceChange) -> Void
     ) -> Binding {
         channel.client.onPresence(channel.name, on: place, perform)
@@ -84,7 +84,7 @@ extension PresenceChannel {
     /// - Returns: What to unbind by; the binding lives on without it.
     @discardableResult
     public func onJoin(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (PresenceMember) -> Void
     ) -> Binding {
         onChange(on: place) { change in for member in change.joined { perform(member) } }
@@ -129,7 +129,7 @@ extension PresenceChannel {
     /// - Returns: What to unbind by; the binding lives on without it.
     @discardableResult
     public func onLeave(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (PresenceMember) -> Void
     ) -> Binding {
         onChange(on: place) { change in for member in change.left { perform(member) } }

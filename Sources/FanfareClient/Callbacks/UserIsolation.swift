@@ -45,7 +45,7 @@ extension User {
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
         client.bind(Topic(channel: Topic.user, event: event), on: place, perform)
@@ -90,7 +90,7 @@ extension User {
     /// - Returns: What to unbind by; the binding lives on without it.
     @discardableResult
     public func onWatchlistChange(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (WatchlistChange) -> Void
     ) -> Binding {
         client.add(to: \.watchlists, on: place, perform)
@@ -137,7 +137,7 @@ extension FanfareClient {
     /// - Returns: What to unbind by; the binding lives on without it.
     @discardableResult
     public func onSignIn(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (SignedInUser) -> Void
     ) -> Binding {
         add(to: \.signIns, on: place, perform)

@@ -134,7 +134,7 @@ extension FanfareClient {
 
     func onPresence(
         _ channel: String,
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         _ callback: @escaping @Sendable (PresenceChange) -> Void
     ) -> Binding {
         add(to: \.presence[channel], on: place, callback)

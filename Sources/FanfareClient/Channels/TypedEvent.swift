@@ -39,7 +39,7 @@ public struct TypedEvent<Payload: Decodable & Sendable>: Sendable, Hashable {
     /// - Returns: What to unbind by; the binding lives on without it.
     @discardableResult
     public func bind(
-        on place: CallbackPlace,
+        on place: CallbackExecutor,
         perform: @escaping @Sendable (Payload) -> Void
     ) -> Binding { channel.bind(name, on: place, perform: perform) }
 

@@ -36,7 +36,7 @@ extension ClientSession {
         switch tickets.remove(ticket) {
         case .join(let channel) where subscriptions[channel] == .authorizing(ticket):
             switch outcome {
-            case .success(let authorization): letIn(channel, authorization)
+            case .success(let authorization): subscribe(channel, authorizedBy: authorization)
             case .failure(let failure):
                 refuse(channel, .authorizationFailed(channel: channel, failure))
             }

@@ -79,7 +79,7 @@ extension ClientSession {
             subscriptions[of: channel]?.token = nil
             // What was given without a connection is tried on the first one.
             if token.socketID == nil || token.socketID == socketID.description {
-                letIn(channel, token.authorization)
+                subscribe(channel, authorizedBy: token.authorization)
             } else {
                 authorize(channel, socketID, orElse: .outdated)
             }
@@ -104,7 +104,7 @@ extension ClientSession {
     }
 
     /// Goes on with what the backend has signed.
-    mutating func letIn(_ channel: String, _ authorization: ChannelAuthorization) {
+    mutating func subscribe(_ channel: String, authorizedBy authorization: ChannelAuthorization) {
         let kind = ChannelKind(ofName: channel)
         if kind.isEncrypted {
             guard let secret = authorization.sharedSecret else {

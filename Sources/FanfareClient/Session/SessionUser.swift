@@ -99,7 +99,7 @@ extension ClientSession {
         for channel in subscriptions.channels where subscriptions[channel] == .awaitingUser {
             if let authorization = subscriptions[of: channel]?.authorization {
                 subscriptions[of: channel]?.authorization = nil
-                letIn(channel, authorization)
+                subscribe(channel, authorizedBy: authorization)
             } else {
                 join(channel, auth: nil, channelData: nil)
             }

@@ -34,7 +34,7 @@ struct Subscription {
     /// The user who this client is on a presence channel, as the backend has signed.
     var memberID: String?
     /// The key of an encrypted channel, and what waits for another.
-    var seal = ChannelSeal()
+    var seal = ChannelDecryption()
 
     fileprivate init(state: State, ordinal: Int) {
         self.state = state

@@ -6,7 +6,7 @@
 
     /// One connection on the loop's thread: addresses, then a stream, then a tunnel if a proxy is
     /// asked for one, then a WebSocket.
-    final class SocketLink: StreamOwner, TimerTarget {
+    final class SocketLink: StreamDelegate, TimerTarget {
         enum Phase {
             /// Names are being looked up, or an address is being tried.
             case connecting

@@ -10,16 +10,16 @@ import PusherProtocol
 /// Everything but the body is judged before any of the body is read, so that a peer that cannot sign makes the broker
 /// hold nothing: route, method, key, timestamp, signature, app and rate.
 final class API {
-    private let switchboard: Switchboard
+    private let core: ShardCore
     /// The request that was accepted last.
     ///
     /// It is used again unless its body is still to come, so that nearly no request allocates one. Access is unchecked:
     /// nothing that is called while it changes comes back here.
     @exclusivity(unchecked) private var last: APIRequest
 
-    init(switchboard: Switchboard) {
-        self.switchboard = switchboard
-        last = APIRequest(switchboard: switchboard)
+    init(core: ShardCore) {
+        self.core = core
+        last = APIRequest(core: core)
     }
 
     /// Accepts a request that is signed and within its app's rates, or answers it.
@@ -27,7 +27,7 @@ final class API {
         do throws(APIError) {
             return try judge(head)
         } catch {
-            return .answer(switchboard.refuse(error))
+            return .answer(core.refuse(error))
         }
     }
 
@@ -49,19 +49,19 @@ final class API {
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
         let app = try authenticate(head, parameters, id: route.app)
         if let kind = route.kind { try allow(kind, of: app) }
-        if !isKnownUniquelyReferenced(&last) { last = APIRequest(switchboard: switchboard) }
+        if !isKnownUniquelyReferenced(&last) { last = APIRequest(core: core) }
         last.begin(APIRequest.Accepted(app: app, route: route, parameters: parameters))
         return .accept(last)
     }
 
     /// Whether new clients should be sent here, in a word.
     private var health: Response {
-        switchboard.stage == .serving
+        core.stage == .serving
             ? .text("ok\n") : .text("stopping\n", status: 503)
     }
 
     private func route(of path: Span<UInt8>) -> Route? {
-        let prefix = switchboard.settings.pathPrefix
+        let prefix = core.settings.pathPrefix
         return Route(path: path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
     }
 
@@ -71,7 +71,7 @@ final class API {
         _ parameters: QueryParameters,
         id: Range<Int>?
     ) throws(APIError) -> App {
-        let apps = switchboard.tenants.apps
+        let apps = core.registry.apps
         let app = try head.withPath { (path) throws(APIError) in
             var app = id.flatMap { apps[id: path.extracting($0)] }
             if let id, app == nil {
@@ -80,9 +80,9 @@ final class API {
             try RequestSignature.verifyHead(
                 method: head.method.description,
                 path: path,
-                pathPrefix: switchboard.settings.pathPrefix,
+                pathPrefix: core.settings.pathPrefix,
                 parameters: parameters,
-                now: switchboard.reactor.unixTime
+                now: core.reactor.unixTime
             ) { key in
                 if app == nil { app = apps[key: key] }
                 if let secret = app?.secret(of: key) { return .app(secret) }
@@ -100,7 +100,7 @@ final class API {
     /// Takes a request of the app's, if it has any left.
     private func allow(_ kind: RequestAllowance.Kind, of app: App) throws(APIError) {
         do throws(RequestAllowance.Refusal) {
-            try app.requests.take(kind, at: switchboard.reactor.now.nanoseconds)
+            try app.requests.take(kind, at: core.reactor.now.nanoseconds)
         } catch {
             let requests =
                 switch error.limit {
@@ -119,7 +119,7 @@ final class API {
     }
 }
 
-extension Switchboard {
+extension ShardCore {
     /// Counts the limit that a refusal is for, if any, and returns the answer.
     func refuse(_ error: APIError) -> Response {
         if let limit = error.limit { met(limit) }

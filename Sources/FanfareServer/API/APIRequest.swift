@@ -14,12 +14,12 @@ final class APIRequest: HTTPContentReceiver {
         let parameters: QueryParameters
     }
 
-    private let switchboard: Switchboard
+    private let core: ShardCore
     /// Taken out before anything is called: access is unchecked.
     @exclusivity(unchecked) private var accepted: Accepted?
 
     /// Makes an object without a request.
-    init(switchboard: Switchboard) { self.switchboard = switchboard }
+    init(core: ShardCore) { self.core = core }
 
     /// Takes the place of a request whose body is to come.
     func begin(_ accepted: consuming Accepted) { self.accepted = accepted }
@@ -30,7 +30,7 @@ final class APIRequest: HTTPContentReceiver {
         do throws(APIError) {
             try answer(accepted, head, body, exchange)
         } catch {
-            exchange.respond(switchboard.refuse(error))
+            exchange.respond(core.refuse(error))
         }
     }
 
@@ -44,18 +44,18 @@ final class APIRequest: HTTPContentReceiver {
         try RequestSignature.verifyBody(body, parameters: parameters)
         switch accepted.route {
         case .events:
-            try EventsAPI(app, switchboard).trigger(body, parameters, exchange)
+            try EventsAPI(app, core).trigger(body, parameters, exchange)
         case .batchEvents:
-            try EventsAPI(app, switchboard).triggerBatch(body, exchange)
+            try EventsAPI(app, core).triggerBatch(body, exchange)
         case .channels:
-            try ChannelsAPI(app, switchboard).list(parameters, exchange)
+            try ChannelsAPI(app, core).list(parameters, exchange)
         case .channel(_, let name):
-            try ChannelsAPI(app, switchboard).describe(head.pathText(name), parameters, exchange)
+            try ChannelsAPI(app, core).describe(head.pathText(name), parameters, exchange)
         case .users(_, let channel):
-            try ChannelsAPI(app, switchboard)
+            try ChannelsAPI(app, core)
                 .listUsers(head.pathText(channel), parameters, exchange)
         case .terminate(_, let user):
-            try UsersAPI(app, switchboard).terminate(head.pathText(user), parameters, exchange)
+            try UsersAPI(app, core).terminate(head.pathText(user), parameters, exchange)
         case .health: break
         }
     }

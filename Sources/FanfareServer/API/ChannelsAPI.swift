@@ -7,11 +7,11 @@ import PusherProtocol
 /// `GET /apps/{id}/channels`, `/channels/{name}` and `/channels/{name}/users`: a backend asks what is going on.
 struct ChannelsAPI {
     private let app: App
-    private let switchboard: Switchboard
+    private let core: ShardCore
 
-    init(_ app: App, _ switchboard: Switchboard) {
+    init(_ app: App, _ core: ShardCore) {
         self.app = app
-        self.switchboard = switchboard
+        self.core = core
     }
 
     /// The occupied channels that begin with `filter_by_prefix`, in the order of their names.
@@ -21,7 +21,7 @@ struct ChannelsAPI {
             countsSubscriptions: app.countsSubscriptions,
             limits: app.limits.texts
         )
-        switchboard.list(query, of: app.id, exchange)
+        core.list(query, of: app.id, exchange)
     }
 
     /// One channel; a vacant one is not an error.
@@ -44,9 +44,9 @@ struct ChannelsAPI {
             exchange.respond(.json(APIAnswer.channel(attributes)))
         }
         if query.info.contains(.cache) {
-            switchboard.inquireCache(of: address, finish: finish)
+            core.inquireCache(of: address, finish: finish)
         } else {
-            switchboard.inquireCounts(of: [address], finish: finish)
+            core.inquireCounts(of: [address], finish: finish)
         }
     }
 
@@ -58,7 +58,7 @@ struct ChannelsAPI {
     ) throws(APIError) {
         let name = try channelName(encodedName)
         try UsersQuery.check(parameters, kind: name.kind)
-        switchboard.inquireUsers(of: ChannelAddress(app: app.id, name: name)) { users in
+        core.inquireUsers(of: ChannelAddress(app: app.id, name: name)) { users in
             exchange.respond(.json(APIAnswer.users(users.map(\.text))))
         }
     }

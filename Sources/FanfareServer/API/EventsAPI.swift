@@ -9,14 +9,14 @@ import PusherProtocol
 /// A request is checked whole before any of it is published: all of its events go out, or none.
 struct EventsAPI {
     private let app: App
-    private let switchboard: Switchboard
+    private let core: ShardCore
 
     /// The answer to nearly every trigger.
     private static let accepted = PreparedResponse(.json(APIAnswer.empty))
 
-    init(_ app: App, _ switchboard: Switchboard) {
+    init(_ app: App, _ core: ShardCore) {
         self.app = app
-        self.switchboard = switchboard
+        self.core = core
     }
 
     /// Publishes one event on up to 100 channels.
@@ -31,8 +31,8 @@ struct EventsAPI {
             limits: app.limits.texts
         )
         try check(publication)
-        if let limit = switchboard.publishLimit { return refuseLater(limit, exchange) }
-        let pending = switchboard.publish(CollectionOfOne(publication), of: app.id)
+        if let limit = core.publishLimit { return refuseLater(limit, exchange) }
+        let pending = core.publish(CollectionOfOne(publication), of: app.id)
         guard let pending else { return answer(publication, exchange) }
         pending.whenSettled { [self] in
             if refuse($0, exchange) { answer(publication, exchange) }
@@ -53,8 +53,8 @@ struct EventsAPI {
     func triggerBatch(_ body: Span<UInt8>, _ exchange: HTTPExchange) throws(APIError) {
         let publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
         for publication in publications { try check(publication) }
-        if let limit = switchboard.publishLimit { return refuseLater(limit, exchange) }
-        let pending = switchboard.publish(publications, of: app.id)
+        if let limit = core.publishLimit { return refuseLater(limit, exchange) }
+        let pending = core.publish(publications, of: app.id)
         guard let pending else { return answer(publications, exchange) }
         pending.whenSettled { [self] in
             if refuse($0, exchange) { answer(publications, exchange) }
@@ -80,15 +80,15 @@ struct EventsAPI {
     /// - Returns: Whether it was accepted: then the answer is still owed.
     private func refuse(_ outcome: PendingTrigger.Outcome, _ exchange: HTTPExchange) -> Bool {
         guard case .refused(let limit) = outcome else { return true }
-        exchange.respond(Response(refusal: switchboard.refusal(of: limit)))
+        exchange.respond(Response(refusal: core.refusal(of: limit)))
         return false
     }
 
-    /// Answers a trigger that is refused because a limit is met, after ``Switchboard/refusalDelay``.
+    /// Answers a trigger that is refused because a limit is met, after ``ShardCore/refusalDelay``.
     private func refuseLater(_ limit: Limit, _ exchange: HTTPExchange) {
-        switchboard.met(limit)
-        let refusal = DelayedAnswer(Response(refusal: switchboard.refusal(of: limit)), on: exchange)
-        switchboard.reactor.schedule(after: Switchboard.refusalDelay, refusal)
+        core.met(limit)
+        let refusal = DelayedAnswer(Response(refusal: core.refusal(of: limit)), on: exchange)
+        core.reactor.schedule(after: ShardCore.refusalDelay, refusal)
     }
 
     /// Counts the subscriptions and users of the channels whose events ask for it.
@@ -98,11 +98,11 @@ struct EventsAPI {
     ) {
         let channels = Set(publications.lazy.filter { !$0.info.isEmpty }.flatMap(\.channels))
         let addresses = channels.map { ChannelAddress(app: app.id, name: $0) }
-        switchboard.inquireCounts(of: addresses) { finish(ChannelCounts($0)) }
+        core.inquireCounts(of: addresses) { finish(ChannelCounts($0)) }
     }
 }
 
-extension Switchboard {
+extension ShardCore {
     /// The answer to a trigger that is refused because a limit is met.
     func refusal(of limit: Limit) -> APIError {
         guard limit == .triggerTime else {

@@ -7,11 +7,11 @@ import PusherProtocol
 /// `POST /apps/{id}/users/{user}/terminate_connections`: a backend throws a user out.
 struct UsersAPI {
     private let app: App
-    private let switchboard: Switchboard
+    private let core: ShardCore
 
-    init(_ app: App, _ switchboard: Switchboard) {
+    init(_ app: App, _ core: ShardCore) {
         self.app = app
-        self.switchboard = switchboard
+        self.core = core
     }
 
     /// Closes every connection that is signed in as the user; that there is none is not an error.
@@ -32,8 +32,8 @@ struct UsersAPI {
                     + "(it may have \(limits.userIDLengthMax) characters out of A-Z a-z 0-9 _ - = @ , . ;)"
             )
         }
-        if let limit = switchboard.publishLimit { throw switchboard.refusal(of: limit) }
-        switchboard.terminate(UserAddress(app: app.id, id: UserID(id)))
+        if let limit = core.publishLimit { throw core.refusal(of: limit) }
+        core.terminate(UserAddress(app: app.id, id: UserID(id)))
         exchange.respond(.json(APIAnswer.empty))
     }
 }

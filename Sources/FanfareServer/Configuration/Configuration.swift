@@ -33,7 +33,7 @@ public struct Configuration: Sendable, Equatable {
     public var requiresProtocolVersion = false
     /// The connections of the whole process; `nil` leaves it to the limit of open descriptors.
     public var connectionsMax: Int?
-    /// How many strangers are let in, and how long each may take.
+    /// How many orphanedConnections are let in, and how long each may take.
     public var admission = Admission()
     /// The length of one WebSocket message of a client, in bytes.
     public var messageLengthMax = 65_536
@@ -86,7 +86,7 @@ extension Configuration {
         public init() {}
     }
 
-    /// How strangers are let in: what holds before anybody has shown a key.
+    /// How orphanedConnections are let in: what holds before anybody has shown a key.
     public struct Admission: Sendable, Hashable {
         /// The addresses, or ranges of them, of proxies, which name their clients in `X-Forwarded-For`.
         public var trustedProxies = ["127.0.0.0/8", "::1"]

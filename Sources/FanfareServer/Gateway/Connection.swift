@@ -4,10 +4,10 @@ import PusherProtocol
 import WebSocket
 
 /// A connected client: its stream, its WebSocket and its session, on the shard that accepted it.
-final class Connection: StreamOwner {
+final class Connection: StreamDelegate {
     let stream: Stream
     /// Holds the connection, and is held by it, until the stream has ended.
-    let switchboard: Switchboard
+    let core: ShardCore
     // Unchecked is the exclusive access to what every message needs: session and endpoint do what they are told, and
     // call nothing that could come back to the connection.
     @exclusivity(unchecked) private var session: Session
@@ -24,11 +24,11 @@ final class Connection: StreamOwner {
         app: App,
         stream: Stream,
         endpoint: consuming WebSocketEndpoint,
-        switchboard: Switchboard
+        core: ShardCore
     ) {
         self.stream = stream
         self.endpoint = endpoint
-        self.switchboard = switchboard
+        self.core = core
         session = Session(socketID: socketID, app: app)
         hasPlace = !session.isOnProbation
     }
@@ -47,7 +47,7 @@ final class Connection: StreamOwner {
 
     /// Greets the client, behind the answer to its upgrade: nothing may reach it before this.
     func begin(_ output: inout [UInt8]) {
-        let timeout = switchboard.settings.liveness.activityTimeout
+        let timeout = core.settings.liveness.activityTimeout
         append(.connectionEstablished(socketID: socketID, activityTimeout: timeout), to: &output)
     }
 
@@ -63,7 +63,7 @@ final class Connection: StreamOwner {
     private static var membershipEffort: Int { 2 << 10 }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
-        switchboard.heard(self)
+        core.heard(self)
         var position = 0
         var effort = 0
         do {
@@ -71,16 +71,16 @@ final class Connection: StreamOwner {
                 let incoming = try endpoint.next(in: &bytes, at: &position)
             {
                 effort += Self.messageEffort
-                let changeCount = switchboard.membershipChangeCount
+                let changeCount = core.membershipChangeCount
                 incoming.withPayload(in: bytes.span) {
                     effort += $0.count
                     receive(incoming.kind, $0)
                 }
-                let changes = switchboard.membershipChangeCount &- changeCount
+                let changes = core.membershipChangeCount &- changeCount
                 effort += changes * Self.membershipEffort
             }
         } catch {
-            if let limit = error.limit { switchboard.met(limit) }
+            if let limit = error.limit { core.met(limit) }
             close(error.closeCode, reason: error.description)
         }
         if endpoint.hasIncompleteMessage { holdIncompleteMessage() }
@@ -101,8 +101,8 @@ final class Connection: StreamOwner {
 
     private func receive(text: Span<UInt8>) {
         if holdsIncompleteMessage { releaseIncompleteMessage() }
-        let now = switchboard.reactor.now.nanoseconds
-        switchboard.receivedCount &+= 1
+        let now = core.reactor.now.nanoseconds
+        core.receivedCount &+= 1
         do {
             let message = try ClientMessage.parse(text, limits: app.limits.texts)
             perform(session.receive(message, now: now))
@@ -114,12 +114,12 @@ final class Connection: StreamOwner {
     private func holdIncompleteMessage() {
         guard !isClosing else { return }
         holdsIncompleteMessage = true
-        switchboard.incompleteMessages.hold(endpoint.incompleteMessageSize, of: self)
+        core.incompleteMessages.hold(endpoint.incompleteMessageSize, of: self)
     }
 
     private func releaseIncompleteMessage() {
         holdsIncompleteMessage = false
-        switchboard.incompleteMessages.release(of: self)
+        core.incompleteMessages.release(of: self)
     }
 
     private func perform(_ effects: consuming Session.Effects) {
@@ -130,14 +130,14 @@ final class Connection: StreamOwner {
         switch consume effect {
         case .send(let message): send(message)
         case .join(let channel, let member, let request):
-            switchboard.join(channel, of: self, as: member, request: request)
-        case .leave(let channel): switchboard.leave(channel, of: self)
+            core.join(channel, of: self, as: member, request: request)
+        case .leave(let channel): core.leave(channel, of: self)
         case .publish(let event, let channel): publish(event, on: channel)
-        case .signIn(let user): switchboard.signIn(self, as: user)
-        case .watch(let users): switchboard.watch(users, of: self)
-        case .unwatch(let users): switchboard.unwatch(users, of: self)
+        case .signIn(let user): core.signIn(self, as: user)
+        case .watch(let users): core.watch(users, of: self)
+        case .unwatch(let users): core.unwatch(users, of: self)
         case .beginTenure: beginTenure()
-        case .met(let limit): switchboard.met(limit)
+        case .met(let limit): core.met(limit)
         case .close(let code, let message): close(code, message: message)
         }
     }
@@ -145,14 +145,14 @@ final class Connection: StreamOwner {
     // MARK: - Channels
 
     private func publish(_ event: ClientEvent, on channel: ChannelName) {
-        if let limit = switchboard.publishLimit {
-            switchboard.met(limit)
+        if let limit = core.publishLimit {
+            core.met(limit)
             let message =
                 "Client event rejected - the broker has more events than it can relay: "
                 + "try again in a second"
             send(.error(code: nil, message: message))
         } else {
-            switchboard.publish(event, on: channel, of: self)
+            core.publish(event, on: channel, of: self)
         }
     }
 
@@ -176,7 +176,7 @@ final class Connection: StreamOwner {
     func refused(_ channel: ChannelName, request: UInt32, membersMax: Int) {
         guard !isClosing else { return }
         let refusal = SubscriptionRefusal.full(channel, membersMax: membersMax)
-        let now = switchboard.reactor.now.nanoseconds
+        let now = core.reactor.now.nanoseconds
         perform(session.refused(channel, request: request, refusal, now: now))
     }
 
@@ -195,10 +195,10 @@ final class Connection: StreamOwner {
 
     /// The connection counts towards its app's quota from here on.
     private func beginTenure() {
-        switchboard.endProbation(of: self)
+        core.endProbation(of: self)
         hasPlace = app.quota.take()
         if !hasPlace {
-            switchboard.met(.appConnections)
+            core.met(.appConnections)
             close(.overConnectionQuota, message: PusherCode.overConnectionQuota.message)
         }
     }
@@ -232,7 +232,7 @@ final class Connection: StreamOwner {
             let empty: [UInt8] = []
             write(endpoint.ping(empty.span))
         case .close:
-            switchboard.met(.pongTime)
+            core.met(.pongTime)
             close(.pongNotReceived, message: "Pong reply not received")
         }
     }
@@ -267,17 +267,17 @@ final class Connection: StreamOwner {
         endpoint.discardIncompleteMessage()
         if holdsIncompleteMessage { releaseIncompleteMessage() }
         let ties = session.end()
-        switchboard.leave(ties.subscriptions, of: self)
+        core.leave(ties.subscriptions, of: self)
         if let user = ties.user {
-            switchboard.unwatch(ties.watchedUsers, of: self)
-            switchboard.signOut(self, as: user)
+            core.unwatch(ties.watchedUsers, of: self)
+            core.signOut(self, as: user)
         }
         return true
     }
 
     private func finish(with frame: [UInt8]?, peerIsDone: Bool = false) {
         write(frame)
-        stream.close(within: switchboard.settings.farewellTimeout, peerIsDone: peerIsDone)
+        stream.close(within: core.settings.farewellTimeout, peerIsDone: peerIsDone)
     }
 
     func streamReachedEnd(_ stream: Stream) {
@@ -288,22 +288,22 @@ final class Connection: StreamOwner {
         // What is queued behind a reader this slow would come too late anyway: the code tells it to reconnect, and
         // nothing after the gap is sent, so no message is lost without the client's knowledge.
         let message = "The connection reads too slowly: its queue is full"
-        switchboard.met(.queuedBytes)
+        core.met(.queuedBytes)
         close(.overCapacity, message: message, droppingQueue: true)
     }
 
-    func queueAccount(of stream: Stream) -> QueueAccount? { switchboard.queueAccount(of: app) }
+    func queueAccount(of stream: Stream) -> MemoryBudget? { core.queueAccount(of: app) }
 
-    func streamOverdrawn(_ stream: Stream, _ account: QueueAccount) {
-        let isOfAll = account === switchboard.reactor.queueAccount
-        switchboard.met(isOfAll ? .queuedBytesTotal : .appQueuedBytes)
+    func streamOverdrawn(_ stream: Stream, _ account: MemoryBudget) {
+        let isOfAll = account === core.reactor.queueAccount
+        core.met(isOfAll ? .queuedBytesTotal : .appQueuedBytes)
         let message = "The connection reads too slowly, and the memory of all queues is used up"
         close(.overCapacity, message: message, droppingQueue: true)
     }
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         _ = beginClosing()
-        switchboard.dismiss(self)
+        core.dismiss(self)
     }
 }
 

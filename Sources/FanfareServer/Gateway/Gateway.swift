@@ -10,17 +10,17 @@ import WebSocket
 /// A client that may not come in is accepted first and refused after (Pusher protocol, "Connection"): a browser
 /// cannot read the status of a refused upgrade, and would try again every second.
 final class Gateway {
-    private let switchboard: Switchboard
+    private let core: ShardCore
     private let handshake: ServerHandshake
     /// The streams of clients that were refused.
     private let draining: DrainingStreams
 
-    init(switchboard: Switchboard, draining: DrainingStreams) {
-        self.switchboard = switchboard
+    init(core: ShardCore, draining: DrainingStreams) {
+        self.core = core
         self.draining = draining
         handshake = ServerHandshake(
             subprotocols: ["pusher-channels-protocol-7"],
-            deflate: switchboard.settings.deflate
+            deflate: core.settings.deflate
         )
     }
 
@@ -66,32 +66,32 @@ final class Gateway {
         _ head: RequestHead,
         _ deflate: NegotiatedDeflate?,
         _ output: inout [UInt8]
-    ) -> any StreamOwner {
+    ) -> any StreamDelegate {
         do {
             let (app, address) = try admission(head, stream)
             let endpoint = WebSocketEndpoint(
                 role: .server,
-                limits: switchboard.settings.webSocketLimits,
+                limits: core.settings.webSocketLimits,
                 compression: deflate
             )
             let connection = Connection(
-                socketID: switchboard.makeSocketID(),
+                socketID: core.makeSocketID(),
                 app: app,
                 stream: stream,
                 endpoint: endpoint,
-                switchboard: switchboard
+                core: core
             )
-            switchboard.admit(connection, from: address)
-            if !connection.hasPlace { switchboard.beginProbation(of: connection) }
+            core.admit(connection, from: address)
+            if !connection.hasPlace { core.beginProbation(of: connection) }
             connection.begin(&output)
             return connection
         } catch {
-            if let limit = error.limit { switchboard.met(limit) }
+            if let limit = error.limit { core.met(limit) }
             FrameEncoder.append(.text, to: &output) {
                 ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
             }
             output += FrameEncoder.close(error.code.closeCode, reason: error.message)
-            return DrainingStream(in: draining, within: switchboard.settings.refusalTimeout)
+            return DrainingStream(in: draining, within: core.settings.refusalTimeout)
         }
     }
 
@@ -100,20 +100,20 @@ final class Gateway {
     private func admission(
         _ head: RequestHead,
         _ stream: Stream
-    ) throws(Exclusion) -> (App, ClientAddress?) {
-        guard switchboard.stage != .draining else { throw Exclusion(.reconnectImmediately) }
-        guard let app = try app(head, stream) else { throw Exclusion(.appDoesNotExist) }
-        guard stream.isSecure || !app.isTLSOnly else { throw Exclusion(.appOnlyTLS) }
-        guard app.isEnabled else { throw Exclusion(.appDisabled) }
+    ) throws(ConnectionRefusal) -> (App, ClientAddress?) {
+        guard core.stage != .draining else { throw ConnectionRefusal(.reconnectImmediately) }
+        guard let app = try app(head, stream) else { throw ConnectionRefusal(.appDoesNotExist) }
+        guard stream.isSecure || !app.isTLSOnly else { throw ConnectionRefusal(.appOnlyTLS) }
+        guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }
         try checkOrigin(head, app)
-        try switchboard.checkQueues(of: app)
+        try core.checkQueues(of: app)
         let hasPlace = app.features.authorizationTimeout == nil
         guard !hasPlace || app.quota.take() else {
-            throw Exclusion(.overConnectionQuota, meeting: .appConnections)
+            throw ConnectionRefusal(.overConnectionQuota, meeting: .appConnections)
         }
-        do throws(Exclusion) {
-            let now = switchboard.reactor.now.nanoseconds
-            return (app, try switchboard.settings.turnstile.enter(stream, head, at: now))
+        do throws(ConnectionRefusal) {
+            let now = core.reactor.now.nanoseconds
+            return (app, try core.settings.admissionControl.enter(stream, head, at: now))
         } catch {
             if hasPlace { app.quota.giveBack() }
             throw error
@@ -121,16 +121,16 @@ final class Gateway {
     }
 
     /// The app whose key the client names, if it is served and the rest of the URL is right.
-    private func app(_ head: RequestHead, _ stream: Stream) throws(Exclusion) -> App? {
-        let settings = switchboard.settings
-        let tenants = switchboard.tenants
+    private func app(_ head: RequestHead, _ stream: Stream) throws(ConnectionRefusal) -> App? {
+        let settings = core.settings
+        let registry = core.registry
         var app: App?
         do throws(PusherCode) {
             try head.withPathAndQuery { (target) throws(PusherCode) in
                 app = try ConnectionURL.withKey(
                     inTarget: target,
                     pathPrefix: settings.pathPrefix
-                ) { tenants.apps[key: $0] }
+                ) { registry.apps[key: $0] }
                 _ = try ConnectionURL.version(
                     inTarget: target,
                     isRequired: settings.requiresProtocolVersion
@@ -139,17 +139,17 @@ final class Gateway {
         } catch {
             // An app for TLS only says so before all else: its clients come back with TLS, and learn the rest then.
             let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
-            throw Exclusion(isOnlyTLSMissing ? .appOnlyTLS : error)
+            throw ConnectionRefusal(isOnlyTLSMissing ? .appOnlyTLS : error)
         }
         return app
     }
 
-    private func checkOrigin(_ head: RequestHead, _ app: App) throws(Exclusion) {
+    private func checkOrigin(_ head: RequestHead, _ app: App) throws(ConnectionRefusal) {
         guard !app.allowedOrigins.isEmpty,
             head.withField("origin", { app.admits(origin: $0) }) == false
         else { return }
         let origin = (head.field("origin") ?? "").prefix(200)
-        throw Exclusion(
+        throw ConnectionRefusal(
             .unauthorized,
             "Pages of \"\(origin)\" may not connect: they are none of the app's allowed origins"
         )

@@ -40,7 +40,7 @@ actor Gauges {
     ///   - apps: The apps that are served.
     ///   - webhooks: What has become of webhooks.
     /// - Returns: The text.
-    func text(apps: Tenants, webhooks: WebhookCounters) async -> String {
+    func text(apps: AppRegistry, webhooks: WebhookCounters) async -> String {
         var sum = ShardReading()
         for shard in shards { sum.add(await shard.reading) }
         note(sum)

@@ -77,11 +77,11 @@ final class CachedEvents: TimerTarget {
 }
 
 /// What a home does for its cache channels (Pusher documentation, "Cache channels").
-extension Switchboard {
+extension ShardCore {
     /// Keeps an event that a backend has triggered for later subscribers, also where nobody is subscribed.
     func keep(_ publication: Publication, on address: ChannelAddress) {
-        guard let app = tenants.apps[address.app] else { return }
-        let wasEmpty = witness != nil && cachedEvents.event(on: address) == nil
+        guard let app = registry.apps[address.app] else { return }
+        let wasEmpty = observer != nil && cachedEvents.event(on: address) == nil
         let isFull = cachedEvents.store(
             publication,
             on: address,
@@ -93,12 +93,12 @@ extension Switchboard {
         if wasEmpty, cachedEvents.event(on: address) != nil { tell(.cacheFilled, on: address) }
     }
 
-    /// What a subscriber of a cache channel begins with; `nil` is a miss, which the witness is told of.
+    /// What a subscriber of a cache channel begins with; `nil` is a miss, which the observer is told of.
     func opening(of address: ChannelAddress) -> EventFrame? {
         if let entry = cachedEvents.event(on: address) {
             return EventFrame(entry.publication, channel: address.name)
         }
-        if witness != nil, let app = tenants.apps[address.app],
+        if observer != nil, let app = registry.apps[address.app],
             cachedEvents.noteMiss(on: address, missesMax: cachedEventsMax(of: app))
         {
             tell(.cacheMiss, on: address)

@@ -15,7 +15,7 @@ final class Channel {
     /// Who is subscribed on which shard; at a shard that is not the channel's home it stays empty.
     ///
     /// A value that calls nothing while it changes: exclusive access is unchecked.
-    @exclusivity(unchecked) var attendance: Attendance
+    @exclusivity(unchecked) var attendance: SubscriberCounts
     /// The name, of which all subscribers share this copy.
     let name: ChannelName
     /// At the home: bytes sent to other shards since they last said that their subscribers can take more.
@@ -26,7 +26,7 @@ final class Channel {
     /// Makes a vacant channel of shard number `shard`.
     init(_ name: ChannelName, shard: Int) {
         self.name = name
-        attendance = Attendance(home: shard)
+        attendance = SubscriberCounts(home: shard)
     }
 
     /// Whether nobody is subscribed, here or as far as this shard counts.

@@ -41,7 +41,7 @@ final class ChannelBacklog: ReliefTarget {
     }
 
     let address: ChannelAddress
-    private unowned let switchboard: Switchboard
+    private unowned let core: ShardCore
     /// Whether subscribers of this shard are why.
     var isCongestedHere = false
     /// The other shards whose subscribers are why.
@@ -50,9 +50,9 @@ final class ChannelBacklog: ReliefTarget {
     /// The index of the first entry that waits.
     private var first = 0
 
-    init(of address: ChannelAddress, on switchboard: Switchboard) {
+    init(of address: ChannelAddress, on core: ShardCore) {
         self.address = address
-        self.switchboard = switchboard
+        self.core = core
     }
 
     /// Whether some subscribers have not caught up.
@@ -71,10 +71,10 @@ final class ChannelBacklog: ReliefTarget {
 
     /// Adds an event behind the others.
     func append(_ event: Event) {
-        if isEmpty { switchboard.watchBacklog(self) }
-        let deadline = switchboard.reactor.now.advanced(by: switchboard.settings.triggerTimeout)
+        if isEmpty { core.watchBacklog(self) }
+        let deadline = core.reactor.now.advanced(by: core.settings.triggerTimeout)
         entries.append(Entry(event: event, deadline: deadline))
-        switchboard.reactor.inbound.charge(event.length(on: address.name))
+        core.reactor.inbound.charge(event.length(on: address.name))
     }
 
     /// Takes the first event.
@@ -85,12 +85,12 @@ final class ChannelBacklog: ReliefTarget {
         if isEmpty {
             entries = []
             first = 0
-            switchboard.unwatchBacklog(self)
+            core.unwatchBacklog(self)
         } else if first >= 64, first * 2 >= entries.count {
             entries.removeFirst(first)
             first = 0
         }
-        switchboard.reactor.inbound.refund(event.length(on: address.name))
+        core.reactor.inbound.refund(event.length(on: address.name))
         return event
     }
 
@@ -102,7 +102,7 @@ final class ChannelBacklog: ReliefTarget {
             if entry.deadline <= now, case .publication(_, let origin) = entry.event,
                 origin.isRefusable
             {
-                switchboard.reactor.inbound.refund(entry.event.length(on: address.name))
+                core.reactor.inbound.refund(entry.event.length(on: address.name))
                 expired.append(origin)
             } else {
                 kept.append(entry)
@@ -111,9 +111,9 @@ final class ChannelBacklog: ReliefTarget {
         guard !expired.isEmpty else { return [] }
         entries = kept
         first = 0
-        if isEmpty { switchboard.unwatchBacklog(self) }
+        if isEmpty { core.unwatchBacklog(self) }
         return expired
     }
 
-    func groupRelieved() { switchboard.relieve(self) }
+    func groupRelieved() { core.relieve(self) }
 }

@@ -3,7 +3,7 @@ import Net
 import PusherProtocol
 
 /// What a shard does for the channels whose home it is: it alone counts their subscribers and orders their events.
-extension Switchboard {
+extension ShardCore {
     /// Counts a connection in, on a presence channel as a member, if there is room.
     func admit(_ caller: Caller, to address: ChannelAddress, as member: Member?) {
         let channel = channels.open(address)
@@ -18,10 +18,10 @@ extension Switchboard {
         let grant: Grant =
             address.name.kind.isCache
             ? .cached(opening(of: address), members: members) : .live(members: members)
-        if caller.shard == lines.shard {
+        if caller.shard == links.shard {
             seat(caller, in: channel, grant)
         } else {
-            lines.say(.granted(address, caller, grant), to: caller.shard)
+            links.send(.granted(address, caller, grant), to: caller.shard)
         }
         // Behind the grant on every line, so that who joins is told too.
         countChanged(of: channel, at: address)
@@ -34,7 +34,7 @@ extension Switchboard {
         at address: ChannelAddress,
         as member: Member
     ) -> Bool {
-        let membersMax = tenants.apps[address.app]?.limits.membersMax ?? 0
+        let membersMax = registry.apps[address.app]?.limits.membersMax ?? 0
         let isFirst = channel.attendance.isVacant
         let arrival = channel.attendance.join(
             caller.socketID,
@@ -97,7 +97,7 @@ extension Switchboard {
         at address: ChannelAddress
     ) {
         let isLarge = channel.attendance.memberCount > settings.smallPresenceChannelMax
-        let delay = isLarge ? tenants.apps[address.app]?.features.presenceNoticeDelay ?? 0 : 0
+        let delay = isLarge ? registry.apps[address.app]?.features.presenceNoticeDelay ?? 0 : 0
         let frame = EventFrame(notice, delayMax: UInt16(clamping: delay))
         relay(frame, on: channel, at: address, except: nil)
     }
@@ -134,7 +134,7 @@ extension Switchboard {
     ) {
         let shardsElsewhere = channel.attendance.shardsElsewhere
         for shard in shardsElsewhere {
-            lines.say(.deliver(address, frame, except: except), to: shard)
+            links.send(.deliver(address, frame, except: except), to: shard)
         }
         if !shardsElsewhere.isEmpty {
             channel.unconfirmedLength += Int32(clamping: frame.bytes.count)

@@ -18,10 +18,10 @@ struct ChannelListings {
     private var waiting: [ChannelListing] = []
     /// The lists that have something to merge, each once.
     private var ready: [ListingID] = []
-    private var questions: [Question] = []
+    private var questions: [ShardQuery] = []
 
     /// What another shard, or this one, wants of the channels whose home is here.
-    fileprivate struct Question {
+    fileprivate struct ShardQuery {
         var range: ChannelRange
         var listing: ListingID
         var asker: Int
@@ -48,9 +48,9 @@ struct ChannelListings {
 
     fileprivate mutating func end(_ id: ListingID) { open[id] = nil }
 
-    fileprivate mutating func append(_ question: Question) { questions.append(question) }
+    fileprivate mutating func append(_ question: ShardQuery) { questions.append(question) }
 
-    fileprivate mutating func takeQuestion() -> Question? {
+    fileprivate mutating func takeQuestion() -> ShardQuery? {
         questions.isEmpty ? nil : questions.removeFirst()
     }
 
@@ -65,7 +65,7 @@ struct ChannelListings {
     }
 }
 
-extension Switchboard {
+extension ShardCore {
     /// Answers a query of an app's occupied channels, in the order of their names.
     func list(_ query: ChannelsQuery, of app: AppID, _ exchange: HTTPExchange) {
         listings.append(
@@ -89,7 +89,7 @@ extension Switchboard {
         switch message {
         case .ask(let range, let listing, let asker):
             listings.append(
-                ChannelListings.Question(range: range, listing: listing, asker: asker)
+                ChannelListings.ShardQuery(range: range, listing: listing, asker: asker)
             )
         case .portion(let portion, let listing, let home):
             // A list that nobody waits for any more has ended.
@@ -109,7 +109,7 @@ extension Switchboard {
             let message = ListingMessage.portion(
                 portion,
                 listing: question.listing,
-                home: lines.shard
+                home: links.shard
             )
             send(.listing(message), to: question.asker)
         }
@@ -129,7 +129,7 @@ extension Switchboard {
     private func ask(for id: ListingID) {
         let questions = listings[id]?.takeQuestions(portionMax: ChannelListings.portionMax) ?? []
         for (home, range) in questions {
-            send(.listing(.ask(range, listing: id, asker: lines.shard)), to: home)
+            send(.listing(.ask(range, listing: id, asker: links.shard)), to: home)
         }
         // What it has may do for now; and one that nobody waits for is ready to end.
         listings.schedule(id)

@@ -2,14 +2,14 @@ import Broker
 import PusherProtocol
 
 /// How an event of a client comes to the others on its channel: through the channel's home, like every event.
-extension Switchboard {
+extension ShardCore {
     /// Hands an event that the session has accepted to the channel's home.
     func publish(_ event: ClientEvent, on channel: ChannelName, of connection: Connection) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
         let home = address.home(among: shardCount)
         let sender = connection.socketID
-        guard home != lines.shard else { return accept(event, of: sender, on: address) }
-        lines.say(.clientEvent(address, event, sender: sender), to: home)
+        guard home != links.shard else { return accept(event, of: sender, on: address) }
+        links.send(.clientEvent(address, event, sender: sender), to: home)
     }
 
     /// Puts a client event in the order of its channel, with the member who sends it on a presence channel, as soon as the

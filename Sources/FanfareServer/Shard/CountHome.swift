@@ -10,11 +10,11 @@ final class CountPace: TimerTarget {
     private static let lookInterval = Duration.seconds(1)
 
     private var notices = CountNotices()
-    private unowned let switchboard: Switchboard
+    private unowned let core: ShardCore
     private var isWaiting = false
 
-    /// Makes the pace of a switchboard that has told nothing yet.
-    init(of switchboard: Switchboard) { self.switchboard = switchboard }
+    /// Makes the pace of a core that has told nothing yet.
+    init(of core: ShardCore) { self.core = core }
 
     /// Whether no channel waits for its turn.
     var isAtRest: Bool { notices.isEmpty && !isWaiting }
@@ -22,26 +22,26 @@ final class CountPace: TimerTarget {
     /// Takes in that a channel's count has changed; returns whether to tell it now.
     func changed(_ address: ChannelAddress, to count: Int) -> Bool {
         defer { waitForMore() }
-        return notices.changed(address, to: count, at: switchboard.reactor.milliseconds)
+        return notices.changed(address, to: count, at: core.reactor.milliseconds)
     }
 
     private func waitForMore() {
         guard !isWaiting, !notices.isEmpty else { return }
         isWaiting = true
-        switchboard.reactor.schedule(after: CountPace.lookInterval, self)
+        core.reactor.schedule(after: CountPace.lookInterval, self)
     }
 
     func timerFired(tag: Int) {
         isWaiting = false
-        for address in notices.due(at: switchboard.reactor.milliseconds) {
-            switchboard.announceCount(at: address)
+        for address in notices.due(at: core.reactor.milliseconds) {
+            core.announceCount(at: address)
         }
         waitForMore()
     }
 }
 
 /// How many subscribers a channel has, as they themselves are told (Pusher documentation, "Subscription count").
-extension Switchboard {
+extension ShardCore {
     /// Tells the subscribers that they are one more or less, now or when it is their channel's turn.
     func countChanged(of channel: Channel, at address: ChannelAddress) {
         guard tellsCount(of: address) else { return }
@@ -67,9 +67,9 @@ extension Switchboard {
 
     /// Whether the subscribers of a channel are told: a presence channel has its members, a user's own channel nobody.
     private func tellsCount(of address: ChannelAddress) -> Bool {
-        guard tenants.tellsCounts, !address.name.kind.isPresence,
+        guard registry.tellsCounts, !address.name.kind.isPresence,
             address.name.kind != .serverToUser
         else { return false }
-        return tenants.apps[address.app]?.features.subscriptionCount == true
+        return registry.apps[address.app]?.features.subscriptionCount == true
     }
 }

@@ -2,7 +2,7 @@ import Broker
 
 /// What a home says to a connection that it counts as a subscriber from here on: what comes ahead of the live events.
 ///
-/// The size of one reference, since events, of which there are far more, share the lines with it.
+/// The size of one reference, since events, of which there are far more, share the links with it.
 enum Grant: Sendable {
     /// Nothing but the acknowledgement; on a presence channel with its members, the newcomer included.
     case live(members: [Member])

@@ -53,7 +53,7 @@ struct LeaveQueue {
     }
 }
 
-extension Switchboard {
+extension ShardCore {
     /// Takes a connection that closes out of all its channels, at once or in portions; nothing of them reaches it from now
     /// on but what was sent before.
     func leave(_ subscriptions: Subscriptions, of connection: Connection) {

@@ -4,7 +4,7 @@ import PusherProtocol
 
 /// An event's way from the shard that receives it to its channel's home, which puts it in order as soon as the channel's
 /// subscribers have room for it.
-extension Switchboard {
+extension ShardCore {
     /// Publishes events that one request triggers, in their order.
     ///
     /// - Parameters:
@@ -19,9 +19,9 @@ extension Switchboard {
         for publication in publications {
             for name in publication.channels {
                 let address = ChannelAddress(app: app, name: name)
-                let home = address.home(among: lines.count)
-                let channel = home == lines.shard ? channels[address] : nil
-                if home == lines.shard, channel?.backlog?.hasRoom ?? true {
+                let home = address.home(among: links.count)
+                let channel = home == links.shard ? channels[address] : nil
+                if home == links.shard, channel?.backlog?.hasRoom ?? true {
                     sequence(publication, on: channel, at: address)
                     continue
                 }
@@ -32,11 +32,11 @@ extension Switchboard {
                     wait(in: backlog, publication, .here(trigger))
                 } else {
                     let receipt = PublishReceipt(
-                        shard: lines.shard,
+                        shard: links.shard,
                         number: trigger.number,
                         isRefusable: trigger.isRefusable
                     )
-                    lines.say(.publish(address, publication, receipt), to: home)
+                    links.send(.publish(address, publication, receipt), to: home)
                 }
             }
         }
@@ -115,7 +115,7 @@ extension Switchboard {
         switch origin {
         case .here(let trigger): settle(trigger, outcome)
         case .elsewhere(let receipt):
-            lines.say(.published(number: receipt.number, outcome), to: receipt.shard)
+            links.send(.published(number: receipt.number, outcome), to: receipt.shard)
         }
     }
 
@@ -161,7 +161,7 @@ extension Switchboard {
         let backlog = openBacklog(of: channel, at: address)
         for shard in shards {
             backlog.setCongestion(of: shard, true)
-            lines.say(.confirm(address), to: shard)
+            links.send(.confirm(address), to: shard)
         }
     }
 
@@ -173,10 +173,10 @@ extension Switchboard {
     }
 
     private func reportCongestion(at address: ChannelAddress, _ isCongested: Bool) {
-        let home = address.home(among: lines.count)
-        guard home != lines.shard else { return }
-        lines.say(
-            .congestion(address, shard: lines.shard, isCongested: isCongested),
+        let home = address.home(among: links.count)
+        guard home != links.shard else { return }
+        links.send(
+            .congestion(address, shard: links.shard, isCongested: isCongested),
             to: home
         )
     }
@@ -269,16 +269,16 @@ extension Switchboard {
 
 /// An event that is refused because too much waits already, and the timer of its refusal.
 private final class RefusedEvent: TimerTarget {
-    private let switchboard: Switchboard
+    private let core: ShardCore
     private let origin: ChannelBacklog.Origin
 
-    init(on switchboard: Switchboard, _ origin: ChannelBacklog.Origin) {
-        self.switchboard = switchboard
+    init(on core: ShardCore, _ origin: ChannelBacklog.Origin) {
+        self.core = core
         self.origin = origin
     }
 
     func timerFired(tag: Int) {
-        switchboard.met(.inboundBytes)
-        switchboard.settle(origin, .refused(.inboundBytes))
+        core.met(.inboundBytes)
+        core.settle(origin, .refused(.inboundBytes))
     }
 }

@@ -2,11 +2,11 @@ import Glibc
 import HTTPServer
 import Net
 
-/// A switchboard on its loop's thread: isolation is entered once a turn and stays synchronous until its end.
+/// A core on its loop's thread: isolation is entered once a turn and stays synchronous until its end.
 actor Shard: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let switchboard: Switchboard
+    private let core: ShardCore
     private let site: HTTPSite
     private var listeners: [Listener] = []
     private var isStopping = false
@@ -14,36 +14,36 @@ actor Shard: LoopResident {
     init(
         loop: EventLoop,
         settings: ServerSettings,
-        tenants: Tenants,
-        lines: Lines,
-        witness: (any ChannelWitness)? = nil
+        registry: AppRegistry,
+        links: ShardLinks,
+        observer: (any ChannelObserver)? = nil
     ) throws(SystemError) {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
-        switchboard = Switchboard(
+        core = ShardCore(
             reactor: reactor,
             settings: settings,
-            tenants: tenants,
-            lines: lines,
-            witness: witness
+            registry: registry,
+            links: links,
+            observer: observer
         )
-        switchboard.watchLiveness()
-        site = switchboard.makeSite()
+        core.watchLiveness()
+        site = core.makeSite()
     }
 
-    /// One turn of the switchboard, unless the loop is to end.
+    /// One turn of the core, unless the loop is to end.
     func turn() -> Bool {
         guard !isStopping else { return false }
-        switchboard.turn()
+        core.turn()
         return true
     }
 
     /// What another shard sent, handled on that shard's thread.
-    func assist() -> Bool { isStopping || switchboard.assist() }
+    func assist() -> Bool { isStopping || core.assist() }
 
     /// Throws what keeps a listener that shares its port with nobody from `address`.
     func checkIsFree(_ address: SocketAddress) throws(SystemError) {
-        try switchboard.reactor.listen(on: address, accept: site.accept).close()
+        try core.reactor.listen(on: address, accept: site.accept).close()
     }
 
     /// Listens on `address`, behind TLS when a context is given.
@@ -57,13 +57,13 @@ actor Shard: LoopResident {
         tls: TLSContext?
     ) throws(SystemError) -> SocketAddress {
         guard !isStopping else { throw SystemError(call: "listen", code: ECANCELED) }
-        let listener = try switchboard.reactor.listen(
+        let listener = try core.reactor.listen(
             on: address,
             reusePort: sharing,
             tls: tls,
-            streamLimits: switchboard.settings.streamLimits,
+            streamLimits: core.settings.streamLimits,
             hasRoom: site.hasRoom,
-            refused: switchboard.ranOutOfDescriptors,
+            refused: core.ranOutOfDescriptors,
             accept: site.accept
         )
         listeners.append(listener)
@@ -71,13 +71,15 @@ actor Shard: LoopResident {
     }
 
     /// Serves these apps from here on, unless it serves later ones already.
-    func adopt(_ tenants: Tenants) { switchboard.adopt(tenants) }
+    func adopt(_ registry: AppRegistry) { core.adopt(registry) }
 
     /// Closes up to `count` of the clients whose app is not served any more; returns whether there are others.
-    func closeStrangers(upTo count: Int) -> Bool { switchboard.closeStrangers(upTo: count) }
+    func closeOrphanedConnections(upTo count: Int) -> Bool {
+        core.closeOrphanedConnections(upTo: count)
+    }
 
     /// The number of clients connected here.
-    var connectionCount: Int { switchboard.connectionCount }
+    var connectionCount: Int { core.connectionCount }
 
     /// Presents other certificates to new connections; those that are open, or in their handshake, stay as they are.
     func present(_ certificates: TLSContext) {
@@ -85,24 +87,24 @@ actor Shard: LoopResident {
     }
 
     /// Lets load balancers know that the broker is about to stop.
-    func giveNotice() { switchboard.stage = .leaving }
+    func giveNotice() { core.stage = .leaving }
 
     /// The number of streams here: clients, HTTP connections, and those that are neither yet or no longer.
-    var streamCount: Int { switchboard.reactor.streamCount }
+    var streamCount: Int { core.reactor.streamCount }
 
     /// Bytes of memory that are held for what has come in and is not dealt with yet.
-    var inboundByteCount: Int { switchboard.reactor.inbound.byteCount }
+    var inboundByteCount: Int { core.reactor.inbound.byteCount }
 
     /// What the shard has, and has counted.
     var reading: ShardReading {
-        var reading = switchboard.reading
+        var reading = core.reading
         reading.handshakes = site.connectionCount
         return reading
     }
 
     /// Accepts nobody from here on; HTTP connections end with their last answer, clients stay.
     func closeListeners() {
-        switchboard.stage = .draining
+        core.stage = .draining
         for listener in listeners { listener.close() }
         listeners = []
         site.finish()
@@ -110,14 +112,14 @@ actor Shard: LoopResident {
 
     /// Closes up to `count` clients; returns how many there were to close, and whether any stream is still open.
     func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {
-        let closedCount = switchboard.drain(upTo: count)
-        return (closedCount, switchboard.reactor.streamCount > 0)
+        let closedCount = core.drain(upTo: count)
+        return (closedCount, core.reactor.streamCount > 0)
     }
 
     /// Drops whatever is left and ends the loop.
     func stop() {
         closeListeners()
-        switchboard.shutDown()
+        core.shutDown()
         isStopping = true
     }
 }

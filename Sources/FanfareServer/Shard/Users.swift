@@ -46,7 +46,7 @@ struct Users {
 
 // MARK: - A shard's own connections
 
-extension Switchboard {
+extension ShardCore {
     /// Counts a connection as signed in.
     func signIn(_ connection: Connection, as user: UserID) {
         let address = UserAddress(app: connection.app.id, id: user)
@@ -63,7 +63,7 @@ extension Switchboard {
 
     /// Has a connection told who of these users is online, comes and goes.
     func watch(_ watched: [UserID], of connection: Connection) {
-        let watcher = UserHome.Watcher(shard: lines.shard, socketID: connection.socketID)
+        let watcher = UserHome.Watcher(shard: links.shard, socketID: connection.socketID)
         for (home, users) in byHome(watched, of: connection.app.id) {
             send(.users(.watch(connection.app.id, users, watcher)), to: home)
         }
@@ -71,7 +71,7 @@ extension Switchboard {
 
     /// Has a connection told nothing more of these users.
     func unwatch(_ watched: [UserID], of connection: Connection) {
-        let watcher = UserHome.Watcher(shard: lines.shard, socketID: connection.socketID)
+        let watcher = UserHome.Watcher(shard: links.shard, socketID: connection.socketID)
         for (home, users) in byHome(watched, of: connection.app.id) {
             send(.users(.unwatch(connection.app.id, users, watcher)), to: home)
         }
@@ -91,7 +91,7 @@ extension Switchboard {
 
 // MARK: - The users whose home this shard is
 
-extension Switchboard {
+extension ShardCore {
     /// Takes in what another shard, or this one, says of users.
     func receive(_ message: UserMessage) {
         switch message {
@@ -141,7 +141,7 @@ extension Switchboard {
         reactor.schedule(
             after: .milliseconds(max(0, time - reactor.milliseconds)),
             self,
-            tag: Switchboard.departuresTag
+            tag: ShardCore.departuresTag
         )
     }
 

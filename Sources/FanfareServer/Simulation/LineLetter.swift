@@ -10,7 +10,7 @@ package struct LineLetter {
         case user, report, termination
     }
 
-    let message: LineMessage
+    let message: ShardMessage
 
     /// What it is about.
     package var subject: Subject {

@@ -10,7 +10,7 @@ package import Net
 package final class SimulatedBroker {
     /// One shard: what an actor on a loop's thread holds otherwise.
     private struct Stage {
-        let switchboard: Switchboard
+        let core: ShardCore
         let site: HTTPSite
     }
 
@@ -23,11 +23,11 @@ package final class SimulatedBroker {
     package var shardCount: Int { stages.count }
 
     private let settings: ServerSettings
-    private var tenants: Tenants
+    private var registry: AppRegistry
     private var stages: [Stage] = []
     /// What shards say, by speaker and hearer, and has not been carried.
-    private let lines: [[Mailbox<LineMessage>]]
-    private let inboxes: [Mailbox<LineMessage>]
+    private let links: [[Mailbox<ShardMessage>]]
+    private let inboxes: [Mailbox<ShardMessage>]
     private var acquaintances: [Acquaintance] = []
 
     /// Makes a broker to which nobody is connected.
@@ -51,31 +51,31 @@ package final class SimulatedBroker {
             smallPresenceChannelMax: 1,
             leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2)
         )
-        tenants = Tenants(configuration.apps)
+        registry = AppRegistry(configuration.apps)
         var loops: [EventLoop] = []
         for number in clocks.indices { loops.append(try EventLoop(name: "loop \(number)")) }
-        lines = clocks.indices.map { _ in loops.map { Mailbox(wakes: $0) } }
+        links = clocks.indices.map { _ in loops.map { Mailbox(wakes: $0) } }
         inboxes = loops.map { Mailbox(wakes: $0) }
         for (number, clock) in clocks.enumerated() {
             let reactor = try Reactor(loop: loops[number], clock: clock)
-            let switchboard = Switchboard(
+            let core = ShardCore(
                 reactor: reactor,
                 settings: settings,
-                tenants: tenants,
-                lines: Lines(
+                registry: registry,
+                links: ShardLinks(
                     of: number,
-                    speakingInto: lines[number],
+                    speakingInto: links[number],
                     hearing: inboxes[number]
                 ),
                 random: RandomPool(source: random)
             )
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
-            switchboard.watchLiveness()
-            stages.append(Stage(switchboard: switchboard, site: switchboard.makeSite()))
+            core.watchLiveness()
+            stages.append(Stage(core: core, site: core.makeSite()))
         }
     }
 
-    deinit { for stage in stages { stage.switchboard.shutDown() } }
+    deinit { for stage in stages { stage.core.shutDown() } }
 
     /// Lets a client or a backend in, as a listener would.
     ///
@@ -88,7 +88,7 @@ package final class SimulatedBroker {
         on shard: Int
     ) throws(SystemError) {
         let stage = stages[shard]
-        let stream = try stage.switchboard.reactor.adopt(
+        let stream = try stage.core.reactor.adopt(
             descriptor,
             limits: settings.streamLimits,
             owner: HTTPConnection(site: stage.site)
@@ -97,26 +97,26 @@ package final class SimulatedBroker {
     }
 
     /// Lets one shard have a turn, without waiting for anything.
-    package func turn(_ shard: Int) { stages[shard].switchboard.turn(waitingAtMost: .zero) }
+    package func turn(_ shard: Int) { stages[shard].core.turn(waitingAtMost: .zero) }
 
     /// Whether a shard has work left for its next turn, although nothing may arrive until then.
-    package var hasWork: Bool { stages.contains(where: \.switchboard.hasWork) }
+    package var hasWork: Bool { stages.contains(where: \.core.hasWork) }
 
     // MARK: - Between the shards
 
     /// How many messages wait on the line from one shard to another.
     package func waitingCount(from speaker: Int, to hearer: Int) -> Int {
-        lines[speaker][hearer].count
+        links[speaker][hearer].count
     }
 
-    /// Whether more events wait on a shard's lines than triggers may be accepted with.
+    /// Whether more events wait on a shard's links than triggers may be accepted with.
     package func areEventsBehind(from speaker: Int) -> Bool {
-        lines[speaker].contains { $0.weight > settings.lineLengthMax }
+        links[speaker].contains { $0.weight > settings.lineLengthMax }
     }
 
-    /// Counts whatever waits on a shard's lines as an event: a deliberate fault.
+    /// Counts whatever waits on a shard's links as an event: a deliberate fault.
     package func countEverything(from speaker: Int) {
-        for line in lines[speaker] {
+        for line in links[speaker] {
             let waiting = line.drain()
             line.post(waiting, weight: waiting.count)
         }
@@ -124,8 +124,8 @@ package final class SimulatedBroker {
 
     /// Acknowledges the events that wait on a line before their homes have seen them: a deliberate fault.
     package func acknowledgeEarly(from speaker: Int, to hearer: Int) {
-        let waiting = lines[speaker][hearer].drain()
-        lines[speaker][hearer].post(waiting, weight: waiting.count(where: \.isEvent))
+        let waiting = links[speaker][hearer].drain()
+        links[speaker][hearer].post(waiting, weight: waiting.count(where: \.isEvent))
         for case .publish(_, _, let receipt) in waiting {
             inboxes[speaker].post(.published(number: receipt.number, .accepted))
         }
@@ -144,9 +144,9 @@ package final class SimulatedBroker {
         to hearer: Int,
         tamper: ([LineLetter]) -> [LineLetter] = { $0 }
     ) {
-        let waiting = lines[speaker][hearer].drain()
+        let waiting = links[speaker][hearer].drain()
         let rest = Array(waiting.dropFirst(limit))
-        lines[speaker][hearer].post(rest, weight: rest.count(where: \.isEvent))
+        links[speaker][hearer].post(rest, weight: rest.count(where: \.isEvent))
         let letters = tamper(waiting.prefix(limit).map(LineLetter.init))
         inboxes[hearer].post(letters.map(\.message))
     }
@@ -154,32 +154,32 @@ package final class SimulatedBroker {
     // MARK: - The operator
 
     /// Makes other apps the ones to be served; each shard takes them over by ``adopt(on:)``.
-    package func reload(_ apps: [AppConfiguration]) { tenants = tenants.succeeded(by: apps) }
+    package func reload(_ apps: [AppConfiguration]) { registry = registry.succeeded(by: apps) }
 
     /// Has a shard take over the apps of the last reload, and close those who may not stay.
     package func adopt(on shard: Int) {
-        stages[shard].switchboard.adopt(tenants)
-        while stages[shard].switchboard.closeStrangers(upTo: 500) {}
+        stages[shard].core.adopt(registry)
+        while stages[shard].core.closeOrphanedConnections(upTo: 500) {}
     }
 
     /// Asks up to `count` of a shard's clients to go elsewhere; newcomers are told so at once.
     package func drain(_ shard: Int, upTo count: Int) {
-        stages[shard].switchboard.stage = .draining
+        stages[shard].core.stage = .draining
         stages[shard].site.finish()
-        _ = stages[shard].switchboard.drain(upTo: count)
+        _ = stages[shard].core.drain(upTo: count)
     }
 
     // MARK: - What it holds
 
     /// The sizes of all that grows with what peers do.
-    package func census() -> Census {
-        var census = Census()
-        for stage in stages { stage.switchboard.count(in: &census) }
-        census.note("HTTP connections", stages.map(\.site.connectionCount).reduce(0, +))
-        census.note("letters on lines", lines.joined().map(\.count).reduce(0, +))
-        census.note("streams in memory", acquaintances.count { $0.stream != nil })
-        census.note("places in quotas", settings.turnstile.isEmpty ? 0 : 1)
-        census.note("places in apps' quotas", tenants.quotas.values.count { !$0.isUnused })
-        return census
+    package func tableSizes() -> TableSizes {
+        var tableSizes = TableSizes()
+        for stage in stages { stage.core.count(in: &tableSizes) }
+        tableSizes.note("HTTP connections", stages.map(\.site.connectionCount).reduce(0, +))
+        tableSizes.note("letters on links", links.joined().map(\.count).reduce(0, +))
+        tableSizes.note("streams in memory", acquaintances.count { $0.stream != nil })
+        tableSizes.note("places in quotas", settings.admissionControl.isEmpty ? 0 : 1)
+        tableSizes.note("places in apps' quotas", registry.quotas.values.count { !$0.isUnused })
+        return tableSizes
     }
 }

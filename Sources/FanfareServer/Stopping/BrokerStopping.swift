@@ -22,10 +22,10 @@ extension BrokerServer {
         if order.notice > 0 { try? await ContinuousClock().sleep(until: min(notice, end)) }
         await metricsDoor.close()
         for shard in shards { await shard.closeListeners() }
-        await courier.holdDepartures()
+        await webhookService.holdDepartures()
         await sendClientsAway(at: order.pace, until: end)
         // While the loops still run, so that whoever waits for their end waits for this as well.
-        await courier.stop(within: max(.zero, end - ContinuousClock.now))
+        await webhookService.stop(within: max(.zero, end - ContinuousClock.now))
         for shard in shards { await shard.stop() }
         await waitUntilStopped()
     }

@@ -35,7 +35,7 @@
     ///   - body: Changes the value, but not its id; not called while there is none.
     /// - Returns: The edit on its way.
     @discardableResult
-    public func edit(ifUnchanged: Bool = false, _ body: (inout Value) -> Void) -> SentEdit {
+    public func edit(ifUnchanged: Bool = false, _ body: (inout Value) -> Void) -> PendingEdit {
         let revision = list.revision
         return list.edit { editor in
             guard let value = editor.rows.first else { return }

@@ -25,7 +25,7 @@ internal import Foundation
     private var refusals = Observers<RefusedEdit<Row>>()
     private var isTelling = false
     /// The edits that somebody may wait for, by their mutation.
-    private var sent: [String: SentEdit] = [:]
+    private var sent: [String: PendingEdit] = [:]
     private let tasks = TaskBag()
 
     /// Makes a list, and begins to listen to its source.
@@ -71,15 +71,15 @@ internal import Foundation
     /// ```
     ///
     /// - Parameter body: Makes the edit.
-    /// - Returns: The edit on its way; whoever wants to know waits for ``SentEdit/confirmed()``.
+    /// - Returns: The edit on its way; whoever wants to know waits for ``PendingEdit/confirmed()``.
     @discardableResult
-    public func edit(_ body: (inout ListEditor<Row>) -> Void) -> SentEdit {
+    public func edit(_ body: (inout ListEditor<Row>) -> Void) -> PendingEdit {
         let mutation = UUID().uuidString.lowercased()
         let before = replica.pendingCount
         var refusal: (any Error)?
         let effects = replica.edit(mutation: mutation, body)
         for case .refused(_, let error) in effects { refusal = error }
-        let edit = SentEdit(
+        let edit = PendingEdit(
             mutation: replica.pendingCount > before || refusal != nil ? mutation : nil
         )
         sent[mutation] = edit.mutation == nil ? nil : edit

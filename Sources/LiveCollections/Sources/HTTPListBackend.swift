@@ -24,7 +24,7 @@ extension ChannelSource {
         let backend = HTTPListBackend<Row>(
             base: base,
             fields: fields,
-            exchange: exchange ?? ListLine().send
+            exchange: exchange ?? ListHTTPClient().send
         )
         self.init(
             channel: channel,

@@ -10,7 +10,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     private static var changesMax: Int { 256 }
 
     private struct State {
-        var authority: ListAuthority<Row>
+        var authority: ListWriter<Row>
         var listeners: [Int: AsyncStream<ListChange<Row>>.Continuation] = [:]
         var next = 0
     }
@@ -22,7 +22,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     /// - Parameter rows: The rows, in order.
     /// - Throws: `DuplicateRow` when two of them have one id.
     public init(_ rows: [Row] = []) throws(DuplicateRow) {
-        state = Mutex(State(authority: try ListAuthority(rows)))
+        state = Mutex(State(authority: try ListWriter(rows)))
     }
 
     /// Changes the rows from outside of any list.

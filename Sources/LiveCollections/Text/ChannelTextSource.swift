@@ -45,7 +45,7 @@ public struct ChannelTextSource: TextSource {
     public func send(_ batch: TextBatch) async throws { try await sendBatch(batch) }
 
     /// What the channel tells from now on.
-    public func news() -> AsyncStream<TextNews> {
+    public func news() -> AsyncStream<TextSourceEvent> {
         // Made here and not in the task: what is published from now on is in it.
         let statuses = channel.client.statuses()
         let events = channel.events()
@@ -70,8 +70,8 @@ public struct ChannelTextSource: TextSource {
     }
 
     private static func tell(
-        _ statuses: Statuses,
-        to news: AsyncStream<TextNews>.Continuation
+        _ statuses: ConnectionStates,
+        to news: AsyncStream<TextSourceEvent>.Continuation
     ) async {
         for await status in statuses {
             switch status {
@@ -85,7 +85,7 @@ public struct ChannelTextSource: TextSource {
 
     private static func tell(
         _ events: Events,
-        to news: AsyncStream<TextNews>.Continuation
+        to news: AsyncStream<TextSourceEvent>.Continuation
     ) async throws(FanfareError) {
         for try await event in events {
             switch event.name {

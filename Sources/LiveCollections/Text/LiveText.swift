@@ -221,7 +221,7 @@ public final class LiveText {
         isConnected = false
     }
 
-    private func take(_ news: TextNews) {
+    private func take(_ news: TextSourceEvent) {
         switch news {
         case .connected:
             isConnected = true

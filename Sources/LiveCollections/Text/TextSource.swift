@@ -5,8 +5,8 @@
 public protocol TextSource: Sendable {
     /// What the backend tells, from now on, until the task that reads it is cancelled.
     ///
-    /// ``TextNews/connected`` comes first, and again after each interruption: entries may have been missed.
-    func news() -> AsyncStream<TextNews>
+    /// ``TextSourceEvent/connected`` comes first, and again after each interruption: entries may have been missed.
+    func news() -> AsyncStream<TextSourceEvent>
 
     /// Loads the text as it is now.
     ///
@@ -31,7 +31,7 @@ public protocol TextSource: Sendable {
 }
 
 /// What a source tells.
-public enum TextNews: Sendable, Hashable {
+public enum TextSourceEvent: Sendable, Hashable {
     /// Entries are told from now on.
     case connected
     /// No entries are told for the time being.

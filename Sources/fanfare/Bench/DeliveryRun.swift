@@ -4,7 +4,7 @@ import Net
 final class DeliveryRun: BenchRun {
     private let plan: DeliveryPlan
     private let generator: Generator
-    private let audience: Audience
+    private let audience: Subscribers
     private let publisher: Publisher
     private var phase = Phase.connecting
     private let beganAt = MonotonicTime.current
@@ -27,7 +27,7 @@ final class DeliveryRun: BenchRun {
     init(plan: DeliveryPlan, generator: Generator) {
         self.plan = plan
         self.generator = generator
-        audience = Audience(
+        audience = Subscribers(
             channels: plan.channels,
             subscribersPerChannel: plan.subscribersPerChannel,
             generator: generator

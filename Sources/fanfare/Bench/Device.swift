@@ -6,7 +6,7 @@ import PusherProtocol
 import WebSocket
 
 /// One WebSocket connection of a benchmark, which hands what it hears to its crowd.
-final class Device: StreamOwner {
+final class Device: StreamDelegate {
     /// Its place in the crowd.
     let index: Int
     /// Whether the server has granted it permessage-deflate.

@@ -41,7 +41,7 @@ final class Dialer {
     var address: SocketAddress? { addresses.first }
 
     /// Begins a connection to the address that is in favour.
-    func connect(on reactor: Reactor, owner: any StreamOwner) throws(BenchError) -> Stream {
+    func connect(on reactor: Reactor, owner: any StreamDelegate) throws(BenchError) -> Stream {
         guard let address else { throw .machine("there is no address to try") }
         do throws(SystemError) {
             return try reactor.connect(

@@ -4,7 +4,7 @@ import PusherProtocol
 /// Events to an audience at a pace, to one of its channels after another, for as long as they are wanted.
 final class Feed {
     /// Who receives them.
-    let audience: Audience
+    let audience: Subscribers
     /// Is told of each event: the channel's index, and the bytes of its data.
     var published: (Int, Int) -> Void = { _, _ in }
 
@@ -25,7 +25,7 @@ final class Feed {
     ///   - pace: How fast they are sent.
     ///   - dataLength: The length of each event's data, in bytes.
     ///   - generator: Makes the connection to the HTTP API.
-    init(to audience: Audience, pace: Pace, dataLength: Int, generator: Generator) {
+    init(to audience: Subscribers, pace: Pace, dataLength: Int, generator: Generator) {
         self.audience = audience
         self.pace = pace
         self.dataLength = dataLength

@@ -1,7 +1,7 @@
 import Net
 
 /// Finds out whether there is a server, and at which of its addresses.
-final class FirstContact: StreamOwner {
+final class FirstContact: StreamDelegate {
     /// Whether the server has been reached, and then whether it is on this machine.
     private(set) var isLocal: Bool?
     /// Why it cannot be reached.

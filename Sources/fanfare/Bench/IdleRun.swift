@@ -7,7 +7,7 @@ import Primitives
 final class IdleRun: BenchRun {
     private let plan: IdlePlan
     private let generator: Generator
-    private let audience: Audience
+    private let audience: Subscribers
     private let publisher: Publisher
     private var phase = Phase.connecting
     private let beganAt = MonotonicTime.current
@@ -47,7 +47,7 @@ final class IdleRun: BenchRun {
         self.generator = generator
         self.memoryBefore = memoryBefore
         metersBefore = generator.meters()
-        audience = Audience(
+        audience = Subscribers(
             channels: [plan.channel],
             subscribersPerChannel: plan.connectionCount,
             generator: generator

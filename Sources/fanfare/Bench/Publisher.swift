@@ -4,7 +4,7 @@ import Net
 import PusherProtocol
 
 /// Triggers events over one keep-alive connection to the HTTP API.
-final class Publisher: StreamOwner {
+final class Publisher: StreamDelegate {
     /// The first thing that went wrong.
     private(set) var failure: BenchError?
 

@@ -26,7 +26,7 @@ final class SoakResidents: SoakPart {
         generator: Generator
     ) {
         self.name = name
-        let audience = Audience(
+        let audience = Subscribers(
             channels: channels,
             subscribersPerChannel: subscribersPerChannel,
             generator: generator
@@ -35,7 +35,7 @@ final class SoakResidents: SoakPart {
     }
 
     /// Who they are.
-    var audience: Audience { feed.audience }
+    var audience: Subscribers { feed.audience }
 
     func assemble(at now: MonotonicTime) throws(BenchError) -> Bool {
         guard try audience.assemble(at: now) else { return false }

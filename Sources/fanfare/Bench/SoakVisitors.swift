@@ -7,7 +7,7 @@ final class SoakVisitors: SoakPart, Crowd {
     private(set) var failure: BenchError?
 
     private let name: String
-    private let audience: Audience
+    private let audience: Subscribers
     private let generator: Generator
     private let rate: Double
     private var scanner: MarkerScanner
@@ -58,7 +58,7 @@ final class SoakVisitors: SoakPart, Crowd {
     ///   - audience: Whose channels they come to.
     ///   - rate: How many come a second.
     ///   - generator: Makes the connections.
-    init(name: String, of audience: Audience, rate: Double, generator: Generator) {
+    init(name: String, of audience: Subscribers, rate: Double, generator: Generator) {
         self.name = name
         self.audience = audience
         self.rate = rate

@@ -17,7 +17,7 @@ final class StalledCrowd: Crowd {
     private(set) var failure: BenchError?
 
     private let generator: Generator
-    private let audience: Audience
+    private let audience: Subscribers
     private var scanner: MarkerScanner
     private let backlog: Int
     private let reconnectInterval: Duration
@@ -56,7 +56,7 @@ final class StalledCrowd: Crowd {
     ///   - generator: Makes the connections.
     init(
         count: Int,
-        beside audience: Audience,
+        beside audience: Subscribers,
         backlog: Int,
         reconnectsPerSecond: Double,
         generator: Generator

@@ -50,7 +50,7 @@ final class StalledRun: BenchRun {
     init(plan: StalledPlan, generator: Generator) {
         self.plan = plan
         self.generator = generator
-        let audience = Audience(
+        let audience = Subscribers(
             channels: plan.channels,
             subscribersPerChannel: plan.subscribersPerChannel,
             generator: generator
@@ -72,7 +72,7 @@ final class StalledRun: BenchRun {
         feed.published = { [stalled] channel, count in stalled.notePublished(count, to: channel) }
     }
 
-    private var audience: Audience { feed.audience }
+    private var audience: Subscribers { feed.audience }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
         if let failure = feed.failure ?? stalled.failure { throw failure }

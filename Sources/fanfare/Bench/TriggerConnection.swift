@@ -4,7 +4,7 @@ import Net
 /// A connection to the HTTP API that triggers events without waiting for answers.
 ///
 /// Unlike ``Publisher`` it does not take a 503 for a failure, and it goes on over a new connection when one is lost.
-final class TriggerConnection: StreamOwner {
+final class TriggerConnection: StreamDelegate {
     /// The answer to an event.
     enum Answer: Equatable {
         case accepted

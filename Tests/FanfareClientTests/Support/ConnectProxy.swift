@@ -65,7 +65,7 @@ actor ConnectProxy: LoopResident {
 }
 
 /// Who asked, on the proxy's loop.
-private final class ProxyConnection: StreamOwner {
+private final class ProxyConnection: StreamDelegate {
     private let stream: Net.Stream
     private let manner: ConnectProxy.Manner
     private let reactor: Reactor
@@ -121,7 +121,7 @@ private final class ProxyConnection: StreamOwner {
 }
 
 /// One end of a tunnel: what comes out of it goes into the other.
-private final class TunnelEnd: StreamOwner {
+private final class TunnelEnd: StreamDelegate {
     private let other: Net.Stream
     private let opened: () -> Void
 

@@ -118,7 +118,7 @@ actor ScriptedServer: LoopResident {
 }
 
 /// One connection at the server, on its loop.
-private final class ScriptedClient: StreamOwner {
+private final class ScriptedClient: StreamDelegate {
     let stream: Net.Stream
     private let manner: ScriptedServer.Manner
     private let signs: AsyncStream<ScriptedServer.Sign>.Continuation?

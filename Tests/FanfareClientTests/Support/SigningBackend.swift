@@ -32,7 +32,7 @@ final class SigningBackend: Sendable {
     /// Starts it.
     ///
     /// - Parameters:
-    ///   - refusals: Statuses that the first requests are answered with.
+    ///   - refusals: ConnectionStates that the first requests are answered with.
     ///   - user: Whom presence channels and sign-ins are signed for.
     ///   - watchlist: Whom the user watches.
     ///   - tls: Its certificate; `nil` for one without TLS.

@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test("A socket_id that no connection has excludes nobody")
-    func strangers() async throws {
+    func orphanedConnections() async throws {
         try await TestBroker.run { broker in
             let client = try await subscriber(broker)
             for id in ["9.9", "007.1", "123456789012345678901234567890.1"] {

@@ -4,8 +4,8 @@ import Synchronization
 
 @testable import FanfareServer
 
-/// A witness that writes down what it is told, a line each.
-final class Occurrences: ChannelWitness {
+/// A observer that writes down what it is told, a line each.
+final class Occurrences: ChannelObserver {
     private let lines = Mutex<[String]>([])
 
     /// What was told so far, in order.
@@ -18,7 +18,7 @@ final class Occurrences: ChannelWitness {
         }
     }
 
-    func witness(_ occurrence: ChannelOccurrence, on address: ChannelAddress) {
+    func observer(_ occurrence: ChannelOccurrence, on address: ChannelAddress) {
         let text =
             switch occurrence {
             case .occupied: "occupied"

@@ -16,7 +16,7 @@ struct TestBroker {
     /// - Parameters:
     ///   - loops: Its shards.
     ///   - lineLengthMax: The messages that may wait on a line between two shards; `nil` for as many as usual.
-    ///   - witness: Who is told what happens on channels; `nil` for its webhooks.
+    ///   - observer: Who is told what happens on channels; `nil` for its webhooks.
     ///   - absenceDelay: How long webhooks wait for who has left to be back; `nil` for as long as usual.
     ///   - change: What its configuration has instead of the development broker's.
     ///   - body: The test.
@@ -25,7 +25,7 @@ struct TestBroker {
     static func run<R>(
         loops: Int = 1,
         lineLengthMax: Int? = nil,
-        witness: (any ChannelWitness)? = nil,
+        observer: (any ChannelObserver)? = nil,
         absenceDelay: Duration? = nil,
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (TestBroker) async throws -> R
@@ -42,7 +42,7 @@ struct TestBroker {
         let server = try BrokerServer(
             configuration: configuration,
             log: log,
-            witness: witness,
+            observer: observer,
             webhookSettings: webhookSettings
         )
         let addresses = try await server.start()

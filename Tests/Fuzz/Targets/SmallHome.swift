@@ -19,7 +19,7 @@ struct SmallHome {
         var members: [Member]
     }
 
-    private(set) var attendances: [ChannelName: Attendance] = [:]
+    private(set) var attendances: [ChannelName: SubscriberCounts] = [:]
     private(set) var sequences: [ChannelName: Int] = [:]
     var users = UserHome()
     private var cache = EventCache()
@@ -41,7 +41,7 @@ struct SmallHome {
         _ channel: ChannelName,
         as member: Member?
     ) -> (grant: Grant?, event: Event?) {
-        var attendance = attendances[channel] ?? Attendance(home: shard)
+        var attendance = attendances[channel] ?? SubscriberCounts(home: shard)
         defer { attendances[channel] = attendance.isVacant ? nil : attendance }
         var event: Event?
         if let member {

@@ -6,14 +6,14 @@ import Synchronization
 /// A backend of a list in this process: it answers requests, and tells changes over a broker.
 actor ListBackend {
     private let api: FanfareAPI
-    private var writer: ListAuthority<Player>
+    private var writer: ListWriter<Player>
     /// What the next commits are answered with instead of being done.
     private var refusals: [Int] = []
     private(set) var requests: [ListRequest] = []
 
     init(api: FanfareAPI, rows: [Player]) throws {
         self.api = api
-        writer = try ListAuthority(rows)
+        writer = try ListWriter(rows)
     }
 
     var snapshot: ListSnapshot<Player> { writer.snapshot }

@@ -19,7 +19,7 @@ import Testing
                 == RowChanges(
                     inserts: [3],
                     moves: [RowChanges.Move(from: 2, to: 0)],
-                    updatesAfter: [2]
+                    updates: [2]
                 )
         )
         observation.cancel()

@@ -60,13 +60,13 @@ extension ScriptedBroker {
 
 /// Reads what a source tells.
 private struct NewsReader {
-    private var news: AsyncStream<TextNews>.Iterator
-    private var last: TextNews?
+    private var news: AsyncStream<TextSourceEvent>.Iterator
+    private var last: TextSourceEvent?
 
     init(_ source: ChannelTextSource) { news = source.news().makeAsyncIterator() }
 
     /// What comes next; to be connected twice in a row is to be connected.
-    mutating func next() async -> TextNews? {
+    mutating func next() async -> TextSourceEvent? {
         repeat {
             let next = await news.next()
             defer { last = next }

@@ -6,7 +6,7 @@ import Synchronization
 final class ScriptedBackend: TextSource {
     private struct State {
         var authority: TextAuthority
-        var listeners: [Int: AsyncStream<TextNews>.Continuation] = [:]
+        var listeners: [Int: AsyncStream<TextSourceEvent>.Continuation] = [:]
         var listenerCount = 0
         var isReachable = true
         var refusal: TextRefusal?
@@ -35,7 +35,7 @@ final class ScriptedBackend: TextSource {
     func setReachable(_ isReachable: Bool) {
         state.withLock { state in
             state.isReachable = isReachable
-            let news = isReachable ? TextNews.connected : .disconnected(reason: "cut")
+            let news = isReachable ? TextSourceEvent.connected : .disconnected(reason: "cut")
             for listener in state.listeners.values { listener.yield(news) }
         }
     }
@@ -53,7 +53,7 @@ final class ScriptedBackend: TextSource {
         }
     }
 
-    func news() -> AsyncStream<TextNews> {
+    func news() -> AsyncStream<TextSourceEvent> {
         AsyncStream { news in
             let key = state.withLock { state in
                 state.listenerCount += 1

@@ -36,8 +36,8 @@ extension Reactor {
 
     /// Two streams that are each other's peers.
     func pair(
-        _ left: any StreamOwner,
-        _ right: any StreamOwner,
+        _ left: any StreamDelegate,
+        _ right: any StreamDelegate,
         limits: StreamLimits = .init()
     ) throws -> (left: Stream, right: Stream) {
         let raw = try socketPair()
@@ -49,7 +49,7 @@ extension Reactor {
 
     /// A stream and the raw descriptor of its peer, which blocks only briefly.
     func lonely(
-        _ owner: any StreamOwner,
+        _ owner: any StreamDelegate,
         limits: StreamLimits = .init()
     ) throws -> (stream: Stream, peer: RawPeer) {
         let raw = try socketPair()

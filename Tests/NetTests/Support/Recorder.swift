@@ -1,7 +1,7 @@
 @testable import Net
 
 /// An owner that writes down what it is told.
-final class Recorder: StreamOwner {
+final class Recorder: StreamDelegate {
     var received: [UInt8] = []
     var openedCount = 0
     var endCount = 0
@@ -11,7 +11,7 @@ final class Recorder: StreamOwner {
     var error: StreamError?
 
     /// Whose the bytes are that wait.
-    var account: QueueAccount?
+    var account: MemoryBudget?
     /// What to do with bytes instead of consuming all of them; returns how many are consumed.
     var onBytes: ((Stream, [UInt8]) -> Int)?
     var onOpen: ((Stream) -> Void)?
@@ -48,7 +48,7 @@ final class Recorder: StreamOwner {
         onOverflow?(stream)
     }
 
-    func queueAccount(of stream: Stream) -> QueueAccount? { account }
+    func queueAccount(of stream: Stream) -> MemoryBudget? { account }
 
     func streamDrained(_ stream: Stream) {
         drainedCount += 1

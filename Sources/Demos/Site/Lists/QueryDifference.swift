@@ -13,7 +13,7 @@ extension ListOperation where Row: ListRow {
         }
         let inserted = Set(changes.inserts)
         let moved = Set(changes.moves.map(\.to))
-        let updated = Set(changes.updatesAfter)
+        let updated = Set(changes.updates)
         var operations = changes.deletes.map { ListOperation.remove(old[$0].id) }
         // From the first place to the last, so that each row finds the one before it where it is to be.
         for (index, row) in new.enumerated() {

@@ -24,7 +24,7 @@ import LiveRows
             draw(
                 """
                 update: \(changes.deletes.count) deleted, \(changes.inserts.count) inserted, \
-                \(changes.updatesAfter.count) modified: \(titles)
+                \(changes.updates.count) modified: \(titles)
                 """
             )
         }

@@ -1,0 +1,206 @@
+import Broker
+import PusherProtocol
+import Testing
+
+@testable import Webhooks
+
+@Suite("The delay of departures, Pusher: channel_vacated and member_removed")
+struct DepartureDebouncerTests {
+    private static let a = UserID("a")
+    private static let b = UserID("b")
+    private static let room = channel("presence-room")
+    private static let other = channel("presence-other")
+
+    /// A report, or a look at the clock, at a time in milliseconds.
+    struct Step: Sendable {
+        let time: Int64
+        var event: WebhookEvent?
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let rule: String
+        let steps: [Step]
+        /// What is told, in this order.
+        let told: [WebhookEvent]
+        var testDescription: String { rule }
+    }
+
+    @Test(arguments: [
+        Row(
+            rule: "an arrival is told at once",
+            steps: [Step(time: 0, event: .channelOccupied(room))],
+            told: [.channelOccupied(room)]
+        ),
+        Row(
+            rule: "a departure is not told before the delay is over",
+            steps: [Step(time: 0, event: .channelVacated(room)), Step(time: 2_999)],
+            told: []
+        ),
+        Row(
+            rule: "a departure is told when the delay is over",
+            steps: [Step(time: 0, event: .channelVacated(room)), Step(time: 3_000)],
+            told: [.channelVacated(room)]
+        ),
+        Row(
+            rule: "who comes back within the delay was never away: nothing is told, not even later",
+            steps: [
+                Step(time: 0, event: .channelVacated(room)),
+                Step(time: 2_999, event: .channelOccupied(room)), Step(time: 10_000),
+            ],
+            told: []
+        ),
+        Row(
+            rule: "who comes back after the delay has left and come",
+            steps: [
+                Step(time: 0, event: .channelVacated(room)), Step(time: 3_000),
+                Step(time: 3_000, event: .channelOccupied(room)),
+            ],
+            told: [.channelVacated(room), .channelOccupied(room)]
+        ),
+        Row(
+            rule: "a second departure has a delay of its own",
+            steps: [
+                Step(time: 0, event: .channelVacated(room)),
+                Step(time: 1_000, event: .channelOccupied(room)),
+                Step(time: 2_000, event: .channelVacated(room)), Step(time: 4_999),
+            ],
+            told: []
+        ),
+        Row(
+            rule: "members are told of like channels",
+            steps: [
+                Step(time: 0, event: .memberAdded(room, userID: a)),
+                Step(time: 1, event: .memberRemoved(room, userID: a)),
+                Step(time: 2, event: .memberAdded(room, userID: a)),
+                Step(time: 3, event: .memberRemoved(room, userID: a)), Step(time: 3_003),
+            ],
+            told: [.memberAdded(room, userID: a), .memberRemoved(room, userID: a)]
+        ),
+        Row(
+            rule: "one member's return is no other's",
+            steps: [
+                Step(time: 0, event: .memberRemoved(room, userID: a)),
+                Step(time: 1, event: .memberAdded(room, userID: b)), Step(time: 3_000),
+            ],
+            told: [.memberAdded(room, userID: b), .memberRemoved(room, userID: a)]
+        ),
+        Row(
+            rule: "a channel that another member keeps occupied is not told of",
+            steps: [
+                Step(time: 0, event: .memberRemoved(room, userID: a)),
+                Step(time: 0, event: .channelVacated(room)),
+                Step(time: 1, event: .channelOccupied(room)),
+                Step(time: 1, event: .memberAdded(room, userID: b)), Step(time: 5_000),
+            ],
+            told: [.memberAdded(room, userID: b), .memberRemoved(room, userID: a)]
+        ),
+        Row(
+            rule: "the arrivals are told in their order, the channel's first",
+            steps: [
+                Step(time: 0, event: .channelOccupied(room)),
+                Step(time: 0, event: .memberAdded(room, userID: a)),
+            ],
+            told: [.channelOccupied(room), .memberAdded(room, userID: a)]
+        ),
+        Row(
+            rule: "the channel's departure is told last, however it was reported",
+            steps: [
+                Step(time: 0, event: .channelVacated(room)),
+                Step(time: 0, event: .memberRemoved(room, userID: a)), Step(time: 3_000),
+            ],
+            told: [.memberRemoved(room, userID: a), .channelVacated(room)]
+        ),
+        Row(
+            rule: "departures of several channels are told in their order",
+            steps: [
+                Step(time: 0, event: .channelVacated(room)),
+                Step(time: 1, event: .channelVacated(other)), Step(time: 9_000),
+            ],
+            told: [.channelVacated(room), .channelVacated(other)]
+        ),
+        Row(
+            rule: "a departure without an arrival between says nothing new",
+            steps: [
+                Step(time: 0, event: .channelVacated(room)),
+                Step(time: 2_000, event: .channelVacated(room)), Step(time: 3_000),
+                Step(time: 9_000),
+            ],
+            told: [.channelVacated(room)]
+        ),
+        Row(
+            rule: "what is no arrival and no departure is told at once",
+            steps: [
+                Step(time: 0, event: .cacheMiss(room)),
+                Step(time: 0, event: .subscriptionCount(room, 3)),
+            ],
+            told: [.cacheMiss(room), .subscriptionCount(room, 3)]
+        ),
+    ])
+    func tells(_ row: Row) {
+        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
+        var told: [WebhookEvent] = []
+        for step in row.steps {
+            if let event = step.event {
+                let report = Report(app: appID, event: event, uptime: step.time)
+                if absences.admit(report) { told.append(event) }
+            } else {
+                told += absences.takeDue(at: step.time).map(\.event)
+            }
+        }
+        #expect(told == row.told)
+    }
+
+    private func report(
+        _ event: WebhookEvent,
+        of app: AppID = appID,
+        at time: Int64
+    ) -> Report {
+        Report(app: app, event: event, uptime: time)
+    }
+
+    @Test func oneAppIsNoOther() {
+        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
+        _ = absences.admit(report(.channelVacated(channel()), at: 0))
+        let isTold = absences.admit(report(.channelOccupied(channel()), of: AppID("2"), at: 1))
+        #expect(isTold)
+        let told = absences.takeDue(at: 3_000)
+        #expect(told.map(\.app) == [appID])
+    }
+
+    @Test func saysWhenTheNextIsDue() {
+        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
+        var dues = [absences.nextDue()]
+        for event in [
+            report(.channelVacated(channel("a")), at: 5),
+            report(.channelVacated(channel("b")), at: 7),
+            report(.channelOccupied(channel("a")), at: 8),
+            report(.channelOccupied(channel("b")), at: 9),
+        ] {
+            _ = absences.admit(event)
+            dues.append(absences.nextDue())
+        }
+        #expect(dues == [nil, 3_005, 3_005, 3_007, nil])
+    }
+
+    @Test func beyondTheBoundTheOldestIsToldAtOnce() {
+        var absences = DepartureDebouncer(delay: 3_000, countMax: 2)
+        for (time, name) in ["a", "b", "c"].enumerated() {
+            _ = absences.admit(report(.channelVacated(channel(name)), at: Int64(time)))
+        }
+        let told = absences.takeDue(at: 2)
+        #expect(told.map(\.event) == [.channelVacated(channel("a"))])
+        #expect(absences.count == 2)
+    }
+
+    @Test func leavingAndRejoiningForeverTakesNoMemory() {
+        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
+        let name = channel()
+        for time in 0..<100_000 {
+            let event: WebhookEvent = time % 2 == 0 ? .channelVacated(name) : .channelOccupied(name)
+            _ = absences.admit(report(event, at: Int64(time / 1_000)))
+        }
+        #expect(absences.count == 0)
+        let stored = Mirror(reflecting: absences).descendant("departures") as? [Any]
+        #expect((stored?.count ?? .max) < 1_000)
+    }
+}

@@ -1,0 +1,97 @@
+import Testing
+
+@testable import Webhooks
+
+@Suite("What the file does not know yet") struct PendingWritesTests {
+    private func delivery(_ id: Int64, length: Int = 0) -> Delivery {
+        Delivery(
+            id: id,
+            endpoint: EndpointKey(app: appID, url: "", ordinal: 0),
+            time: 0,
+            events: [UInt8](repeating: 0, count: length),
+            channels: []
+        )
+    }
+
+    private func letter(_ id: Int64, length: Int = 0) -> DeadLetter {
+        DeadLetter(delivery(id, length: length), cause: .exhausted, detail: "", at: 0)
+    }
+
+    @Test func whatIsDoneBeforeItWasWrittenIsNeverWritten() {
+        var pendingWrites = PendingWrites(deathCountMax: 10, deathLengthMax: 1_000)
+        pendingWrites.keep(delivery(1))
+        pendingWrites.finish(1)
+        #expect(pendingWrites.isEmpty)
+    }
+
+    @Test func whatWasWrittenIsDeletedWhenItIsDone() {
+        var pendingWrites = PendingWrites(deathCountMax: 10, deathLengthMax: 1_000)
+        pendingWrites.keep(delivery(1))
+        let first = pendingWrites.take()
+        #expect(first.deliveries.keys.sorted() == [1])
+        pendingWrites.finish(1)
+        let second = pendingWrites.take()
+        #expect(second.done == [1])
+        #expect(pendingWrites.isEmpty)
+    }
+
+    @Test func whatCouldNotBeWrittenIsAsIfItHadNeverBeenTaken() {
+        var pendingWrites = PendingWrites(deathCountMax: 10, deathLengthMax: 1_000)
+        pendingWrites.keep(delivery(1))
+        pendingWrites.keep(delivery(2))
+        pendingWrites.finish(9)
+        pendingWrites.bury(letter(8))
+        pendingWrites.revive(7)
+        let failed = pendingWrites.take()
+        // Done while the file was tried: it was not written, and need not be.
+        pendingWrites.finish(1)
+        pendingWrites.keep(delivery(3))
+        pendingWrites.bury(letter(6))
+        pendingWrites.restore(failed)
+        let changes = pendingWrites.take()
+        #expect(changes.deliveries.keys.sorted() == [2, 3])
+        #expect(changes.done == [9, 8, 6])
+        #expect(changes.deaths.map(\.id) == [8, 6])
+        #expect(changes.revived == [7])
+    }
+
+    @Test func aFileThatIsOpenedLaterIsMadeToHoldWhatWaits() {
+        var pendingWrites = PendingWrites(deathCountMax: 10, deathLengthMax: 1_000)
+        pendingWrites.finish(9)
+        pendingWrites.keep(delivery(2))
+        // 1 is in no file, 2 in this one already, 3 done since it was read, 4 another's.
+        let waiting = [delivery(1), delivery(2)]
+        pendingWrites.reconcile(waiting: waiting, known: [1, 2, 3], stored: [2, 3, 4])
+        #expect(pendingWrites.isFinished(3) && pendingWrites.isFinished(9))
+        #expect(!pendingWrites.isFinished(2) && !pendingWrites.isFinished(4))
+        // What the file has is deleted there when it is done.
+        pendingWrites.finish(2)
+        let changes = pendingWrites.take()
+        #expect(changes.deliveries.keys.sorted() == [1])
+        #expect(changes.done == [2, 3, 9])
+    }
+
+    @Test func theDeadDoNotPileUpWhileTheFileIsAway() {
+        var pendingWrites = PendingWrites(deathCountMax: 3, deathLengthMax: 1_000)
+        for id in 1...3 { pendingWrites.bury(letter(Int64(id))) }
+        let failed = pendingWrites.take()
+        for id in 4...5 { pendingWrites.bury(letter(Int64(id))) }
+        pendingWrites.restore(failed)
+        let changes = pendingWrites.take()
+        #expect(changes.deaths.map(\.id) == [3, 4, 5])
+    }
+
+    @Test func norDoTheirEvents() {
+        var pendingWrites = PendingWrites(deathCountMax: 10, deathLengthMax: 100)
+        pendingWrites.bury(letter(1, length: 60))
+        let failed = pendingWrites.take()
+        pendingWrites.bury(letter(2, length: 60))
+        pendingWrites.restore(failed)
+        pendingWrites.bury(letter(3, length: 40))
+        let changes = pendingWrites.take()
+        #expect(changes.deaths.map(\.id) == [2, 3])
+        pendingWrites.bury(letter(4, length: 999))
+        let last = pendingWrites.take()
+        #expect(last.deaths.map(\.id) == [4])
+    }
+}
