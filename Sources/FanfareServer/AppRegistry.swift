@@ -13,7 +13,7 @@ final class AppRegistry: Sendable {
     /// The connections of each app, and of those that were served earlier and have some left.
     let quotas: [AppID: ConnectionQuota]
     /// Whether the subscribers of any app are told how many they are: spares the others a look at their app.
-    let tellsCounts: Bool
+    let announcesCounts: Bool
     private let origins: [AppID: Origin]
 
     /// An app and what it was made from.
@@ -54,11 +54,14 @@ final class AppRegistry: Sendable {
         generation = (old?.generation ?? 0) + 1
         apps = Apps(origins.values.map(\.app))
         self.quotas = quotas
-        tellsCounts = origins.values.contains { $0.app.features.subscriptionCount }
+        announcesCounts = origins.values.contains { $0.app.features.subscriptionCount }
         self.origins = origins
     }
 
-    /// The apps whose backends are told what happens on their channels.
+    /// The identifiers of all apps.
+    var ids: some Sequence<AppID> { origins.keys }
+
+    /// The apps that have webhooks.
     var webhookApps: [WebhookApp] { origins.values.compactMap { WebhookApp($0.configuration) } }
 
     /// How these registry differ from those before them.

@@ -67,13 +67,13 @@ public final class BrokerServer: Sendable {
     /// - Parameters:
     ///   - configuration: What it serves, and to whom.
     ///   - log: Where it reports.
-    ///   - observer: Who is told what happens on channels; `nil` for the webhooks.
+    ///   - observer: What observes the broker in the place of webhooks; `nil` for the webhooks.
     ///   - webhookSettings: The limits and delays of webhooks; `nil` for the default ones.
     /// - Throws: ``StartError``, as above.
     init(
         configuration: Configuration,
         log: Logger,
-        observer: (any ChannelObserver)?,
+        observer: (any BrokerObserver)?,
         webhookSettings: WebhookSettings? = nil
     ) throws(StartError) {
         self.configuration = configuration
@@ -88,14 +88,13 @@ public final class BrokerServer: Sendable {
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
         let settings = ServerSettings(
             configuration,
-            shardCount: shardCount,
-            metrics: metrics,
-            log: log
+            shardCount: shardCount
         )
+        let limitHits = LimitHits(metrics, log: log)
         let registry = AppRegistry(configuration.apps)
         self.registry = Mutex(registry)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
-        webhookSettings.met = { settings.hits.note($0, count: $1) }
+        webhookSettings.met = { limitHits.record($0, count: $1) }
         let webhookService = WebhookService(
             settings: webhookSettings,
             registry: registry,
@@ -114,7 +113,7 @@ public final class BrokerServer: Sendable {
                         settings: settings,
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
-                        observer: observer ?? webhookService
+                        observers: [observer ?? webhookService, limitHits]
                     )
                 )
             }
@@ -225,7 +224,7 @@ public final class BrokerServer: Sendable {
         }
         // Before clients of a new app can come.
         await webhookService.adopt(registry)
-        for shard in shards { await shard.adopt(registry) }
+        for shard in shards { await shard.replaceApps(registry) }
         var areLeft = true
         while areLeft {
             areLeft = false

@@ -1,8 +1,6 @@
 import Broker
 import HTTP1
 import HTTPServer
-import Logging
-import Metrics
 import Net
 import WebSocket
 
@@ -10,8 +8,6 @@ import WebSocket
 final class ServerSettings: Sendable {
     /// How many clients may come in, over all shards.
     let admissionControl: AdmissionControl
-    /// Counts the limits that are met.
-    let hits: LimitHits
     let pathPrefix: String
     let requiresProtocolVersion: Bool
     let liveness: Liveness.Settings
@@ -47,9 +43,7 @@ final class ServerSettings: Sendable {
         _ configuration: Configuration,
         shardCount: Int = 1,
         smallPresenceChannelMax: Int = 100,
-        leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
-        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
-        log: Logger = Logger(label: "nobody") { _ in SwiftLogNoOpLogHandler() }
+        leaving: LeaveQueue.Settings = LeaveQueue.Settings()
     ) {
         // Shares, not sums: no shard has to know what another has. The kernel spreads connections evenly.
         handshakesMax = max(1, configuration.admission.handshakesMax / shardCount)
@@ -63,7 +57,6 @@ final class ServerSettings: Sendable {
         self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
         admissionControl = AdmissionControl(configuration)
-        hits = LimitHits(metrics, log: log)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion
         liveness = Liveness.Settings(

@@ -2,7 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 
-/// Who is on which channel, and what goes over it.
+/// The channels: subscribers in the order in which they came, and the homes, whose rules are those of `Broker`.
 extension BrokerState {
     mutating func join(
         _ name: ChannelName,
@@ -11,54 +11,78 @@ extension BrokerState {
         request: UInt32,
         at now: Duration
     ) {
-        let socketID = Self.socketID(connection)
-        var audience = channels[name] ?? Audience()
-        if let member {
-            let membersMax = settings.membersMax
-            switch audience.presence.join(socketID, as: member, membersMax: membersMax) {
-            case .refused:
+        let address = ChannelAddress(app: app.id, name: name)
+        var channel = channels.removeValue(forKey: name) ?? Channel()
+        let effects = channel.home.subscribe(
+            Subscriber(Self.socketID(connection), shard: 0, member: member),
+            to: address,
+            of: app,
+            sharing: &homeState,
+            at: now.wholeMilliseconds
+        )
+        if !channel.home.isVacant { channels[name] = channel }
+        perform(effects, on: name, for: (connection, request), at: now)
+    }
+
+    mutating func leave(_ name: ChannelName, _ connection: Int, at now: Duration) {
+        guard var channel = channels.removeValue(forKey: name) else { return }
+        channel.connections.removeAll { $0 == connection }
+        let effects = channel.home.unsubscribe(
+            Self.socketID(connection),
+            from: 0,
+            at: ChannelAddress(app: app.id, name: name),
+            of: app,
+            sharing: &homeState,
+            now: now.wholeMilliseconds
+        )
+        if !channel.home.isVacant { channels[name] = channel }
+        perform(effects, on: name, at: now)
+    }
+
+    /// Performs what a home has decided.
+    mutating func perform(
+        _ effects: [ChannelHome.Effect],
+        on name: ChannelName,
+        for subscriber: (connection: Int, request: UInt32)? = nil,
+        at now: Duration
+    ) {
+        for effect in effects {
+            switch effect {
+            case .fanOut(let notice, _): tell(notice, channels[name]?.connections ?? [])
+            case .grant(let grant):
+                guard let (connection, request) = subscriber else { continue }
+                complete(grant, of: name, connection, request: request)
+            case .refuse(let membersMax):
+                guard let (connection, request) = subscriber else { continue }
                 let effects = sessions[connection]?.refused(
                     name,
                     request: request,
                     .full(name, membersMax: membersMax),
                     now: now.wholeNanoseconds
                 )
-                return perform(effects ?? [], connection, at: now)
-            case .ofMember:
-                tell(.memberAdded(member, to: name), audience.connections)
-            case .ofConnection: break
+                perform(effects ?? [], connection, at: now)
+            case .notify, .limitMet: break
             }
         }
+    }
+
+    private mutating func complete(
+        _ grant: ChannelHome.Grant,
+        of name: ChannelName,
+        _ connection: Int,
+        request: UInt32
+    ) {
         guard sessions[connection]?.granted(name, request: request) == true else { return }
-        tell(.subscriptionSucceeded(channel: name, members: audience.presence.members), connection)
-        audience.connections.append(connection)
-        channels[name] = audience
-        if name.kind.isCache { open(name, connection, at: now) }
-        countChanged(name, at: now)
-    }
-
-    /// Begins a cache channel with its last event, or with the word that there is none.
-    private mutating func open(_ name: ChannelName, _ connection: Int, at now: Duration) {
-        let entry = cache.event(
-            on: ChannelAddress(app: app.id, name: name),
-            at: now.wholeMilliseconds
-        )
-        guard let entry else { return tell(.cacheMiss(channel: name.text), connection) }
-        var text: [UInt8] = []
-        entry.publication.appendEnvelope(for: name, to: &text)
-        tell(text, connection)
-    }
-
-    mutating func leave(_ name: ChannelName, _ connection: Int, at now: Duration) {
-        guard var audience = channels.removeValue(forKey: name) else { return }
-        audience.connections.removeAll { $0 == connection }
-        let departure = audience.presence.leave(Self.socketID(connection))
-        if !audience.connections.isEmpty { channels[name] = audience }
-        if case .ofMember(let user) = departure {
-            let notice = ServerMessage.memberRemoved(channel: name.text, userID: user.text)
-            tell(notice, audience.connections)
+        tell(.subscriptionSucceeded(channel: name, members: grant.members), connection)
+        channels[name]?.connections.append(connection)
+        switch grant.opening {
+        case .live: break
+        case .cacheMiss: tell(.cacheMiss(channel: name.text), connection)
+        case .cached(let publication):
+            var text: [UInt8] = []
+            publication.appendEnvelope(for: name, to: &text)
+            tell(text, connection)
         }
-        countChanged(name, at: now)
     }
 
     mutating func publish(
@@ -66,30 +90,26 @@ extension BrokerState {
         on name: ChannelName,
         from connection: Int
     ) {
-        guard let audience = channels[name] else { return }
-        let user = audience.presence.user(of: Self.socketID(connection))
+        guard let channel = channels[name],
+            let author = channel.home.author(Self.socketID(connection), on: name)
+        else { return }
         var text: [UInt8] = []
         event.appendEnvelope(
             for: name,
-            userID: user.map { JSONWriter.token($0.text) },
+            userID: author.user.map { JSONWriter.token($0.text) },
             to: &text
         )
-        for other in audience.connections where other != connection {
-            tell(text, other)
-        }
+        for other in channel.connections where other != connection { tell(text, other) }
     }
 
-    /// Takes an event of a backend, to every channel that it names.
+    /// Publishes an event of a backend on every channel that it names.
     mutating func publish(_ publication: Publication, at now: Duration) {
         for name in publication.channels {
             if name.kind.isCache {
-                cache.store(
-                    publication,
-                    on: ChannelAddress(app: app.id, name: name),
-                    at: now.wholeMilliseconds,
-                    lifetime: settings.cacheLifetime.wholeMilliseconds,
-                    eventsMax: app.limits.cachedEventsMax
-                )
+                let address = ChannelAddress(app: app.id, name: name)
+                let time = now.wholeMilliseconds
+                let effects = homeState.cache(publication, on: address, of: app, at: time)
+                perform(effects, on: name, at: now)
             }
             var text: [UInt8] = []
             publication.appendEnvelope(for: name, to: &text)
@@ -100,21 +120,12 @@ extension BrokerState {
         }
     }
 
-    private mutating func countChanged(_ name: ChannelName, at now: Duration) {
-        guard settings.tellsSubscriptionCounts, !name.kind.isPresence,
-            name.kind != .serverToUser
-        else { return }
-        let count = channels[name]?.connections.count ?? 0
-        let address = ChannelAddress(app: app.id, name: name)
-        if counts.changed(address, to: count, at: now.wholeMilliseconds) { tellCount(name) }
-    }
-
-    mutating func tellCount(_ name: ChannelName) {
-        let connections = channels[name]?.connections ?? []
-        let notice = ServerMessage.subscriptionCount(
-            channel: name.text,
-            count: connections.count
-        )
-        tell(notice, connections)
+    /// Announces the counts that are due.
+    mutating func announceCounts(at now: Duration) {
+        for address in homeState.takeDueCounts(at: now.wholeMilliseconds) {
+            guard let channel = channels[address.name] else { continue }
+            let effects = channel.home.announceCount(of: address, of: app)
+            perform(effects, on: address.name, at: now)
+        }
     }
 }

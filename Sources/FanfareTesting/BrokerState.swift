@@ -13,20 +13,19 @@ struct BrokerState {
         case end(TransportClosure)
     }
 
-    /// A channel: who hears it, in the order in which they came, and who is on its presence.
-    struct Audience {
+    /// A channel with its subscribers, in the order in which they came.
+    struct Channel {
         var connections: [Int] = []
-        var presence = PresenceMembers()
+        var home = ChannelHome(on: 0)
     }
 
     /// The form of an app in ``App``, whose clients and backends this broker serves alone.
     let app: App
     let settings: ScriptedBroker.Settings
     var sessions: [Int: Session] = [:]
-    var channels: [ChannelName: Audience] = [:]
-    var cache = EventCache()
+    var channels: [ChannelName: Channel] = [:]
+    var homeState = HomeShardState()
     var users = UserHome()
-    var counts = CountNotices()
     /// Channels that nobody may join, and why.
     var refusals: [String: (type: String, message: String, status: Int)] = [:]
     private(set) var actions: [ClientAction] = []
@@ -82,7 +81,8 @@ struct BrokerState {
     }
 
     func members(of channel: String) -> [String] {
-        let members = (try? ChannelName(channel)).flatMap { channels[$0]?.presence.members } ?? []
+        let members =
+            (try? ChannelName(channel)).flatMap { channels[$0]?.home.presence.members } ?? []
         return members.map(\.id.text).sorted()
     }
 
@@ -90,7 +90,7 @@ struct BrokerState {
     func nextTick(after now: Duration) -> Duration? {
         let departure = users.nextDeparture.map { Duration.milliseconds($0) }
         let notice: Duration? =
-            counts.isEmpty ? nil : now + .milliseconds(CountNotices.interval)
+            homeState.areCountsAnnounced ? nil : now + .milliseconds(CountNotices.interval)
         return [departure, notice].compactMap { $0 }.min()
     }
 
@@ -217,7 +217,7 @@ struct BrokerState {
             case .leave(let channel): leave(channel, connection, at: now)
             case .publish(let event, let channel): publish(event, on: channel, from: connection)
             case .signIn(let user):
-                report([user], isOnline: true, to: users.signIn(address(of: user)))
+                report(users.signIn(address(of: user)))
             case .watch(let watched): watch(watched, connection)
             case .unwatch(let watched): unwatch(watched, connection)
             case .beginTenure, .met: break

@@ -2,7 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 
-/// Who is signed in, and who watches whom.
+/// The users: which are signed in, and which connections watch them.
 extension BrokerState {
     /// Closes the connections that are signed in as a user.
     mutating func terminate(_ user: String, at now: Duration) {
@@ -12,12 +12,10 @@ extension BrokerState {
         }
     }
 
-    /// Does what time brings: users who stay away are told as gone, and late counts are told.
+    /// Does what is due: reports departed users, and announces counts.
     mutating func tick(at now: Duration) {
-        for (user, watchers) in users.leave(at: now.wholeMilliseconds) {
-            report([user.id], isOnline: false, to: watchers)
-        }
-        for address in counts.due(at: now.wholeMilliseconds) { tellCount(address.name) }
+        report(users.removeDeparted(at: now.wholeMilliseconds))
+        announceCounts(at: now)
     }
 
     func address(of user: UserID) -> UserAddress { UserAddress(app: app.id, id: user) }
@@ -28,27 +26,23 @@ extension BrokerState {
 
     mutating func watch(_ watched: [UserID], _ connection: Int) {
         for user in watched {
-            let isOnline = users.watch(address(of: user), by: watcher(connection))
-            report([user], isOnline: isOnline, to: [watcher(connection)])
+            report([users.watch([user], of: app.id, by: watcher(connection))])
         }
     }
 
     mutating func unwatch(_ watched: [UserID], _ connection: Int) {
-        for user in watched { users.unwatch(address(of: user), by: watcher(connection)) }
+        users.unwatch(watched, of: app.id, by: watcher(connection))
     }
 
-    mutating func report(
-        _ users: [UserID],
-        isOnline: Bool,
-        to watchers: Set<UserHome.Watcher>
-    ) {
-        for watcher in watchers.sorted(by: { $0.socketID.first < $1.socketID.first }) {
-            let connection = Int(watcher.socketID.first)
-            let message = sessions[connection]?.learn(
-                online: isOnline ? users : [],
-                offline: isOnline ? [] : users
-            )
-            if let message { tell(message, connection) }
+    /// Reports to watchers, the oldest connection first.
+    mutating func report(_ reports: [UserHome.Report]) {
+        for report in reports {
+            for watcher in report.watchers.sorted(by: { $0.first < $1.first }) {
+                let connection = Int(watcher.first)
+                let message = sessions[connection]?
+                    .learn(online: report.online, offline: report.offline)
+                if let message { tell(message, connection) }
+            }
         }
     }
 }

@@ -60,20 +60,20 @@ struct DepartureDebouncer: Sendable {
     mutating func admit(_ report: Report) -> Bool {
         let address = report.address
         switch report.event {
-        case .channelVacated:
+        case .vacated:
             depart(Subject(address: address, user: nil), at: report.uptime)
             return false
-        case .memberRemoved(_, let userID):
+        case .memberRemoved(let userID):
             depart(Subject(address: address, user: userID), at: report.uptime)
             // However they were reported, the channel is told of behind its members.
             let channel = Subject(address: address, user: nil)
             if pending.removeValue(forKey: channel) != nil { depart(channel, at: report.uptime) }
             return false
-        case .channelOccupied:
+        case .occupied:
             return pending.removeValue(forKey: Subject(address: address, user: nil)) == nil
-        case .memberAdded(_, let userID):
+        case .memberAdded(let userID):
             return pending.removeValue(forKey: Subject(address: address, user: userID)) == nil
-        case .clientEvent, .cacheMiss, .cacheFilled, .subscriptionCount: return true
+        default: return true
         }
     }
 
@@ -93,14 +93,9 @@ struct DepartureDebouncer: Sendable {
         while let due = nextDue(), due <= now {
             let departure = departures[first]
             pending.removeValue(forKey: departure.subject)
-            let address = departure.subject.address
-            let event: WebhookEvent =
-                if let user = departure.subject.user {
-                    .memberRemoved(address.name, userID: user)
-                } else {
-                    .channelVacated(address.name)
-                }
-            reports.append(Report(app: address.app, event: event, uptime: now))
+            let event: ChannelEvent =
+                if let user = departure.subject.user { .memberRemoved(user) } else { .vacated }
+            reports.append(Report(address: departure.subject.address, event: event, uptime: now))
         }
         return reports
     }

@@ -247,16 +247,16 @@ actor Dispatcher {
 
     /// Gives an event to the endpoints that want it.
     private func tell(_ report: Report) {
-        guard let keys = outletsOfApp[report.app] else { return }
-        let channel = report.event.channel.text
+        guard let keys = outletsOfApp[report.address.app] else { return }
+        let channel = report.address.name
         var written: [UInt8]?
-        for key in keys where states[key]?.endpoint.accepts(report.event) == true {
-            let object = written ?? WebhookBody.object(report.event)
+        for key in keys where states[key]?.endpoint.accepts(report.event, on: channel) == true {
+            let object = written ?? WebhookBody.object(report.event, on: channel)
             written = object
             guard states[key]?.endpoint.isBatched == true else {
                 // What was collected before the endpoint ceased to be batched goes first.
                 closeBatch(of: key)
-                enqueue(object, on: [channel], for: key)
+                enqueue(object, on: [channel.text], for: key)
                 continue
             }
             if let batch = states[key]?.batch,
@@ -266,7 +266,7 @@ actor Dispatcher {
             }
             let due = report.uptime + settings.batchWindow.wholeMilliseconds
             if states[key]?.batch == nil { states[key]?.batch = Batch(due: due) }
-            states[key]?.batch?.add(object, on: channel)
+            states[key]?.batch?.add(object, on: channel.text)
             if let batch = states[key]?.batch, batch.count >= settings.batchCountMax {
                 closeBatch(of: key)
             }

@@ -1,19 +1,16 @@
 internal import Broker
 internal import PusherProtocol
 
-/// An event of an app, and when the broker reported it.
+/// An event of a channel, and when it was reported.
 struct Report: Sendable, Equatable {
-    let app: AppID
-    let event: WebhookEvent
+    let address: ChannelAddress
+    let event: ChannelEvent
     /// In milliseconds of ``WebhookClock/uptime``.
     let uptime: Int64
 
-    /// Where it happened.
-    var address: ChannelAddress { ChannelAddress(app: app, name: event.channel) }
-
-    /// The length of what a client can make it grow by, in bytes.
+    /// The number of bytes that a client can add to it.
     var length: Int {
-        guard case .clientEvent(_, let name, let data, _, _) = event else { return 0 }
-        return name.count + (data?.count ?? 0)
+        guard case .clientEvent(let event, _, _) = event else { return 0 }
+        return event.nameToken.count + (event.dataToken?.count ?? 0)
     }
 }

@@ -5,24 +5,25 @@ internal import PusherProtocol
 enum WebhookBody {
     /// Writes an event as one of `events`.
     ///
-    /// - Parameter event: What happened; not ``WebhookEvent/cacheFilled(_:)``, of which nothing is told.
+    /// - Parameters:
+    ///   - event: An event that leads to a webhook.
+    ///   - channel: The channel.
     /// - Returns: A JSON object.
-    static func object(_ event: WebhookEvent) -> [UInt8] {
+    static func object(_ event: ChannelEvent, on channel: ChannelName) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.name("name")
-        json.string(event.kind.rawValue)
+        json.string(WebhookKind(event)?.rawValue ?? "")
         json.name("channel")
-        json.string(event.channel.text)
+        json.string(channel.text)
         switch event {
-        case .channelOccupied, .channelVacated, .cacheMiss, .cacheFilled: break
-        case .memberAdded(_, let userID), .memberRemoved(_, let userID):
+        case .memberAdded(let userID), .memberRemoved(let userID):
             json.name("user_id")
             json.string(userID.text)
-        case .clientEvent(_, let nameToken, let dataToken, let sender, let userID):
+        case .clientEvent(let event, let sender, let userID):
             json.name("event")
-            json.verbatim(nameToken)
-            if let dataToken {
+            json.verbatim(event.nameToken)
+            if let dataToken = event.dataToken {
                 json.name("data")
                 json.verbatim(dataToken)
             }
@@ -32,9 +33,10 @@ enum WebhookBody {
                 json.name("user_id")
                 json.string(userID.text)
             }
-        case .subscriptionCount(_, let count):
+        case .subscriptionCount(let count):
             json.name("subscription_count")
             json.integer(count)
+        default: break
         }
         json.endObject()
         return json.bytes

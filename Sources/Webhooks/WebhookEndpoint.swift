@@ -1,3 +1,4 @@
+internal import Broker
 internal import Foundation
 internal import Primitives
 internal import PusherProtocol
@@ -64,10 +65,10 @@ public struct WebhookEndpoint: Sendable, Equatable {
         } catch { return false }
     }
 
-    /// Whether the endpoint is told of `event`.
-    func accepts(_ event: WebhookEvent) -> Bool {
-        guard kinds.contains(event.kind) else { return false }
-        let name = event.channel.text.utf8
+    /// Whether an event leads to a webhook to this endpoint.
+    func accepts(_ event: ChannelEvent, on channel: ChannelName) -> Bool {
+        guard let kind = WebhookKind(event), kinds.contains(kind) else { return false }
+        let name = channel.text.utf8
         return name.starts(with: channelPrefix.utf8)
             && name.reversed().starts(with: channelSuffix.utf8.reversed())
     }

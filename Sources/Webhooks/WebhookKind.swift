@@ -1,3 +1,5 @@
+internal import Broker
+
 /// What a webhook can tell; the raw value is its `name` in the body.
 public enum WebhookKind: String, Sendable, Hashable, CaseIterable {
     /// A channel has its first subscriber.
@@ -15,15 +17,30 @@ public enum WebhookKind: String, Sendable, Hashable, CaseIterable {
     /// A channel has more or fewer subscriptions than before.
     case subscriptionCount = "subscription_count"
 
-    /// The kinds whose reports are needed so that this kind can be told rightly.
+    /// The events to observe for this kind.
     ///
-    /// Whether an arrival is news depends on the departure before it, and whether a departure is depends on the
-    /// arrival after it.
-    var witnesses: Set<WebhookKind> {
+    /// Arrivals need departures, and the other way round: a departure that a return follows leads to no webhook.
+    var observedKinds: BrokerEventKinds {
         switch self {
-        case .channelOccupied, .channelVacated: [.channelOccupied, .channelVacated]
-        case .memberAdded, .memberRemoved: [.memberAdded, .memberRemoved]
-        default: [self]
+        case .channelOccupied, .channelVacated: .occupancy
+        case .memberAdded, .memberRemoved: .members
+        case .clientEvent: .clientEvents
+        case .cacheMiss: .cacheMisses
+        case .subscriptionCount: .subscriptionCounts
+        }
+    }
+
+    /// The kind of webhook that an event leads to, or that it bears on; `nil` if there is none.
+    init?(_ event: ChannelEvent) {
+        switch event {
+        case .occupied: self = .channelOccupied
+        case .vacated: self = .channelVacated
+        case .memberAdded: self = .memberAdded
+        case .memberRemoved: self = .memberRemoved
+        case .clientEvent: self = .clientEvent
+        case .cacheMiss, .cacheFilled: self = .cacheMiss
+        case .subscriptionCount: self = .subscriptionCount
+        case .subscribed, .unsubscribed, .published: return nil
         }
     }
 }

@@ -2,24 +2,13 @@ public import Broker
 public import Logging
 internal import PusherProtocol
 
-/// Tells the backends of apps what happens on their channels.
+/// Sends webhooks to the backends of apps about events on their channels.
 ///
-/// The broker creates one, hands it every channel's events, and forgets about them:
-///
-/// ```swift
-/// let webhooks = Webhooks(settings: settings, apps: apps, log: log)
-/// try await webhooks.start()
-/// …
-/// // On the loop of the channel's home, after the subscription was counted:
-/// if webhooks.wants(.channelOccupied, of: app) { webhooks.report(.channelOccupied(channel), of: app) }
-/// …
-/// await webhooks.stop(within: .seconds(5))
-/// ```
-///
-/// Behind it is an actor, which runs on the threads of Swift's concurrency and never on a loop's.
+/// An observer of the broker: the homes of channels report events, which wait in a bounded queue for an actor that runs on
+/// the threads of Swift's concurrency, never on a loop's.
 public final class Webhooks: Sendable {
     private let reports: ReportQueue
-    private let interest = EventFilter()
+    private let filter = EventFilter()
     private let clock: any WebhookClock
     private let tally = Tally()
     let dispatcher: Dispatcher
@@ -66,7 +55,7 @@ public final class Webhooks: Sendable {
             reports: reports,
             tally: tally
         )
-        interest.replace(apps: apps)
+        filter.replace(apps: apps)
     }
 
     /// What has become of webhooks so far.
@@ -110,39 +99,24 @@ public final class Webhooks: Sendable {
     ///
     /// - Parameter apps: Whose webhooks there are, and where they go.
     public func replace(apps: [WebhookApp]) async {
-        interest.replace(apps: apps)
+        filter.replace(apps: apps)
         await dispatcher.replace(apps: apps)
     }
+}
 
-    /// Whether a report of this kind would change what an app's backend is told.
-    ///
-    /// It costs one read of an atomic where no app has webhooks, and otherwise a short lock: the broker asks before it
-    /// puts an event together. Arrivals are wanted where departures are, and the other way round.
-    ///
-    /// - Parameters:
-    ///   - kind: What would be reported.
-    ///   - app: Whose channel it is.
-    /// - Returns: Whether it is worth a ``report(_:of:)``.
-    public func wants(_ kind: WebhookKind, of app: AppID) -> Bool {
-        interest.covers(kind, of: app)
+extension Webhooks: BrokerObserver {
+    /// The events that lead to webhooks of an app.
+    public func observedKinds(of app: AppID?) -> BrokerEventKinds {
+        app.map { filter.observedKinds(of: $0) } ?? []
     }
 
-    /// Reports something that happened on a channel; called by the channel's home, on whatever thread it lives.
+    /// Reports an event of a channel; called by the channel's home.
     ///
-    /// It never waits, and returns after a short lock. Report everything, in the order in which it happened and just as
-    /// it is: a departure at once and not after a delay, the second miss of a cache like the first. That a channel is
-    /// occupied before its first member is there, and vacated after the last has gone, is for the reporter to keep.
-    /// Report `subscriptionCount` whenever a `subscription_count` event is sent, and `cacheFilled` when a cache that
-    /// was empty gets an event. Channels of `#server-to-user-` have no webhooks; what is reported of them is ignored.
-    ///
-    /// When more than ``WebhookSettings/reportCountMax`` reports wait, the oldest is dropped and counted.
-    ///
-    /// - Parameters:
-    ///   - event: What happened.
-    ///   - app: Whose channel it is.
-    public func report(_ event: WebhookEvent, of app: AppID) {
-        guard event.channel.kind != .serverToUser, wants(event.kind, of: app) else { return }
-        let report = Report(app: app, event: event, uptime: clock.uptime)
+    /// It takes a short lock and never waits. When more than ``WebhookSettings/reportCountMax`` reports wait, the oldest is
+    /// dropped and counted.
+    public func observe(_ event: BrokerEvent, of app: AppID?) {
+        guard case .channel(let event, let address) = event else { return }
+        let report = Report(address: address, event: event, uptime: clock.uptime)
         if reports.post(report) { dispatcher.wake() }
     }
 }

@@ -22,10 +22,12 @@ import WebSocket
             configuration.loops = 1
             let registry = AppRegistry(configuration.apps)
             core = ShardCore(
-                reactor: reactor,
-                settings: ServerSettings(configuration),
-                registry: registry,
-                links: ShardLinks(of: 0, mailboxes: [Mailbox(wakes: reactor.loop)])
+                ShardContext(
+                    reactor: reactor,
+                    settings: ServerSettings(configuration),
+                    registry: registry,
+                    links: ShardLinks(of: 0, mailboxes: [Mailbox(wakes: reactor.loop)])
+                )
             )
             app = try #require(registry.apps[AppID("1")])
             var ends: [Int32] = [-1, -1]
@@ -46,7 +48,7 @@ import WebSocket
                 app: app,
                 stream: stream,
                 endpoint: WebSocketEndpoint(role: .server),
-                core: core
+                context: core.context
             )
             table.insert(connection, heardAt: now)
             return connection

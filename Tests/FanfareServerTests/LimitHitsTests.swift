@@ -1,3 +1,4 @@
+import Broker
 import Logging
 import Metrics
 import PusherProtocol
@@ -40,8 +41,8 @@ private final class Lines: Sendable {
     @Test func eachLimitIsToldOnceAMinuteHoweverOftenItIsMet() {
         let lines = Lines()
         let hits = LimitHits(NOOPMetricsHandler.instance, log: lines.logger)
-        for _ in 0..<1_000 { hits.note(.connections) }
-        hits.note(.members, count: 7)
+        for _ in 0..<1_000 { hits.record(.connections) }
+        hits.record(.members, count: 7)
         #expect(
             lines.all == [
                 "notice a limit is met: the client is closed with 4100 (none: as many as descriptors) "
@@ -52,16 +53,13 @@ private final class Lines: Sendable {
         )
     }
 
-    @Test func whatElseBecomesOfSomebodyIsSaidAndAskedForNoMoreOftenThanThat() {
+    @Test func anotherConsequenceTakesThePlaceOfTheRules() {
         let lines = Lines()
         let hits = LimitHits(NOOPMetricsHandler.instance, log: lines.logger)
-        var askedCount = 0
-        func consequence() -> String {
-            askedCount += 1
-            return "no descriptor is left"
+        for _ in 0..<100 {
+            let consequence = "no descriptor is left"
+            hits.observe(.limitMet(.connections, count: 1, consequence: consequence), of: nil)
         }
-        for _ in 0..<100 { hits.note(.connections, consequence: consequence()) }
-        #expect(askedCount == 1)
         #expect(
             lines.all == [
                 "notice a limit is met: no descriptor is left "

@@ -6,8 +6,8 @@ import Testing
 
 @testable import FanfareServer
 
-/// A observer that blocks the loop of a channel's home when its last subscriber leaves, until it is opened.
-private final class Gate: ChannelObserver {
+/// An observer that blocks the loop of a channel's home when its last subscriber leaves, until it is opened.
+private final class Gate: BrokerObserver {
     private let channel: String
     private let isReached = Atomic(false)
     private let isOpen = Atomic(false)
@@ -20,8 +20,12 @@ private final class Gate: ChannelObserver {
     /// Lets the loop go on.
     func open() { isOpen.store(true, ordering: .relaxed) }
 
-    func observer(_ occurrence: ChannelOccurrence, on address: ChannelAddress) {
-        guard occurrence == .vacated, address.name.text == channel else { return }
+    func observedKinds(of app: AppID?) -> BrokerEventKinds { .occupancy }
+
+    func observe(_ event: BrokerEvent, of app: AppID?) {
+        guard case .channel(.vacated, let address) = event, address.name.text == channel else {
+            return
+        }
         isReached.store(true, ordering: .relaxed)
         let deadline = ContinuousClock.now + .seconds(30)
         while !isOpen.load(ordering: .relaxed), ContinuousClock.now < deadline { usleep(1_000) }

@@ -11,7 +11,7 @@ import Testing
         let mailboxes = try (0..<3).map { _ in Mailbox<ShardMessage>(wakes: try EventLoop()) }
         var speaker = ShardLinks(of: 0, mailboxes: mailboxes)
         let hearer = ShardLinks(of: 2, mailboxes: mailboxes)
-        for query in 1...3 { speaker.send(.answer([], query: UInt64(query)), to: 2) }
+        for query in 1...3 { speaker.send(.answer([], id: UInt64(query)), to: 2) }
         #expect(hearer.read().isEmpty)
         speaker.dispatch()
         #expect(hearer.read().map(query) == [1, 2, 3])
@@ -35,15 +35,15 @@ import Testing
         ]
         for number in 1...10 as ClosedRange<UInt32> {
             let socketID = SocketID(1, UInt64(number))
-            let caller = Caller(shard: 0, socketID: socketID, request: number)
+            let caller = SubscriptionRequest(shard: 0, socketID: socketID, number: number)
             speaker.send(.subscribe(address, caller), to: 1)
             speaker.send(.unsubscribe(address, shard: 0, socketID), to: 1)
-            speaker.send(.deliver(address, frames[1], except: nil), to: 1)
+            speaker.send(.fanOut(address, frames[1], except: nil), to: 1)
             speaker.dispatch()
             #expect(!speaker.areBehind(limit: 0))
         }
-        speaker.send(.deliver(address, frames[0], except: nil), to: 1)
-        speaker.send(.clientEvent(address, event, sender: SocketID(1, 1)), to: 1)
+        speaker.send(.fanOut(address, frames[0], except: nil), to: 1)
+        speaker.send(.publishClientEvent(address, event, sender: SocketID(1, 1)), to: 1)
         #expect(!speaker.areBehind(limit: 0))
         speaker.dispatch()
         #expect(speaker.areBehind(limit: 1) && !speaker.areBehind(limit: 2))
@@ -57,7 +57,7 @@ import Testing
         let inbox = Mailbox<ShardMessage>(wakes: try EventLoop())
         var speaker = ShardLinks(of: 0, speakingInto: lines, hearing: lines[0])
         let hearer = ShardLinks(of: 1, speakingInto: lines, hearing: inbox)
-        speaker.send(.answer([], query: 1), to: 1)
+        speaker.send(.answer([], id: 1), to: 1)
         speaker.dispatch()
         #expect(hearer.read().isEmpty)
         #expect(lines[1].count == 1)

@@ -175,6 +175,7 @@ import Testing
     @Test("A connection waits for its client to read with one timer, however often it does")
     func keepsOneTimer() async throws {
         let reactor = try Reactor(loop: try EventLoop(name: "timers"))
+        defer { reactor.shutDown() }
         let connection = HTTPConnection(site: HTTPSite(reactor: reactor, responder: Script()))
         for _ in 0..<1_000 {
             connection.awaitQueue()

@@ -6,7 +6,7 @@ import Testing
 @Suite("Misses of a cache are told once, until it is filled or a minute has passed")
 struct CacheMissesTests {
     private func report(
-        _ event: (ChannelName) -> WebhookEvent,
+        _ event: (ChannelName) -> ReportedEvent,
         _ name: String = "cache-x",
         at time: Int64
     ) -> Report {
@@ -20,26 +20,26 @@ struct CacheMissesTests {
     }
 
     @Test func theSecondMissIsNoNewsWithinAMinute() {
-        let reports = [0, 59_999, 60_000, 60_001].map { report(WebhookEvent.cacheMiss, at: $0) }
+        let reports = [0, 59_999, 60_000, 60_001].map { report(ReportedEvent.cacheMiss, at: $0) }
         #expect(verdicts(reports) == [true, false, true, false])
     }
 
     @Test func aMissIsNewsAgainWhenTheCacheWasFilled() {
         let reports = [
-            report(WebhookEvent.cacheMiss, at: 0), report(WebhookEvent.cacheFilled, at: 1),
-            report(WebhookEvent.cacheMiss, at: 2), report(WebhookEvent.cacheMiss, at: 60_001),
+            report(ReportedEvent.cacheMiss, at: 0), report(ReportedEvent.cacheFilled, at: 1),
+            report(ReportedEvent.cacheMiss, at: 2), report(ReportedEvent.cacheMiss, at: 60_001),
         ]
         #expect(verdicts(reports) == [true, false, true, false])
     }
 
     @Test func oneChannelIsNoOther() {
-        let reports = ["cache-x", "cache-y"].map { report(WebhookEvent.cacheMiss, $0, at: 0) }
+        let reports = ["cache-x", "cache-y"].map { report(ReportedEvent.cacheMiss, $0, at: 0) }
         #expect(verdicts(reports) == [true, true])
     }
 
     @Test func beyondTheBoundTheOldestIsForgotten() {
         let reports = ["cache-a", "cache-b", "cache-c", "cache-c", "cache-a"]
-            .map { report(WebhookEvent.cacheMiss, $0, at: 0) }
+            .map { report(ReportedEvent.cacheMiss, $0, at: 0) }
         #expect(verdicts(reports, countMax: 2) == [true, true, true, false, true])
     }
 }

@@ -14,14 +14,14 @@ struct DepartureDebouncerTests {
     /// A report, or a look at the clock, at a time in milliseconds.
     struct Step: Sendable {
         let time: Int64
-        var event: WebhookEvent?
+        var event: ReportedEvent?
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
         let rule: String
         let steps: [Step]
         /// What is told, in this order.
-        let told: [WebhookEvent]
+        let told: [ReportedEvent]
         var testDescription: String { rule }
     }
 
@@ -138,20 +138,20 @@ struct DepartureDebouncerTests {
     ])
     func tells(_ row: Row) {
         var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
-        var told: [WebhookEvent] = []
+        var told: [ReportedEvent] = []
         for step in row.steps {
             if let event = step.event {
                 let report = Report(app: appID, event: event, uptime: step.time)
                 if absences.admit(report) { told.append(event) }
             } else {
-                told += absences.takeDue(at: step.time).map(\.event)
+                told += absences.takeDue(at: step.time).map(ReportedEvent.init)
             }
         }
         #expect(told == row.told)
     }
 
     private func report(
-        _ event: WebhookEvent,
+        _ event: ReportedEvent,
         of app: AppID = appID,
         at time: Int64
     ) -> Report {
@@ -164,7 +164,7 @@ struct DepartureDebouncerTests {
         let isTold = absences.admit(report(.channelOccupied(channel()), of: AppID("2"), at: 1))
         #expect(isTold)
         let told = absences.takeDue(at: 3_000)
-        #expect(told.map(\.app) == [appID])
+        #expect(told.map(\.address.app) == [appID])
     }
 
     @Test func saysWhenTheNextIsDue() {
@@ -188,7 +188,7 @@ struct DepartureDebouncerTests {
             _ = absences.admit(report(.channelVacated(channel(name)), at: Int64(time)))
         }
         let told = absences.takeDue(at: 2)
-        #expect(told.map(\.event) == [.channelVacated(channel("a"))])
+        #expect(told.map(ReportedEvent.init) == [.channelVacated(channel("a"))])
         #expect(absences.count == 2)
     }
 
@@ -196,7 +196,8 @@ struct DepartureDebouncerTests {
         var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
         let name = channel()
         for time in 0..<100_000 {
-            let event: WebhookEvent = time % 2 == 0 ? .channelVacated(name) : .channelOccupied(name)
+            let event: ReportedEvent =
+                time % 2 == 0 ? .channelVacated(name) : .channelOccupied(name)
             _ = absences.admit(report(event, at: Int64(time / 1_000)))
         }
         #expect(absences.count == 0)

@@ -131,13 +131,6 @@ import Testing
         await stage.stop()
     }
 
-    @Test func serverToUserChannelsHaveNoWebhooks() async throws {
-        let stage = try await Stage(apps: [app(endpoints: [endpoint()])])
-        await stage.report(.channelOccupied(channel("#server-to-user-a")))
-        #expect(stage.webhooks.counters.queued == 0)
-        await stage.stop()
-    }
-
     @Test func theSecondMissOfACacheIsNotSent() async throws {
         let stage = try await Stage(apps: [app(endpoints: [endpoint()])])
         let cache = channel("cache-a")

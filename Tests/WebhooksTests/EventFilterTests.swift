@@ -3,41 +3,41 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("What the broker need not report") struct EventFilterTests {
-    @Test func nobodyListens() {
-        let interest = EventFilter()
-        #expect(!interest.covers(.clientEvent, of: appID))
-        interest.replace(apps: [app(endpoints: [])])
-        #expect(!interest.covers(.clientEvent, of: appID))
+@Suite("The events that webhooks observe") struct EventFilterTests {
+    @Test func noneWithoutEndpoints() {
+        let filter = EventFilter()
+        #expect(filter.observedKinds(of: appID).isEmpty)
+        filter.replace(apps: [app(endpoints: [])])
+        #expect(filter.observedKinds(of: appID).isEmpty)
     }
 
-    @Test func onlyWhatAnEndpointOfTheAppWants() throws {
-        let interest = EventFilter()
-        interest.replace(apps: [
+    @Test func thoseOfTheAppsEndpoints() throws {
+        let filter = EventFilter()
+        filter.replace(apps: [
             try app(endpoints: [endpoint(kinds: [.clientEvent]), endpoint(kinds: [.cacheMiss])]),
             try app(AppID("2"), endpoints: [endpoint(kinds: [.subscriptionCount])]),
         ])
-        let covered = WebhookKind.allCases.filter { interest.covers($0, of: appID) }
-        #expect(covered == [.clientEvent, .cacheMiss])
+        #expect(filter.observedKinds(of: appID) == [.clientEvents, .cacheMisses])
+        #expect(filter.observedKinds(of: AppID("2")) == [.subscriptionCounts])
     }
 
-    /// Without the departure an arrival after a moment's absence would look new.
-    @Test(arguments: [
-        (WebhookKind.channelOccupied, [WebhookKind.channelOccupied, .channelVacated]),
-        (.channelVacated, [.channelOccupied, .channelVacated]),
-        (.memberAdded, [.memberAdded, .memberRemoved]),
-        (.memberRemoved, [.memberAdded, .memberRemoved]),
-    ])
-    func arrivalsAndDeparturesAreReportedTogether(kind: WebhookKind, needed: [WebhookKind]) throws {
-        let interest = EventFilter()
-        interest.replace(apps: [try app(endpoints: [endpoint(kinds: [kind])])])
-        #expect(WebhookKind.allCases.filter { interest.covers($0, of: appID) } == needed)
+    @Test(
+        "Arrivals are observed for departures, and the other way round",
+        arguments: [
+            (WebhookKind.channelOccupied, BrokerEventKinds.occupancy),
+            (.channelVacated, .occupancy), (.memberAdded, .members), (.memberRemoved, .members),
+        ]
+    )
+    func pairs(kind: WebhookKind, observed: BrokerEventKinds) throws {
+        let filter = EventFilter()
+        filter.replace(apps: [try app(endpoints: [endpoint(kinds: [kind])])])
+        #expect(filter.observedKinds(of: appID) == observed)
     }
 
     @Test func aReloadTakesEffect() throws {
-        let interest = EventFilter()
-        interest.replace(apps: [try app(endpoints: [endpoint()])])
-        interest.replace(apps: [])
-        #expect(!interest.covers(.cacheMiss, of: appID))
+        let filter = EventFilter()
+        filter.replace(apps: [try app(endpoints: [endpoint()])])
+        filter.replace(apps: [])
+        #expect(filter.observedKinds(of: appID).isEmpty)
     }
 }

@@ -36,7 +36,7 @@ import Testing
     @Test func theOldestMakeRoomForLongEvents() {
         let queue = ReportQueue(countMax: 10, lengthMax: 100)
         for (time, length) in [40, 40, 40, 999].enumerated() {
-            let event = WebhookEvent.clientEvent(
+            let event = ReportedEvent.clientEvent(
                 channel(),
                 nameToken: Array(#""c""#.utf8),
                 dataToken: [UInt8](repeating: 0x61, count: length),

@@ -8,7 +8,7 @@ import Testing
     private static let presence = channel("presence-x")
 
     struct Row: Sendable, CustomTestStringConvertible {
-        let event: WebhookEvent
+        let event: ReportedEvent
         let json: String
         var testDescription: String { json }
     }
@@ -63,11 +63,16 @@ import Testing
         ),
     ])
     func writes(_ row: Row) {
-        #expect(String(decoding: WebhookBody.object(row.event), as: UTF8.self) == row.json)
+        #expect(
+            String(
+                decoding: WebhookBody.object(row.event.event, on: row.event.channel),
+                as: UTF8.self
+            ) == row.json
+        )
     }
 
     struct Vector: Sendable, CustomTestStringConvertible {
-        let events: [WebhookEvent]
+        let events: [ReportedEvent]
         let time: Int64
         let body: String
         let signature: String
@@ -107,7 +112,7 @@ import Testing
     func isSignedLikeTheHostedServiceSigns(_ vector: Vector) throws {
         var batch = Batch(due: 0)
         for event in vector.events {
-            batch.add(WebhookBody.object(event), on: event.channel.text)
+            batch.add(WebhookBody.object(event.event, on: event.channel), on: event.channel.text)
         }
         let hook = try endpoint()
         let delivery = Delivery(

@@ -11,7 +11,7 @@ swift build --build-tests || exit 1
 
 # Some run by themselves, group by group. Among a thousand others, those of short timeouts would wait for a core, not for
 # the broker; and those that attack a broker, or crowd at its door, would let the others wait.
-readonly timed='LivenessConformanceTests|ProbationTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
+readonly timed='LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
 readonly hostile='FanfareServerTests\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|[A-Za-z]+Limit)Tests'
 # Among all their descriptors and signals, Foundation's Process, by which these start programs, has been seen to crash.
 readonly programs='FanfareCommandTests\.|AppleStubsTests'

@@ -61,7 +61,7 @@ final class API {
     }
 
     private func route(of path: Span<UInt8>) -> Route? {
-        let prefix = core.settings.pathPrefix
+        let prefix = core.context.settings.pathPrefix
         return Route(path: path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
     }
 
@@ -71,7 +71,7 @@ final class API {
         _ parameters: QueryParameters,
         id: Range<Int>?
     ) throws(APIError) -> App {
-        let apps = core.registry.apps
+        let apps = core.context.registry.apps
         let app = try head.withPath { (path) throws(APIError) in
             var app = id.flatMap { apps[id: path.extracting($0)] }
             if let id, app == nil {
@@ -80,9 +80,9 @@ final class API {
             try RequestSignature.verifyHead(
                 method: head.method.description,
                 path: path,
-                pathPrefix: core.settings.pathPrefix,
+                pathPrefix: core.context.settings.pathPrefix,
                 parameters: parameters,
-                now: core.reactor.unixTime
+                now: core.context.reactor.unixTime
             ) { key in
                 if app == nil { app = apps[key: key] }
                 if let secret = app?.secret(of: key) { return .app(secret) }
@@ -100,7 +100,7 @@ final class API {
     /// Takes a request of the app's, if it has any left.
     private func allow(_ kind: RequestAllowance.Kind, of app: App) throws(APIError) {
         do throws(RequestAllowance.Refusal) {
-            try app.requests.take(kind, at: core.reactor.now.nanoseconds)
+            try app.requests.take(kind, at: core.context.reactor.now.nanoseconds)
         } catch {
             let requests =
                 switch error.limit {
@@ -122,7 +122,7 @@ final class API {
 extension ShardCore {
     /// Counts the limit that a refusal is for, if any, and returns the answer.
     func refuse(_ error: APIError) -> Response {
-        if let limit = error.limit { met(limit) }
+        if let limit = error.limit { context.limitMet(limit) }
         return Response(refusal: error)
     }
 }

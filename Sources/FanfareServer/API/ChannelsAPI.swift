@@ -21,7 +21,7 @@ struct ChannelsAPI {
             countsSubscriptions: app.countsSubscriptions,
             limits: app.limits.texts
         )
-        core.list(query, of: app.id, exchange)
+        core.listings.list(query, of: app.id, exchange)
     }
 
     /// One channel; a vacant one is not an error.
@@ -44,9 +44,9 @@ struct ChannelsAPI {
             exchange.respond(.json(APIAnswer.channel(attributes)))
         }
         if query.info.contains(.cache) {
-            core.inquireCache(of: address, finish: finish)
+            core.queries.cache(of: address, finish: finish)
         } else {
-            core.inquireCounts(of: [address], finish: finish)
+            core.queries.counts(of: [address], finish: finish)
         }
     }
 
@@ -58,7 +58,7 @@ struct ChannelsAPI {
     ) throws(APIError) {
         let name = try channelName(encodedName)
         try UsersQuery.check(parameters, kind: name.kind)
-        core.inquireUsers(of: ChannelAddress(app: app.id, name: name)) { users in
+        core.queries.users(of: ChannelAddress(app: app.id, name: name)) { users in
             exchange.respond(.json(APIAnswer.users(users.map(\.text))))
         }
     }

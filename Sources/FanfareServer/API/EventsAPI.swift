@@ -31,8 +31,8 @@ struct EventsAPI {
             limits: app.limits.texts
         )
         try check(publication)
-        if let limit = core.publishLimit { return refuseLater(limit, exchange) }
-        let pending = core.publish(CollectionOfOne(publication), of: app.id)
+        if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
+        let pending = core.channels.publish(CollectionOfOne(publication), of: app.id)
         guard let pending else { return answer(publication, exchange) }
         pending.whenSettled { [self] in
             if refuse($0, exchange) { answer(publication, exchange) }
@@ -53,8 +53,8 @@ struct EventsAPI {
     func triggerBatch(_ body: Span<UInt8>, _ exchange: HTTPExchange) throws(APIError) {
         let publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
         for publication in publications { try check(publication) }
-        if let limit = core.publishLimit { return refuseLater(limit, exchange) }
-        let pending = core.publish(publications, of: app.id)
+        if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
+        let pending = core.channels.publish(publications, of: app.id)
         guard let pending else { return answer(publications, exchange) }
         pending.whenSettled { [self] in
             if refuse($0, exchange) { answer(publications, exchange) }
@@ -84,11 +84,11 @@ struct EventsAPI {
         return false
     }
 
-    /// Answers a trigger that is refused because a limit is met, after ``ShardCore/refusalDelay``.
+    /// Answers a trigger that is refused because a limit is met, after ``ChannelService/refusalDelay``.
     private func refuseLater(_ limit: Limit, _ exchange: HTTPExchange) {
-        core.met(limit)
+        core.context.limitMet(limit)
         let refusal = DelayedAnswer(Response(refusal: core.refusal(of: limit)), on: exchange)
-        core.reactor.schedule(after: ShardCore.refusalDelay, refusal)
+        core.context.reactor.schedule(after: ChannelService.refusalDelay, refusal)
     }
 
     /// Counts the subscriptions and users of the channels whose events ask for it.
@@ -98,7 +98,7 @@ struct EventsAPI {
     ) {
         let channels = Set(publications.lazy.filter { !$0.info.isEmpty }.flatMap(\.channels))
         let addresses = channels.map { ChannelAddress(app: app.id, name: $0) }
-        core.inquireCounts(of: addresses) { finish(ChannelCounts($0)) }
+        core.queries.counts(of: addresses) { finish(ChannelCounts($0)) }
     }
 }
 
@@ -112,7 +112,7 @@ extension ShardCore {
                 limit: limit
             )
         }
-        let seconds = settings.triggerTimeout.components.seconds
+        let seconds = context.settings.triggerTimeout.components.seconds
         return APIError(
             status: 503,
             message: "The channel's subscribers take its events more slowly than they come: the "

@@ -32,8 +32,8 @@ struct UsersAPI {
                     + "(it may have \(limits.userIDLengthMax) characters out of A-Z a-z 0-9 _ - = @ , . ;)"
             )
         }
-        if let limit = core.publishLimit { throw core.refusal(of: limit) }
-        core.terminate(UserAddress(app: app.id, id: UserID(id)))
+        if let limit = core.channels.publishLimit { throw core.refusal(of: limit) }
+        core.users.terminate(UserAddress(app: app.id, id: UserID(id)))
         exchange.respond(.json(APIAnswer.empty))
     }
 }

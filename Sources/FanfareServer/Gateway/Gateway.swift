@@ -20,7 +20,7 @@ final class Gateway {
         self.draining = draining
         handshake = ServerHandshake(
             subprotocols: ["pusher-channels-protocol-7"],
-            deflate: core.settings.deflate
+            deflate: core.context.settings.deflate
         )
     }
 
@@ -71,27 +71,26 @@ final class Gateway {
             let (app, address) = try admission(head, stream)
             let endpoint = WebSocketEndpoint(
                 role: .server,
-                limits: core.settings.webSocketLimits,
+                limits: core.context.settings.webSocketLimits,
                 compression: deflate
             )
             let connection = Connection(
-                socketID: core.makeSocketID(),
+                socketID: core.connections.makeSocketID(),
                 app: app,
                 stream: stream,
                 endpoint: endpoint,
-                core: core
+                context: core.context
             )
-            core.admit(connection, from: address)
-            if !connection.hasPlace { core.beginProbation(of: connection) }
+            core.connections.admit(connection, from: address)
             connection.begin(&output)
             return connection
         } catch {
-            if let limit = error.limit { core.met(limit) }
+            if let limit = error.limit { core.context.limitMet(limit) }
             FrameEncoder.append(.text, to: &output) {
                 ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
             }
             output += FrameEncoder.close(error.code.closeCode, reason: error.message)
-            return DrainingStream(in: draining, within: core.settings.refusalTimeout)
+            return DrainingStream(in: draining, within: core.context.settings.refusalTimeout)
         }
     }
 
@@ -106,14 +105,14 @@ final class Gateway {
         guard stream.isSecure || !app.isTLSOnly else { throw ConnectionRefusal(.appOnlyTLS) }
         guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }
         try checkOrigin(head, app)
-        try core.checkQueues(of: app)
+        try core.connections.checkQueues(of: app)
         let hasPlace = app.features.authorizationTimeout == nil
         guard !hasPlace || app.quota.take() else {
             throw ConnectionRefusal(.overConnectionQuota, meeting: .appConnections)
         }
         do throws(ConnectionRefusal) {
-            let now = core.reactor.now.nanoseconds
-            return (app, try core.settings.admissionControl.enter(stream, head, at: now))
+            let now = core.context.reactor.now.nanoseconds
+            return (app, try core.context.settings.admissionControl.enter(stream, head, at: now))
         } catch {
             if hasPlace { app.quota.giveBack() }
             throw error
@@ -122,8 +121,8 @@ final class Gateway {
 
     /// The app whose key the client names, if it is served and the rest of the URL is right.
     private func app(_ head: RequestHead, _ stream: Stream) throws(ConnectionRefusal) -> App? {
-        let settings = core.settings
-        let registry = core.registry
+        let settings = core.context.settings
+        let registry = core.context.registry
         var app: App?
         do throws(PusherCode) {
             try head.withPathAndQuery { (target) throws(PusherCode) in

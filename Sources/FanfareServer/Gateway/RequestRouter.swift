@@ -16,23 +16,23 @@ final class RequestRouter: HTTPResponder {
     }
 
     func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait) {
-        if let limit = error.limit(whileWaitingFor: wait) { core.met(limit) }
+        if let limit = error.limit(whileWaitingFor: wait) { core.context.limitMet(limit) }
     }
 
     func failed(_ error: StreamError) {
         switch error {
-        case .handshakeTimedOut: core.met(.tlsHandshakeTime)
-        case .overflow: core.met(.queuedBytes)
-        case .overdrawn: core.met(.queuedBytesTotal)
+        case .handshakeTimedOut: core.context.limitMet(.tlsHandshakeTime)
+        case .overflow: core.context.limitMet(.queuedBytes)
+        case .overdrawn: core.context.limitMet(.queuedBytesTotal)
         default: break
         }
     }
 
-    func connectionDisplaced() { core.met(.handshakes) }
+    func connectionDisplaced() { core.context.limitMet(.handshakes) }
 
-    func contentRefused() { core.met(.inboundBytes) }
+    func contentRefused() { core.context.limitMet(.inboundBytes) }
 
-    func idleConnectionClosed() { core.met(.requestIdleTime) }
+    func idleConnectionClosed() { core.context.limitMet(.requestIdleTime) }
 
     func decide(on head: RequestHead) -> HTTPDecision {
         // RFC 9110 §7.8: an offer of another protocol may be ignored. Some HTTP clients make one of HTTP/2 (h2c) with every
@@ -52,10 +52,10 @@ extension ShardCore {
     func makeSite() -> HTTPSite {
         let draining = DrainingStreams()
         return HTTPSite(
-            reactor: reactor,
-            limits: settings.httpLimits,
-            timeouts: settings.httpTimeouts,
-            connectionsMax: settings.handshakesMax,
+            reactor: context.reactor,
+            limits: context.settings.httpLimits,
+            timeouts: context.settings.httpTimeouts,
+            connectionsMax: context.settings.handshakesMax,
             draining: draining,
             responder: RequestRouter(core: self, draining: draining)
         )

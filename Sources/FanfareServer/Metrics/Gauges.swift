@@ -2,26 +2,6 @@ import Broker
 import Metrics
 import Webhooks
 
-/// What one shard has at the moment, and what it has counted since the start.
-struct ShardReading: Sendable {
-    /// Clients.
-    var connections = 0
-    /// Connections that are no client's yet, or carry HTTP alone.
-    var handshakes = 0
-    /// Channels with subscribers, whose home the shard is.
-    var channels = 0
-    /// Bytes of memory that are held for readers which the kernel has no room for.
-    var queuedBytes = 0
-    /// Bytes of memory that are held of what has come in and is not dealt with yet.
-    var inboundBytes = 0
-    /// Messages that clients have sent.
-    var received = 0
-    /// Events that backends and clients have sent to channels whose home the shard is.
-    var published = 0
-    /// Events for one subscriber each: an event for a thousand is a thousand.
-    var delivered = 0
-}
-
 /// Puts together what is shown as metrics: shards are asked only then, so that nothing is paid for while nobody looks.
 actor Gauges {
     private let registry: PrometheusRegistry

@@ -1,3 +1,4 @@
+import Broker
 import Logging
 import Metrics
 import Net
@@ -45,12 +46,8 @@ final class LimitHits: Sendable {
     /// - Parameters:
     ///   - limit: The limit.
     ///   - count: How often.
-    ///   - consequence: What becomes of whoever met it, if that is not what the limit's rule says; asked for by the log.
-    func note(
-        _ limit: Limit,
-        count: Int = 1,
-        consequence: @autoclosure () -> String? = nil
-    ) {
+    ///   - consequence: What becomes of whoever met it, if that is not what the limit's rule says; for the log.
+    func record(_ limit: Limit, count: Int = 1, consequence: String? = nil) {
         guard let meter = meters[limit] else { return }
         meter.counter.increment(by: count)
         meter.untoldCount.add(count, ordering: .relaxed)
@@ -64,11 +61,20 @@ final class LimitHits: Sendable {
             ).exchanged
         else { return }
         log.notice(
-            "a limit is met: \(consequence() ?? limit.rule.consequence)",
+            "a limit is met: \(consequence ?? limit.rule.consequence)",
             metadata: [
                 "limit": "\(limit.rawValue)", "key": "\(limit.rule.key)",
                 "times": "\(meter.untoldCount.exchange(0, ordering: .relaxed))",
             ]
         )
+    }
+}
+
+extension LimitHits: BrokerObserver {
+    func observedKinds(of app: AppID?) -> BrokerEventKinds { app == nil ? .limits : [] }
+
+    func observe(_ event: BrokerEvent, of app: AppID?) {
+        guard case .limitMet(let limit, let count, let consequence) = event else { return }
+        record(limit, count: count, consequence: consequence)
     }
 }

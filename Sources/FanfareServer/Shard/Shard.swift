@@ -1,3 +1,4 @@
+import Broker
 import Glibc
 import HTTPServer
 import Net
@@ -16,17 +17,17 @@ actor Shard: LoopResident {
         settings: ServerSettings,
         registry: AppRegistry,
         links: ShardLinks,
-        observer: (any ChannelObserver)? = nil
+        observers: [any BrokerObserver]
     ) throws(SystemError) {
         self.loop = loop
-        let reactor = try Reactor(loop: loop)
-        core = ShardCore(
-            reactor: reactor,
+        let context = ShardContext(
+            reactor: try Reactor(loop: loop),
             settings: settings,
             registry: registry,
             links: links,
-            observer: observer
+            observers: observers
         )
+        core = ShardCore(context)
         core.watchLiveness()
         site = core.makeSite()
     }
@@ -43,7 +44,7 @@ actor Shard: LoopResident {
 
     /// Throws what keeps a listener that shares its port with nobody from `address`.
     func checkIsFree(_ address: SocketAddress) throws(SystemError) {
-        try core.reactor.listen(on: address, accept: site.accept).close()
+        try core.context.reactor.listen(on: address, accept: site.accept).close()
     }
 
     /// Listens on `address`, behind TLS when a context is given.
@@ -57,13 +58,13 @@ actor Shard: LoopResident {
         tls: TLSContext?
     ) throws(SystemError) -> SocketAddress {
         guard !isStopping else { throw SystemError(call: "listen", code: ECANCELED) }
-        let listener = try core.reactor.listen(
+        let listener = try core.context.reactor.listen(
             on: address,
             reusePort: sharing,
             tls: tls,
-            streamLimits: core.settings.streamLimits,
+            streamLimits: core.context.settings.streamLimits,
             hasRoom: site.hasRoom,
-            refused: core.ranOutOfDescriptors,
+            refused: core.context.ranOutOfDescriptors,
             accept: site.accept
         )
         listeners.append(listener)
@@ -71,15 +72,15 @@ actor Shard: LoopResident {
     }
 
     /// Serves these apps from here on, unless it serves later ones already.
-    func adopt(_ registry: AppRegistry) { core.adopt(registry) }
+    func replaceApps(_ registry: AppRegistry) { core.replaceApps(registry) }
 
     /// Closes up to `count` of the clients whose app is not served any more; returns whether there are others.
     func closeOrphanedConnections(upTo count: Int) -> Bool {
-        core.closeOrphanedConnections(upTo: count)
+        core.connections.closeOrphanedConnections(upTo: count)
     }
 
     /// The number of clients connected here.
-    var connectionCount: Int { core.connectionCount }
+    var connectionCount: Int { core.connections.count }
 
     /// Presents other certificates to new connections; those that are open, or in their handshake, stay as they are.
     func present(_ certificates: TLSContext) {
@@ -90,10 +91,10 @@ actor Shard: LoopResident {
     func giveNotice() { core.stage = .leaving }
 
     /// The number of streams here: clients, HTTP connections, and those that are neither yet or no longer.
-    var streamCount: Int { core.reactor.streamCount }
+    var streamCount: Int { core.context.reactor.streamCount }
 
     /// Bytes of memory that are held for what has come in and is not dealt with yet.
-    var inboundByteCount: Int { core.reactor.inbound.byteCount }
+    var inboundByteCount: Int { core.context.reactor.inbound.byteCount }
 
     /// What the shard has, and has counted.
     var reading: ShardReading {
@@ -112,8 +113,8 @@ actor Shard: LoopResident {
 
     /// Closes up to `count` clients; returns how many there were to close, and whether any stream is still open.
     func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {
-        let closedCount = core.drain(upTo: count)
-        return (closedCount, core.reactor.streamCount > 0)
+        let closedCount = core.connections.drain(upTo: count)
+        return (closedCount, core.context.reactor.streamCount > 0)
     }
 
     /// Drops whatever is left and ends the loop.

@@ -1,70 +1,70 @@
 import Broker
 import PusherProtocol
 
-/// What one shard says to another.
+/// A message from one shard to another.
 ///
-/// A line between two shards keeps its order, and a channel's home speaks to each shard over one line: a shard
-/// that reads `granted` gets every event that the home takes in afterwards, and none from before.
+/// A link between two shards is first in, first out, and the home of a channel sends everything about it over one link to
+/// each shard: a shard that reads `granted` gets every event that was sequenced later, and none from before.
 enum ShardMessage: Sendable {
-    /// To the home: a connection wants to join.
-    case subscribe(ChannelAddress, Caller)
-    /// To the home of a presence channel: a connection wants to join as a member.
+    /// To the home: subscribe a connection.
+    case subscribe(ChannelAddress, SubscriptionRequest)
+    /// To the home of a presence channel: subscribe a connection as a member.
     ///
-    /// Indirect, so that events, of which there are far more, do not take the room of a member.
-    indirect case subscribeAsMember(ChannelAddress, Caller, Member)
+    /// Indirect, so that events, of which there are far more, do not take the size of a member.
+    indirect case subscribeAsMember(ChannelAddress, SubscriptionRequest, Member)
     /// From the home: the connection counts as a subscriber from here on.
-    case granted(ChannelAddress, Caller, Grant)
+    case granted(ChannelAddress, SubscriptionRequest, Grant)
     /// From the home of a presence channel: it has as many members as it may have.
-    case refused(ChannelAddress, Caller, membersMax: Int)
-    /// To the home: a connection of `shard` has left.
+    case refused(ChannelAddress, SubscriptionRequest, membersMax: Int)
+    /// To the home: a connection of `shard` is no longer subscribed.
     case unsubscribe(ChannelAddress, shard: Int, SocketID)
-    /// To the home: an event to be put in order, which it acknowledges.
+    /// To the home: sequence an event and acknowledge it.
     ///
-    /// Indirect, so that deliveries, of which there are more, do not take its room.
+    /// Indirect, so that `fanOut`, of which there are more, does not take its size.
     indirect case publish(ChannelAddress, Publication, PublishReceipt)
-    /// From the home: an event of a request is in order, or was refused.
+    /// From the home: an event of a trigger has its place, or was refused.
     case published(number: UInt64, PendingTrigger.Outcome)
+    /// To the home: sequence the event of a subscribed client.
+    indirect case publishClientEvent(ChannelAddress, ClientEvent, sender: SocketID)
+    /// From the home: send a frame to the shard's own subscribers, except one.
+    case fanOut(ChannelAddress, EventFrame, except: SocketID?)
     /// To the home: subscribers of a shard take the channel's events more slowly than they come, or no longer do.
     case congestion(ChannelAddress, shard: Int, isCongested: Bool)
-    /// To the home: an event of a client that is on the channel.
-    indirect case clientEvent(ChannelAddress, ClientEvent, sender: SocketID)
-    /// From the home: the frame for this shard's own subscribers, except one.
-    case deliver(ChannelAddress, EventFrame, except: SocketID?)
-    /// From the home: say when the subscribers have room for more than what was delivered before.
+    /// From the home: report when the subscribers have room for more than what was sent before.
     case confirm(ChannelAddress)
-    /// To a home: count channels, and send the answer to `asker`.
-    case question(ShardQuery, query: QueryID, asker: Int)
-    /// From a home: what it counted.
-    case answer([ChannelCount], query: QueryID)
-    /// About lists of channels, which are asked for and answered a portion at a time.
+    /// To a home: answer a query to `asker`.
+    case query(ShardQuery, id: QueryID, asker: Int)
+    /// From a home: its part of the answer.
+    case answer([ChannelCount], id: QueryID)
+    /// About lists of channels, which are queried and answered a portion at a time.
     indirect case listing(ListingMessage)
-    /// About users, of whom there is far less to say than of events.
+    /// About users, which are less frequent than events.
     indirect case users(UserMessage)
 
-    /// Whether the message carries an event that somebody has published, as opposed to a notice of the broker's own.
+    /// Whether the message carries a published event, as opposed to a notice of the broker's own.
     var isEvent: Bool {
         switch self {
-        case .publish, .clientEvent: true
-        case .deliver(_, let frame, _): !frame.isNotice
+        case .publish, .publishClientEvent: true
+        case .fanOut(_, let frame, _): !frame.isNotice
         default: false
         }
     }
 
-    /// Whether it takes little time apart from the sends that it brings: an event on its way, or a word about one.
+    /// Whether processing it takes little time apart from the sends that it causes.
     var isBrief: Bool {
         switch self {
-        case .publish, .published, .congestion, .clientEvent, .deliver, .confirm: true
+        case .publish, .published, .publishClientEvent, .fanOut, .congestion, .confirm: true
         default: false
         }
     }
 }
 
-/// A connection that asked its channel's home for something.
-struct Caller: Sendable {
-    /// The shard that holds the connection.
+/// A connection's request for a subscription.
+struct SubscriptionRequest: Sendable {
+    /// The connection's shard.
     var shard: Int
-    /// The connection, which may be gone when the answer comes.
+    /// The connection, which may have closed when the answer arrives.
     var socketID: SocketID
-    /// The session's number for what it asked.
-    var request: UInt32
+    /// The session's number of the request.
+    var number: UInt32
 }

@@ -23,9 +23,9 @@ package struct LineLetter {
         case .published: .published
         case .congestion: .congestion
         case .confirm: .confirm
-        case .clientEvent: .clientEvent
-        case .deliver: .delivery
-        case .question, .listing(.ask): .question
+        case .publishClientEvent: .clientEvent
+        case .fanOut: .delivery
+        case .query, .listing(.ask): .question
         case .answer, .listing(.portion): .answer
         case .users(.terminate): .termination
         case .users(.report): .report
@@ -39,22 +39,22 @@ package struct LineLetter {
         case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
             .granted(let address, _, _), .refused(let address, _, _),
             .unsubscribe(let address, _, _), .publish(let address, _, _),
-            .congestion(let address, _, _), .clientEvent(let address, _, _),
-            .deliver(let address, _, _), .confirm(let address):
+            .congestion(let address, _, _), .publishClientEvent(let address, _, _),
+            .fanOut(let address, _, _), .confirm(let address):
             address.name.text
-        case .published, .question, .answer, .listing, .users: nil
+        case .published, .query, .answer, .listing, .users: nil
         }
     }
 
     /// The text that a delivery brings to subscribers; `nil` of any other letter.
     package var delivered: String? {
-        guard case .deliver(_, let frame, _) = message else { return nil }
+        guard case .fanOut(_, let frame, _) = message else { return nil }
         return String(decoding: frame.bytes, as: UTF8.self)
     }
 
     /// The same delivery for the connection as well that it was not for; the same letter if it is none.
     package func forEverybody() -> LineLetter {
-        guard case .deliver(let address, let frame, _) = message else { return self }
-        return LineLetter(message: .deliver(address, frame, except: nil))
+        guard case .fanOut(let address, let frame, _) = message else { return self }
+        return LineLetter(message: .fanOut(address, frame, except: nil))
     }
 }

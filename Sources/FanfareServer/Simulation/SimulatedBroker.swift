@@ -58,7 +58,7 @@ package final class SimulatedBroker {
         inboxes = loops.map { Mailbox(wakes: $0) }
         for (number, clock) in clocks.enumerated() {
             let reactor = try Reactor(loop: loops[number], clock: clock)
-            let core = ShardCore(
+            let context = ShardContext(
                 reactor: reactor,
                 settings: settings,
                 registry: registry,
@@ -66,9 +66,9 @@ package final class SimulatedBroker {
                     of: number,
                     speakingInto: links[number],
                     hearing: inboxes[number]
-                ),
-                random: RandomPool(source: random)
+                )
             )
+            let core = ShardCore(context, random: RandomPool(source: random))
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
             core.watchLiveness()
             stages.append(Stage(core: core, site: core.makeSite()))
@@ -88,7 +88,7 @@ package final class SimulatedBroker {
         on shard: Int
     ) throws(SystemError) {
         let stage = stages[shard]
-        let stream = try stage.core.reactor.adopt(
+        let stream = try stage.core.context.reactor.adopt(
             descriptor,
             limits: settings.streamLimits,
             owner: HTTPConnection(site: stage.site)
@@ -158,15 +158,15 @@ package final class SimulatedBroker {
 
     /// Has a shard take over the apps of the last reload, and close those who may not stay.
     package func adopt(on shard: Int) {
-        stages[shard].core.adopt(registry)
-        while stages[shard].core.closeOrphanedConnections(upTo: 500) {}
+        stages[shard].core.replaceApps(registry)
+        while stages[shard].core.connections.closeOrphanedConnections(upTo: 500) {}
     }
 
     /// Asks up to `count` of a shard's clients to go elsewhere; newcomers are told so at once.
     package func drain(_ shard: Int, upTo count: Int) {
         stages[shard].core.stage = .draining
         stages[shard].site.finish()
-        _ = stages[shard].core.drain(upTo: count)
+        _ = stages[shard].core.connections.drain(upTo: count)
     }
 
     // MARK: - What it holds

@@ -37,24 +37,24 @@ package struct TableSizes: Equatable, CustomStringConvertible {
 }
 
 extension ShardCore {
-    /// Notes the sizes of this shard's tables.
-    func count(in tableSizes: inout TableSizes) {
-        tableSizes.note("connections", connectionCount)
-        tableSizes.note("channels", channels.count)
-        tableSizes.note("users signed in here", users.count)
-        tableSizes.note("users at home", users.homeCount)
-        tableSizes.note("connections on probation", probation.count)
-        tableSizes.note("incomplete messages", incompleteMessages.count)
-        tableSizes.note("open scatterGather", inquiryCount)
-        tableSizes.note("triggers not answered", pendingTriggerCount)
-        tableSizes.note("backlogs", backlogs.count)
-        tableSizes.note("inbound bytes", reactor.inbound.byteCount)
-        tableSizes.note("open lists", listings.count)
-        tableSizes.note("connections that leave channels", leaves.count)
-        tableSizes.note("orphanedConnections", orphanedConnectionCount)
-        tableSizes.note("cached events", cachedEvents.isAtRest ? 0 : 1)
-        tableSizes.note("counts to be told", countPace.isAtRest ? 0 : 1)
-        tableSizes.note("streams", reactor.streamCount)
-        tableSizes.note("timers", reactor.timerCount)
+    /// Records the sizes of this shard's tables.
+    func count(in sizes: inout TableSizes) {
+        sizes.note("connections", connections.count)
+        sizes.note("channels", channels.table.count)
+        sizes.note("users signed in here", users.signedInCount)
+        sizes.note("users at home", users.homeCount)
+        sizes.note("unauthorized connections", connections.unauthorizedCount)
+        sizes.note("incomplete messages", incompleteMessages.count)
+        sizes.note("pending queries", queries.count)
+        sizes.note("pending triggers", channels.triggers.count)
+        sizes.note("backlogs", channels.backlogs.count)
+        sizes.note("inbound bytes", context.reactor.inbound.byteCount)
+        sizes.note("open lists", listings.count)
+        sizes.note("connections that leave channels", channels.leavingCount)
+        sizes.note("orphaned connections", connections.orphanedCount)
+        sizes.note("cached events", channels.isCacheAtRest ? 0 : 1)
+        sizes.note("counts to be announced", channels.areCountsAtRest ? 0 : 1)
+        sizes.note("streams", context.reactor.streamCount)
+        sizes.note("timers", context.reactor.timerCount)
     }
 }

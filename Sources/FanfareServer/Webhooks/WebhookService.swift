@@ -73,47 +73,12 @@ actor WebhookService {
     }
 }
 
-extension WebhookService: ChannelObserver {
-    nonisolated func observer(_ occurrence: ChannelOccurrence, on address: ChannelAddress) {
-        guard webhooks.wants(occurrence.kind, of: address.app) else { return }
-        webhooks.report(WebhookEvent(occurrence, on: address.name), of: address.app)
+extension WebhookService: BrokerObserver {
+    nonisolated func observedKinds(of app: AppID?) -> BrokerEventKinds {
+        webhooks.observedKinds(of: app)
     }
-}
 
-extension ChannelOccurrence {
-    /// The webhook that this leads to, or bears on.
-    fileprivate var kind: WebhookKind {
-        switch self {
-        case .occupied: .channelOccupied
-        case .vacated: .channelVacated
-        case .memberAdded: .memberAdded
-        case .memberRemoved: .memberRemoved
-        case .clientEvent: .clientEvent
-        case .cacheMiss, .cacheFilled: .cacheMiss
-        case .subscriptionCount: .subscriptionCount
-        }
-    }
-}
-
-extension WebhookEvent {
-    /// What has happened on a channel, in the words of webhooks.
-    fileprivate init(_ occurrence: ChannelOccurrence, on channel: ChannelName) {
-        switch occurrence {
-        case .occupied: self = .channelOccupied(channel)
-        case .vacated: self = .channelVacated(channel)
-        case .memberAdded(let userID): self = .memberAdded(channel, userID: userID)
-        case .memberRemoved(let userID): self = .memberRemoved(channel, userID: userID)
-        case .clientEvent(let event, let sender, let userID):
-            self = .clientEvent(
-                channel,
-                nameToken: event.nameToken,
-                dataToken: event.dataToken,
-                sender: sender,
-                userID: userID
-            )
-        case .cacheMiss: self = .cacheMiss(channel)
-        case .cacheFilled: self = .cacheFilled(channel)
-        case .subscriptionCount(let count): self = .subscriptionCount(channel, count)
-        }
+    nonisolated func observe(_ event: BrokerEvent, of app: AppID?) {
+        webhooks.observe(event, of: app)
     }
 }

@@ -4,8 +4,8 @@ import Synchronization
 
 @testable import FanfareServer
 
-/// A observer that writes down what it is told, a line each.
-final class Occurrences: ChannelObserver {
+/// An observer of channels that records events, a line each.
+final class Occurrences: BrokerObserver {
     private let lines = Mutex<[String]>([])
 
     /// What was told so far, in order.
@@ -18,9 +18,14 @@ final class Occurrences: ChannelObserver {
         }
     }
 
-    func observer(_ occurrence: ChannelOccurrence, on address: ChannelAddress) {
+    func observedKinds(of app: AppID?) -> BrokerEventKinds {
+        [.occupancy, .members, .clientEvents, .cacheMisses, .subscriptionCounts]
+    }
+
+    func observe(_ event: BrokerEvent, of app: AppID?) {
+        guard case .channel(let event, let address) = event else { return }
         let text =
-            switch occurrence {
+            switch event {
             case .occupied: "occupied"
             case .vacated: "vacated"
             case .memberAdded(let user): "+\(user)"
@@ -30,6 +35,7 @@ final class Occurrences: ChannelObserver {
             case .cacheMiss: "miss"
             case .cacheFilled: "filled"
             case .subscriptionCount(let count): "\(count)"
+            case .subscribed, .unsubscribed, .published: "not asked for"
             }
         lines.withLock { $0.append("\(address.name.text) \(text)") }
     }

@@ -1,3 +1,4 @@
+import Broker
 import Logging
 import Net
 import Webhooks
@@ -25,7 +26,7 @@ struct TestBroker {
     static func run<R>(
         loops: Int = 1,
         lineLengthMax: Int? = nil,
-        observer: (any ChannelObserver)? = nil,
+        observer: (any BrokerObserver)? = nil,
         absenceDelay: Duration? = nil,
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (TestBroker) async throws -> R

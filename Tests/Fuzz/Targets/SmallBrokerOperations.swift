@@ -76,11 +76,17 @@ extension SmallBroker {
     mutating func advance(by milliseconds: Int64) throws(Finding) {
         now += milliseconds
         for shard in homes.indices {
-            for (user, watchers) in homes[shard].users.leave(at: now) {
-                let until = absentUntil.removeValue(forKey: user.id)
-                try expect(until.map { $0 <= now } ?? false, "\(user.id) is gone too early")
-                tell(watchers, of: user.id, isOnline: false, from: shard)
+            let reports = homes[shard].users.removeDeparted(at: now)
+            for user in reports.flatMap(\.offline) {
+                let until = absentUntil[user]
+                try expect(until.map { $0 <= now } ?? false, "\(user) is gone too early")
             }
+            send(reports, from: shard)
+        }
+        for (user, until) in absentUntil where until <= now {
+            absentUntil[user] = nil
+            let isOnline = homes[home(user)].users.isOnline(address(user))
+            try expect(!isOnline, "\(user) is still online")
         }
     }
 
@@ -96,17 +102,33 @@ extension SmallBroker {
         }
         switch message {
         case .join(let channel, let socket, let member, let request):
-            let (grant, event) = homes[receiver].join(socket, of: sender, channel, as: member)
-            if let event { relay(event, on: channel, from: receiver) }
-            lines.say(
-                grant.map { .granted(channel, socket, $0, request: request) }
-                    ?? .refused(channel, socket, request: request),
-                from: receiver,
-                to: sender
-            )
+            let home = receiver
+            let effects = homes[home].join(socket, of: sender, channel, as: member, at: now)
+            for effect in effects {
+                switch effect {
+                case .event(let event): relay(event, on: channel, from: home)
+                case .granted(let grant):
+                    let answer = SmallLines.Message.granted(
+                        channel,
+                        socket,
+                        grant,
+                        request: request
+                    )
+                    lines.say(answer, from: home, to: sender)
+                case .refused:
+                    let answer = SmallLines.Message.refused(channel, socket, request: request)
+                    lines.say(answer, from: home, to: sender)
+                }
+            }
         case .leave(let channel, let socket):
-            let event = homes[receiver].leave(socket, of: sender, channel)
-            if let event { relay(event, on: channel, from: receiver) }
+            for case .event(let event) in homes[receiver].leave(
+                socket,
+                of: sender,
+                channel,
+                at: now
+            ) {
+                relay(event, on: channel, from: receiver)
+            }
         case .clientEvent(let channel, let socket):
             let event = homes[receiver].next(.message, on: channel, except: socket)
             relay(event, on: channel, from: receiver)
@@ -125,7 +147,7 @@ extension SmallBroker {
         on channel: ChannelName,
         from shard: Int
     ) {
-        let elsewhere = homes[shard].attendances[channel]?.shardsElsewhere ?? []
+        let elsewhere = homes[shard].channels[channel]?.subscribers.otherShards ?? []
         for receiver in [shard] + elsewhere.sorted() {
             lines.say(.deliver(channel, event), from: shard, to: receiver)
         }
@@ -140,33 +162,32 @@ extension SmallBroker {
         case .signIn(let user):
             signedIn[user, default: 0] += 1
             absentUntil[user] = nil
-            let watchers = homes[shard].users.signIn(address(user))
-            tell(watchers, of: user, isOnline: true, from: shard)
+            send(homes[shard].users.signIn(address(user)), from: shard)
         case .signOut(let user):
             homes[shard].users.signOut(address(user), at: now)
             signedIn[user, default: 0] -= 1
             if signedIn[user] == 0 { absentUntil[user] = now + UserHome.absenceMax }
         case .watch(let user, let socket):
-            let isOnline = homes[shard].users.watch(address(user), by: watcher(socket))
-            tell([watcher(socket)], of: user, isOnline: isOnline, from: shard)
+            let report = homes[shard].users.watch([user], of: app.id, by: watcher(socket))
+            send([report], from: shard)
         case .unwatch(let user, let socket):
-            homes[shard].users.unwatch(address(user), by: watcher(socket))
+            homes[shard].users.unwatch([user], of: app.id, by: watcher(socket))
         default: break
         }
     }
 
-    private mutating func tell(
-        _ watchers: Set<UserHome.Watcher>,
-        of user: UserID,
-        isOnline: Bool,
-        from shard: Int
-    ) {
-        for watcher in watchers.sorted(by: { $0.socketID.first < $1.socketID.first }) {
-            lines.say(
-                .presence(user, isOnline: isOnline, to: watcher.socketID),
-                from: shard,
-                to: watcher.shard
-            )
+    private mutating func send(_ reports: [UserHome.Report], from shard: Int) {
+        for report in reports.sorted(by: { $0.shard < $1.shard }) {
+            let users = report.online.map { ($0, true) } + report.offline.map { ($0, false) }
+            for (user, isOnline) in users {
+                for watcher in report.watchers.sorted(by: { $0.first < $1.first }) {
+                    lines.say(
+                        .presence(user, isOnline: isOnline, to: watcher),
+                        from: shard,
+                        to: report.shard
+                    )
+                }
+            }
         }
     }
 

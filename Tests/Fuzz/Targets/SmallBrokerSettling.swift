@@ -35,22 +35,26 @@ extension SmallBroker {
             for (channel, seat) in client.seats {
                 let home = homes[home(channel)]
                 counts[channel, default: 0] += 1
-                let user = home.attendances[channel]?.user(of: client.socketID)
+                let user = home.channels[channel]?.presence.user(of: client.socketID)
                 try expectEqual(user != nil, channel.kind.isPresence, "a user on \(channel)")
                 if let user { users[channel, default: []].insert(user) }
                 try expectEqual(seat.last, home.sequences[channel] ?? 0, "the last of \(channel)")
-                let members = home.attendances[channel]?.members.map(\.id) ?? []
+                let members = home.channels[channel]?.presence.members.map(\.id) ?? []
                 try expectEqual(seat.members, Set(members), "the members of \(channel)")
             }
         }
         for home in homes {
-            for (channel, attendance) in home.attendances {
-                try expectEqual(attendance.count, counts[channel] ?? 0, "who is on \(channel)")
-                let members = Set(attendance.members.map(\.id))
+            for (channel, channelHome) in home.channels {
+                try expectEqual(
+                    channelHome.subscribers.total,
+                    counts[channel] ?? 0,
+                    "who is on \(channel)"
+                )
+                let members = Set(channelHome.presence.members.map(\.id))
                 try expectEqual(members, users[channel] ?? [], "who the members are")
             }
         }
-        let known = homes.flatMap(\.attendances.keys)
+        let known = homes.flatMap(\.channels.keys)
         try expectEqual(Set(known), Set(counts.keys), "the channels that have subscribers")
     }
 

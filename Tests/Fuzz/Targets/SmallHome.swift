@@ -19,10 +19,17 @@ struct SmallHome {
         var members: [Member]
     }
 
-    private(set) var attendances: [ChannelName: SubscriberCounts] = [:]
+    /// An effect of a home, as the small broker's shards exchange it.
+    enum Effect {
+        case granted(Grant)
+        case refused
+        case event(Event)
+    }
+
+    private(set) var channels: [ChannelName: ChannelHome] = [:]
     private(set) var sequences: [ChannelName: Int] = [:]
     var users = UserHome()
-    private var cache = EventCache()
+    private var state = HomeShardState()
     private let shard: Int
     private let app: App
 
@@ -34,48 +41,69 @@ struct SmallHome {
         self.app = app
     }
 
-    /// Admits a connection; `grant` is nil when the channel has no room for another member.
+    private func address(_ channel: ChannelName) -> ChannelAddress {
+        ChannelAddress(app: app.id, name: channel)
+    }
+
+    /// Subscribes a connection.
     mutating func join(
         _ connection: SocketID,
         of caller: Int,
         _ channel: ChannelName,
-        as member: Member?
-    ) -> (grant: Grant?, event: Event?) {
-        var attendance = attendances[channel] ?? SubscriberCounts(home: shard)
-        defer { attendances[channel] = attendance.isVacant ? nil : attendance }
-        var event: Event?
-        if let member {
-            let arrival = attendance.join(
-                connection,
-                from: caller,
-                as: member,
-                membersMax: app.limits.membersMax
-            )
-            if arrival == .refused { return (nil, nil) }
-            if arrival == .ofMember { event = next(.added(member.id), on: channel) }
-        } else {
-            attendance.join(from: caller)
-        }
-        let grant = Grant(sequence: sequences[channel] ?? 0, members: attendance.members)
-        return (grant, event)
+        as member: Member?,
+        at now: Int64
+    ) -> [Effect] {
+        var home = channels[channel] ?? ChannelHome(on: shard)
+        let effects = home.subscribe(
+            Subscriber(connection, shard: caller, member: member),
+            to: address(channel),
+            of: app,
+            sharing: &state,
+            at: now
+        )
+        channels[channel] = home.isVacant ? nil : home
+        return sequenced(effects, on: channel)
     }
 
-    /// Dismisses a connection, and says what the others are to be told.
+    /// Unsubscribes a connection.
     mutating func leave(
         _ connection: SocketID,
         of caller: Int,
-        _ channel: ChannelName
-    ) -> Event? {
-        // One that was refused may have been all that asked.
-        guard var attendance = attendances[channel] else { return nil }
-        defer { attendances[channel] = attendance.isVacant ? nil : attendance }
-        guard channel.kind.isPresence else {
-            attendance.leave(from: caller)
-            return nil
+        _ channel: ChannelName,
+        at now: Int64
+    ) -> [Effect] {
+        // A connection that was refused may have been the only one.
+        guard var home = channels[channel] else { return [] }
+        let effects = home.unsubscribe(
+            connection,
+            from: caller,
+            at: address(channel),
+            of: app,
+            sharing: &state,
+            now: now
+        )
+        channels[channel] = home.isVacant ? nil : home
+        return sequenced(effects, on: channel)
+    }
+
+    private mutating func sequenced(
+        _ effects: [ChannelHome.Effect],
+        on channel: ChannelName
+    ) -> [Effect] {
+        effects.compactMap { effect in
+            switch effect {
+            case .grant(let grant):
+                let sequence = sequences[channel] ?? 0
+                return .granted(Grant(sequence: sequence, members: grant.members))
+            case .refuse: return .refused
+            case .fanOut(.memberAdded(_, let user, _), _):
+                return .event(next(.added(UserID(user)), on: channel))
+            case .fanOut(.memberRemoved(_, let user), _):
+                return .event(next(.removed(UserID(user)), on: channel))
+            case .fanOut: return .event(next(.message, on: channel))
+            case .notify, .limitMet: return nil
+            }
         }
-        let departure = attendance.leave(connection, from: caller)
-        guard case .ofMember(let user) = departure else { return nil }
-        return next(.removed(user), on: channel)
     }
 
     /// Gives an event its place in the order.
@@ -90,45 +118,40 @@ struct SmallHome {
 
     // MARK: - The cache
 
-    /// Keeps a cache channel's event.
+    /// Caches a cache channel's event.
     mutating func keep(_ publication: Publication, on channel: ChannelName, at now: Int64) {
-        let lifetime = Int64(app.features.cacheLifetime) * 1_000
-        cache.store(
-            publication,
-            on: ChannelAddress(app: app.id, name: channel),
-            at: now,
-            lifetime: lifetime,
-            eventsMax: app.limits.cachedEventsMax
-        )
+        _ = state.cache(publication, on: address(channel), of: app, at: now)
         let former = cached.first { $0.channel == channel }?.expiry ?? 0
+        let lifetime = Int64(app.features.cacheLifetime) * 1_000
         cached.removeAll { $0.channel == channel }
         cached.append((channel, publication.data, max(now + lifetime, former + 1)))
         if cached.count > app.limits.cachedEventsMax { cached.removeFirst() }
     }
 
-    /// Lets the cache forget, which changes nothing for anybody.
-    mutating func expire(at now: Int64) { cache.expire(at: now) }
+    /// Removes expired events, which changes nothing for clients.
+    mutating func expire(at now: Int64) { state.removeExpired(at: now) }
 
     /// Checks the cache against its twin, and every table against its limit.
     func check(at now: Int64) throws(Finding) {
         for (channel, data, expiry) in cached {
-            let entry = cache.event(on: ChannelAddress(app: app.id, name: channel), at: now)
+            let entry = state.cachedEvent(of: address(channel), at: now)
             let expected = expiry > now ? data : nil
             try expect(entry?.publication.data == expected, "the last event of \(channel)")
         }
-        try expect(cache.count <= app.limits.cachedEventsMax, "\(cache.count) events are cached")
-        for (channel, attendance) in attendances {
-            let count = attendance.members.count
+        let count = state.cachedEventCount
+        try expect(count <= app.limits.cachedEventsMax, "\(count) events are cached")
+        for (channel, home) in channels {
+            let count = home.presence.members.count
             try expect(count <= app.limits.membersMax, "\(count) members on \(channel)")
-            try expect(!attendance.isVacant && attendance.count > 0, "\(channel) has nobody")
+            try expect(!home.isVacant && home.subscribers.total > 0, "\(channel) is vacant")
         }
     }
 
     /// Checks that nothing is left when all have gone, and all has expired.
     mutating func checkEmpty(at now: Int64) throws(Finding) {
-        cache.expire(at: now)
-        try expect(attendances.isEmpty, "\(attendances.keys) have subscribers, and nobody is there")
-        try expect(cache.isEmpty, "\(cache.count) events are cached for ever")
-        try expect(users.count == 0, "\(users.count) users are online, and nobody is there")
+        state.removeExpired(at: now)
+        try expect(channels.isEmpty, "\(channels.keys) have subscribers without connections")
+        try expect(state.isCacheEmpty, "\(state.cachedEventCount) events are cached for ever")
+        try expect(users.count == 0, "\(users.count) users are online without connections")
     }
 }

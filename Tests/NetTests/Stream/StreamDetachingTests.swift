@@ -37,6 +37,7 @@ import Testing
         reactor.settle()
         #expect(other.peer.read()?.count == 100)
         for group in groups { group.leave(one.stream) }
+        one.owner.onClose = nil
         #expect(one.stream.groupCount == 0 && groups.allSatisfy { $0.count == 1 })
     }
 
@@ -75,6 +76,7 @@ import Testing
         for group in groups { group.send([1]) }
         reactor.settle()
         for group in groups { group.leave(one.stream) }
+        one.owner.onClose = nil
         #expect(one.stream.groupCount == 0 && groups.allSatisfy { $0.count == 0 })
     }
 }

@@ -35,7 +35,7 @@ struct Stage {
     }
 
     /// Reports events, and lets the actor look at them.
-    func report(_ events: WebhookEvent..., of app: AppID = appID) async {
+    func report(_ events: ReportedEvent..., of app: AppID = appID) async {
         for event in events { webhooks.report(event, of: app) }
         await webhooks.dispatcher.turn()
     }

@@ -1,0 +1,221 @@
+public import PusherProtocol
+
+/// One channel at its home shard: counts subscribers, lists the members of a presence channel, and decides what a
+/// subscription, a departure or a client event causes.
+///
+/// A value without I/O: a request goes in, its effects come out, and the caller performs them in order. All effects of a
+/// channel travel over one first-in, first-out link to each shard, so every subscriber sees them in the home's order.
+public struct ChannelHome: Sendable {
+    /// What the caller has to do, in order.
+    public enum Effect: Sendable {
+        /// Send the grant to the subscriber's shard, behind everything that was fanned out before.
+        case grant(Grant)
+        /// Refuse the subscription: the channel has `membersMax` members.
+        case refuse(membersMax: Int)
+        /// Send a notice to all subscribers, in order with the channel's events.
+        ///
+        /// It may wait up to `delayMax` milliseconds for other notices, to share their sends.
+        case fanOut(ServerMessage, delayMax: Int)
+        /// Report to the observers.
+        case notify(ChannelEvent)
+        /// Count that a limit was met.
+        case limitMet(Limit)
+    }
+
+    /// What a subscription begins with.
+    public struct Grant: Sendable {
+        /// What follows the acknowledgement, ahead of live events.
+        public enum Opening: Sendable {
+            /// Nothing.
+            case live
+            /// The last event of a cache channel.
+            case cached(Publication)
+            /// The notice that a cache channel holds no event.
+            case cacheMiss
+        }
+
+        /// The members of a presence channel, the subscriber included; empty on any other.
+        public let members: [Member]
+        /// What follows the acknowledgement.
+        public let opening: Opening
+    }
+
+    /// The number of subscribers, by shard.
+    public private(set) var subscribers: SubscriberCounts
+    /// The members of a presence channel; empty on any other.
+    public private(set) var presence = PresenceMembers()
+
+    /// Creates the home of a channel without subscribers.
+    ///
+    /// - Parameter shard: The number of the home shard.
+    public init(on shard: Int) { subscribers = SubscriberCounts(home: shard) }
+
+    /// Whether the channel has no subscribers.
+    public var isVacant: Bool { subscribers.isEmpty }
+
+    /// Counts a connection in, on a presence channel as a member if there is room.
+    ///
+    /// - Parameters:
+    ///   - subscriber: A connection that is not on the channel.
+    ///   - address: The channel.
+    ///   - app: The channel's app; `nil` if it is no longer served.
+    ///   - state: What the channels of this home shard share.
+    ///   - now: The time, in milliseconds of a steady clock.
+    /// - Returns: The effects to perform.
+    public mutating func subscribe(
+        _ subscriber: Subscriber,
+        to address: ChannelAddress,
+        of app: App?,
+        sharing state: inout HomeShardState,
+        at now: Int64
+    ) -> [Effect] {
+        var effects: [Effect] = []
+        let wasVacant = isVacant
+        var newMember: Member?
+        if let member = subscriber.member {
+            let membersMax = app?.limits.membersMax ?? 0
+            switch presence.add(subscriber.socketID, as: member, membersMax: membersMax) {
+            case .refused: return [.refuse(membersMax: membersMax)]
+            case .knownMember: break
+            case .newMember: newMember = member
+            }
+        }
+        subscribers.add(from: subscriber.shard)
+        if wasVacant { effects.append(.notify(.occupied)) }
+        if let newMember {
+            effects.append(.notify(.memberAdded(newMember.id)))
+            // Ahead of the grant: the subscriber is added to the fan-out behind this notice, and finds itself among the
+            // members of the grant.
+            let notice = ServerMessage.memberAdded(newMember, to: address.name)
+            effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
+        }
+        let opening = state.opening(of: address, app, &effects, at: now)
+        effects.append(.grant(Grant(members: presence.members, opening: opening)))
+        // Behind the grant, so that the subscriber gets the count too.
+        updateCount(of: address, app, &state, &effects, at: now)
+        return effects
+    }
+
+    /// Counts a connection out, and announces the departure of a member.
+    ///
+    /// - Parameters:
+    ///   - connection: The connection; if it was refused, nothing happens.
+    ///   - shard: The connection's shard.
+    ///   - address: The channel.
+    ///   - app: The channel's app; `nil` if it is no longer served.
+    ///   - state: What the channels of this home shard share.
+    ///   - now: The time, in milliseconds of a steady clock.
+    /// - Returns: The effects to perform.
+    public mutating func unsubscribe(
+        _ connection: SocketID,
+        from shard: Int,
+        at address: ChannelAddress,
+        of app: App?,
+        sharing state: inout HomeShardState,
+        now: Int64
+    ) -> [Effect] {
+        var effects: [Effect] = []
+        var notice: ServerMessage?
+        if address.name.kind.isPresence {
+            switch presence.remove(connection) {
+            case .unknown: return []
+            case .memberStays: break
+            case .memberLeft(let user):
+                effects.append(.notify(.memberRemoved(user)))
+                notice = .memberRemoved(channel: address.name.text, userID: user.text)
+            }
+        }
+        subscribers.remove(from: shard)
+        updateCount(of: address, app, &state, &effects, at: now)
+        if isVacant {
+            effects.append(.notify(.vacated))
+        } else if let notice {
+            effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
+        }
+        return effects
+    }
+
+    /// The sender of a client event, with the user on a presence channel; `nil` if it is not a member.
+    public func author(_ connection: SocketID, on channel: ChannelName) -> ClientEventAuthor? {
+        guard channel.kind.isPresence else { return ClientEventAuthor(socketID: connection) }
+        return presence.user(of: connection).map {
+            ClientEventAuthor(socketID: connection, user: $0)
+        }
+    }
+
+    /// Announces the number of subscribers that a large channel has not announced yet.
+    ///
+    /// - Parameters:
+    ///   - address: A channel of ``HomeShardState/takeDueCounts(at:)``.
+    ///   - app: The channel's app; `nil` if it is no longer served.
+    /// - Returns: The effects to perform.
+    public func announceCount(of address: ChannelAddress, of app: App?) -> [Effect] {
+        guard Self.announcesCounts(of: address, app) else { return [] }
+        return Self.announcement(of: subscribers.total, on: address)
+    }
+
+    // MARK: - Notices
+
+    private mutating func updateCount(
+        of address: ChannelAddress,
+        _ app: App?,
+        _ state: inout HomeShardState,
+        _ effects: inout [Effect],
+        at now: Int64
+    ) {
+        guard Self.announcesCounts(of: address, app) else { return }
+        let count = subscribers.total
+        if state.countNotices.changed(address, to: count, at: now) {
+            effects += Self.announcement(of: count, on: address)
+        } else if count == 0 {
+            effects.append(.notify(.subscriptionCount(0)))
+        }
+    }
+
+    private static func announcement(of count: Int, on address: ChannelAddress) -> [Effect] {
+        let notice = ServerMessage.subscriptionCount(channel: address.name.text, count: count)
+        return [.notify(.subscriptionCount(count)), .fanOut(notice, delayMax: 0)]
+    }
+
+    /// Presence channels announce members instead of counts, and a user's own channel announces nothing.
+    private static func announcesCounts(of address: ChannelAddress, _ app: App?) -> Bool {
+        app?.features.subscriptionCount == true && !address.name.kind.isPresence
+            && address.name.kind != .serverToUser
+    }
+
+    /// How long a notice about a member may wait: in a large channel, each costs a send to every member.
+    private func noticeDelay(_ app: App?, _ state: HomeShardState) -> Int {
+        guard presence.members.count > state.smallPresenceChannelMax else { return 0 }
+        return app?.features.presenceNoticeDelay ?? 0
+    }
+}
+
+/// A connection that asks for a subscription.
+public struct Subscriber: Sendable {
+    /// The connection.
+    public let socketID: SocketID
+    /// The number of its shard.
+    public let shard: Int
+    /// Its user, if the channel is a presence channel.
+    public let member: Member?
+
+    /// Creates a subscriber.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - shard: The number of its shard.
+    ///   - member: Its user, if the channel is a presence channel.
+    public init(_ socketID: SocketID, shard: Int, member: Member? = nil) {
+        self.socketID = socketID
+        self.shard = shard
+        self.member = member
+    }
+}
+
+/// The sender of a client event.
+public struct ClientEventAuthor: Sendable, Equatable {
+    /// The connection.
+    public let socketID: SocketID
+    /// Its user, on a presence channel.
+    public var user: UserID?
+}

@@ -1,0 +1,95 @@
+public import PusherProtocol
+
+/// The members of a presence channel, and the connections of each.
+///
+/// All connections of a user are one member. The member's info is that of the user's first connection, until the last
+/// one has left. Every operation takes constant time.
+public struct PresenceMembers: Sendable {
+    /// The result of adding a connection.
+    public enum Arrival: Sendable {
+        /// The first connection of its user.
+        case newMember
+        /// Another connection of a member.
+        case knownMember
+        /// The channel has as many members as it may have, and this would be another one.
+        case refused
+    }
+
+    /// The result of removing a connection.
+    public enum Departure: Equatable, Sendable {
+        /// The last connection of this user.
+        case memberLeft(UserID)
+        /// One of several connections of a member.
+        case memberStays
+        /// The connection was not on the channel: it had been refused.
+        case unknown
+    }
+
+    private struct Entry {
+        /// The member's index in `members`.
+        var index: Int
+        var connectionCount: Int
+    }
+
+    /// The members, in no particular order.
+    public private(set) var members: [Member] = []
+    private var entries: [UserID: Entry] = [:]
+    private var users: [SocketID: UserID] = [:]
+
+    /// Creates an empty list.
+    public init() {}
+
+    /// Whether the channel has no members.
+    public var isEmpty: Bool { members.isEmpty }
+
+    /// Adds a connection of a user.
+    ///
+    /// - Parameters:
+    ///   - connection: A connection that is not on the channel.
+    ///   - member: Its user; if the user is a member already, the info is ignored.
+    ///   - membersMax: The maximum number of members.
+    /// - Returns: What has changed.
+    public mutating func add(
+        _ connection: SocketID,
+        as member: Member,
+        membersMax: Int
+    ) -> Arrival {
+        if let entry = entries[member.id] {
+            entries[member.id]?.connectionCount += 1
+            record(connection, of: members[entry.index].id)
+            return .knownMember
+        }
+        guard members.count < membersMax else { return .refused }
+        entries[member.id] = Entry(index: members.count, connectionCount: 1)
+        members.append(member)
+        record(connection, of: member.id)
+        return .newMember
+    }
+
+    private mutating func record(_ connection: SocketID, of user: UserID) {
+        let former = users.updateValue(user, forKey: connection)
+        precondition(former == nil, "a connection joined twice")
+    }
+
+    /// The user of a connection; `nil` if the connection is not on the channel.
+    public func user(of connection: SocketID) -> UserID? { users[connection] }
+
+    /// Removes a connection.
+    public mutating func remove(_ connection: SocketID) -> Departure {
+        guard let user = users.removeValue(forKey: connection), let entry = entries[user] else {
+            return .unknown
+        }
+        guard entry.connectionCount == 1 else {
+            entries[user]?.connectionCount -= 1
+            return .memberStays
+        }
+        entries[user] = nil
+        // The last member fills the gap, so that no other index changes.
+        let last = members.removeLast()
+        if entry.index < members.count {
+            members[entry.index] = last
+            entries[last.id]?.index = entry.index
+        }
+        return .memberLeft(user)
+    }
+}

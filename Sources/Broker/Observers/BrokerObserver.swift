@@ -1,0 +1,95 @@
+internal import PusherProtocol
+
+/// Something that sees what happens in the broker, such as webhooks and metrics.
+public protocol BrokerObserver: AnyObject, Sendable {
+    /// The kinds of events to observe; asked at the start, and again when the apps are replaced.
+    ///
+    /// - Parameter app: The app, or `nil` for events that belong to no app.
+    /// - Returns: The kinds.
+    func observedKinds(of app: AppID?) -> BrokerEventKinds
+
+    /// Called on the thread of the shard where the event happened, in the order of events there.
+    ///
+    /// It must not block: the loop waits for it.
+    ///
+    /// - Parameters:
+    ///   - event: An event of a kind in ``observedKinds(of:)``.
+    ///   - app: The app it belongs to, if any.
+    func observe(_ event: BrokerEvent, of app: AppID?)
+}
+
+/// The observers of one shard.
+///
+/// As long as no observer asks for a kind of event, reporting one costs a test of a bit, and the event is not made.
+public struct BrokerObservers {
+    private struct Entry {
+        let observer: any BrokerObserver
+        var kinds: [AppID: BrokerEventKinds] = [:]
+        var kindsWithoutApp: BrokerEventKinds = []
+
+        func observes(_ kind: BrokerEventKinds, of app: AppID?) -> Bool {
+            guard let app else { return kindsWithoutApp.contains(kind) }
+            return kinds[app]?.contains(kind) == true
+        }
+    }
+
+    private var entries: [Entry]
+    /// The kinds that any observer has asked for, of any app.
+    private var kinds: BrokerEventKinds = []
+
+    /// Creates a list of observers, which see nothing until ``update(apps:)``.
+    public init(_ observers: [any BrokerObserver] = []) {
+        entries = observers.map { Entry(observer: $0) }
+    }
+
+    /// Asks the observers again which events to report.
+    ///
+    /// - Parameter apps: The apps that are served.
+    public mutating func update(apps: some Sequence<AppID>) {
+        kinds = []
+        let apps = Array(apps)
+        for index in entries.indices {
+            let observer = entries[index].observer
+            entries[index].kindsWithoutApp = observer.observedKinds(of: nil)
+            kinds.formUnion(entries[index].kindsWithoutApp)
+            entries[index].kinds = [:]
+            for app in apps {
+                let wanted = observer.observedKinds(of: app)
+                guard !wanted.isEmpty else { continue }
+                entries[index].kinds[app] = wanted
+                kinds.formUnion(wanted)
+            }
+        }
+    }
+
+    /// Whether any observer has asked for a kind of event, of any app.
+    @inline(__always)
+    public func areInterested(in kind: BrokerEventKinds) -> Bool { kinds.contains(kind) }
+
+    /// Reports an event to the observers that have asked for its kind.
+    ///
+    /// - Parameters:
+    ///   - kind: The event's kind.
+    ///   - app: The app it belongs to, if any.
+    ///   - event: The event; made only if any observer has asked for its kind.
+    public func notify(
+        _ kind: BrokerEventKinds,
+        of app: AppID?,
+        _ event: @autoclosure () -> BrokerEvent
+    ) {
+        guard areInterested(in: kind) else { return }
+        for entry in entries where entry.observes(kind, of: app) {
+            entry.observer.observe(event(), of: app)
+        }
+    }
+
+    /// Reports an event of a channel; users' own channels (`#server-to-user-…`) are not observed.
+    public func notify(
+        _ kind: BrokerEventKinds,
+        on address: ChannelAddress,
+        _ event: @autoclosure () -> ChannelEvent
+    ) {
+        guard areInterested(in: kind), address.name.kind != .serverToUser else { return }
+        notify(kind, of: address.app, .channel(event(), address))
+    }
+}

@@ -1,0 +1,337 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// The channels of one shard: the subscribers connected to it, and the homes of the channels that are assigned to it.
+///
+/// The rules of a home are `ChannelHome`'s; this is what performs its effects. See also the extensions: publishing, and
+/// congestion.
+final class ChannelService: TimerTarget {
+    let context: ShardContext
+    let connections: Connections
+    // Access is not checked for overlaps: the values call nothing while they change.
+    @exclusivity(unchecked) var table: ChannelTable
+    @exclusivity(unchecked) private(set) var state: HomeShardState
+    let deflaters: SharedDeflaters
+    private var leaves: LeaveQueue
+    private var areTimersRunning = (cache: false, counts: false)
+    /// Triggers whose events do not all have their place yet.
+    var triggers = PendingTriggers()
+    /// The backlogs in which events wait, and whether the timer of their deadlines is running.
+    var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
+    var isExpiryTimerRunning = false
+
+    init(_ context: ShardContext, _ connections: Connections) {
+        self.context = context
+        self.connections = connections
+        table = ChannelTable(shard: context.shard)
+        state = HomeShardState(
+            shardCount: context.shardCount,
+            smallPresenceChannelMax: context.settings.smallPresenceChannelMax
+        )
+        state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        deflaters = SharedDeflaters(options: context.settings.deflate)
+        leaves = LeaveQueue(context.settings.leaving)
+    }
+
+    /// Adapts to the apps of the context after these were replaced.
+    func appsWereReplaced() { state.reportsCacheMisses = context.isObserved(.cacheMisses) }
+
+    /// Drops the triggers and events that wait, when the shard has stopped.
+    func dropPending() {
+        triggers.removeAll()
+        backlogs = [:]
+    }
+
+    // MARK: - Subscribing
+
+    /// Asks the channel's home for a subscription.
+    func subscribe(
+        _ connection: Connection,
+        to channel: ChannelName,
+        as member: Member?,
+        request: UInt32
+    ) {
+        let address = ChannelAddress(app: connection.app.id, name: channel)
+        let request = SubscriptionRequest(
+            shard: context.shard,
+            socketID: connection.socketID,
+            number: request
+        )
+        let home = address.home(among: context.shardCount)
+        if home == context.shard {
+            admit(request, to: address, as: member)
+        } else if let member {
+            context.links.send(.subscribeAsMember(address, request, member), to: home)
+        } else {
+            context.links.send(.subscribe(address, request), to: home)
+        }
+    }
+
+    /// At the home: counts a connection in, or refuses it.
+    func admit(_ request: SubscriptionRequest, to address: ChannelAddress, as member: Member?) {
+        let channel = table.open(address)
+        let effects = channel.home.subscribe(
+            Subscriber(request.socketID, shard: request.shard, member: member),
+            to: address,
+            of: app(of: address),
+            sharing: &state,
+            at: context.milliseconds
+        )
+        perform(effects, on: channel, at: address, for: request)
+        // A refused connection may have been the only reason to open it.
+        closeIfVacant(channel, at: address)
+    }
+
+    /// Sends a grant to the subscriber's client, and adds the client to the fan-out of this shard.
+    func complete(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        _ grant: Grant
+    ) {
+        let channel = table.open(address)
+        // If the connection has closed meanwhile, it has unsubscribed at the home already.
+        if let connection = connections[request.socketID],
+            connection.granted(channel.name, grant, request: request.number)
+        {
+            channel.add(connection.stream, windowBits: connection.sharedWindowBits)
+        }
+        closeIfVacant(channel, at: address)
+    }
+
+    /// Passes the refusal of a subscription to the client.
+    func refuse(_ request: SubscriptionRequest, to address: ChannelAddress, membersMax: Int) {
+        connections[request.socketID]?
+            .refused(address.name, request: request.number, membersMax: membersMax)
+    }
+
+    // MARK: - Unsubscribing
+
+    /// Takes a connection out of a channel, here and at the home.
+    func unsubscribe(_ connection: Connection, from channel: ChannelName) {
+        let address = ChannelAddress(app: connection.app.id, name: channel)
+        unsubscribe(connection.socketID, connection.stream, from: address)
+    }
+
+    /// Takes a closing connection out of all its channels, at once or a portion each turn.
+    ///
+    /// Nothing that these channels send from now on reaches its stream.
+    func unsubscribeAll(_ subscriptions: Subscriptions, of connection: Connection) {
+        let (stream, app) = (connection.stream, connection.app.id)
+        guard subscriptions.count > leaves.settings.atOnceMax, !context.reactor.hasShutDown else {
+            subscriptions.forEachChannel {
+                let address = ChannelAddress(app: app, name: $0)
+                unsubscribe(connection.socketID, stream, from: address)
+            }
+            return
+        }
+        stream.detachFromGroups()
+        leaves.append(subscriptions, stream, connection.socketID, app)
+    }
+
+    /// The number of closed connections that are still subscribed to channels.
+    var leavingCount: Int { leaves.count }
+
+    /// Takes closed connections out of as many channels as one turn may process.
+    func advanceLeaves() {
+        guard !leaves.isEmpty else { return }
+        for _ in 0..<leaves.settings.portionMax {
+            guard let (address, stream, socketID) = leaves.takeNext() else { return }
+            unsubscribe(socketID, stream, from: address)
+        }
+    }
+
+    private func unsubscribe(_ id: SocketID, _ stream: Stream, from address: ChannelAddress) {
+        let home = address.home(among: context.shardCount)
+        if let channel = table[address] {
+            channel.remove(stream)
+            if home == context.shard { dismiss(id, from: channel, of: context.shard, at: address) }
+            closeIfVacant(channel, at: address)
+        }
+        if home != context.shard {
+            context.links.send(.unsubscribe(address, shard: context.shard, id), to: home)
+        }
+    }
+
+    /// At the home: counts a connection of another shard out.
+    func dismiss(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
+        guard let channel = table[address] else { return }
+        dismiss(id, from: channel, of: shard, at: address)
+        closeIfVacant(channel, at: address)
+    }
+
+    private func dismiss(
+        _ id: SocketID,
+        from channel: Channel,
+        of shard: Int,
+        at address: ChannelAddress
+    ) {
+        let effects = channel.home.unsubscribe(
+            id,
+            from: shard,
+            at: address,
+            of: app(of: address),
+            sharing: &state,
+            now: context.milliseconds
+        )
+        context.notify(.subscriptions, on: address, .unsubscribed(id))
+        perform(effects, on: channel, at: address)
+    }
+
+    /// Closes a channel without subscribers.
+    private func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
+        guard channel.isVacant else { return }
+        flushBacklog(of: channel, at: address)
+        table.close(address)
+    }
+
+    // MARK: - Effects of a home
+
+    /// Performs what a home has decided.
+    ///
+    /// - Parameters:
+    ///   - effects: The effects, in order.
+    ///   - channel: The channel; `nil` if it is vacant.
+    ///   - address: The channel's address.
+    ///   - request: The subscription request that caused them, if any.
+    func perform(
+        _ effects: [ChannelHome.Effect],
+        on channel: Channel?,
+        at address: ChannelAddress,
+        for request: SubscriptionRequest? = nil
+    ) {
+        for effect in effects {
+            switch effect {
+            case .grant(let grant):
+                if let request { send(grant, for: request, at: address) }
+            case .refuse(let membersMax):
+                if let request { sendRefusal(of: request, at: address, membersMax: membersMax) }
+            case .fanOut(let notice, let delayMax):
+                guard let channel else { continue }
+                let frame = EventFrame(notice, delayMax: UInt16(clamping: delayMax))
+                distribute(frame, on: channel, at: address, except: nil)
+            case .notify(let event):
+                if event == .occupied { table.becameOccupied(address) }
+                if event == .vacated { table.becameVacant(address) }
+                context.notify(event.kind, on: address, event)
+            case .limitMet(let limit): context.limitMet(limit)
+            }
+        }
+        startTimers()
+    }
+
+    private func send(
+        _ grant: ChannelHome.Grant,
+        for request: SubscriptionRequest,
+        at address: ChannelAddress
+    ) {
+        let grant = Grant(grant, on: address.name)
+        context.notify(
+            .subscriptions,
+            on: address,
+            .subscribed(
+                request.socketID,
+                userID: table[address]?.home.presence.user(of: request.socketID)
+            )
+        )
+        if request.shard == context.shard {
+            complete(request, to: address, grant)
+        } else {
+            context.links.send(.granted(address, request, grant), to: request.shard)
+        }
+    }
+
+    private func sendRefusal(
+        of request: SubscriptionRequest,
+        at address: ChannelAddress,
+        membersMax: Int
+    ) {
+        if request.shard == context.shard {
+            refuse(request, to: address, membersMax: membersMax)
+        } else {
+            let message = ShardMessage.refused(address, request, membersMax: membersMax)
+            context.links.send(message, to: request.shard)
+        }
+    }
+
+    /// The app of a channel, if the channel's home has use for it: most subscriptions need no look at it.
+    private func app(of address: ChannelAddress) -> App? {
+        let kind = address.name.kind
+        guard context.registry.announcesCounts || kind.isPresence || kind.isCache else {
+            return nil
+        }
+        return context.registry.apps[address.app]
+    }
+
+    // MARK: - Cache channels
+
+    /// At the home: caches an event for later subscribers.
+    func cache(_ publication: Publication, on channel: Channel?, at address: ChannelAddress) {
+        let app = context.registry.apps[address.app]
+        let now = context.milliseconds
+        perform(
+            state.cache(publication, on: address, of: app, at: now),
+            on: channel,
+            at: address
+        )
+    }
+
+    // MARK: - Timers
+
+    /// The tag of the timer of each task.
+    private enum Task: Int { case cache, counts, expiry }
+
+    /// The time between two removals of expired events; an expired event is never sent.
+    private static var cacheInterval: Duration { .seconds(15) }
+    /// How late the count of a large channel may be.
+    private static var countInterval: Duration { .seconds(1) }
+    /// How late a trigger may be refused.
+    private static var expiryInterval: Duration { .milliseconds(250) }
+
+    /// Whether no cached event is held, and no timer is running for it.
+    var isCacheAtRest: Bool { state.isCacheEmpty && !areTimersRunning.cache }
+
+    /// Whether no count waits to be announced, and no timer is running for it.
+    var areCountsAtRest: Bool { state.areCountsAnnounced && !areTimersRunning.counts }
+
+    /// Starts the timers of what has to be done later; without anything to do, none is running.
+    private func startTimers() {
+        if !areTimersRunning.cache, !state.isCacheEmpty {
+            areTimersRunning.cache = true
+            context.reactor.schedule(after: Self.cacheInterval, self, tag: Task.cache.rawValue)
+        }
+        if !areTimersRunning.counts, !state.areCountsAnnounced {
+            areTimersRunning.counts = true
+            context.reactor.schedule(after: Self.countInterval, self, tag: Task.counts.rawValue)
+        }
+    }
+
+    /// Starts the timer of the triggers' deadlines, unless it is running or no event waits.
+    func startExpiryTimer() {
+        guard !isExpiryTimerRunning, !backlogs.isEmpty else { return }
+        isExpiryTimerRunning = true
+        context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)
+    }
+
+    func timerFired(tag: Int) {
+        switch Task(rawValue: tag) {
+        case .cache:
+            areTimersRunning.cache = false
+            state.removeExpired(at: context.milliseconds)
+        case .counts:
+            areTimersRunning.counts = false
+            for address in state.takeDueCounts(at: context.milliseconds) {
+                guard let channel = table[address] else { continue }
+                let app = context.registry.apps[address.app]
+                perform(
+                    channel.home.announceCount(of: address, of: app),
+                    on: channel,
+                    at: address
+                )
+            }
+        case .expiry: return expireTriggers()
+        case nil: break
+        }
+        startTimers()
+    }
+}

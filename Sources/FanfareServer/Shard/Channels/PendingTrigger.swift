@@ -1,0 +1,88 @@
+import PusherProtocol
+
+/// A backend's request of whose events some are not in order yet.
+///
+/// The request is answered when the homes of all its channels have put its events in order. So whatever is triggered
+/// after the answer comes later for every subscriber, whichever loop it reaches.
+///
+/// Confined to the loop of the shard that received the request.
+final class PendingTrigger {
+    /// What became of a request.
+    enum Outcome {
+        /// All of its events are in order.
+        case accepted
+        /// Its only event is not published, because a limit is met at the home of the channel.
+        case refused(Limit)
+    }
+
+    /// The request's number at the shard that received it.
+    let number: UInt64
+    /// Whether a home may refuse the event: it is the only one, so that all of a request is published or nothing.
+    let isRefusable: Bool
+    private var openCount = 0
+    private var outcome = Outcome.accepted
+    private var completion: ((Outcome) -> Void)?
+
+    init(number: UInt64, isRefusable: Bool) {
+        self.number = number
+        self.isRefusable = isRefusable
+    }
+
+    /// Calls `completion` once, when the homes have answered for all events.
+    func whenSettled(_ completion: @escaping (Outcome) -> Void) {
+        assert(openCount > 0, "what is settled already needs no callback")
+        self.completion = completion
+    }
+
+    /// Waits for one more event of the request.
+    func addEvent() { openCount += 1 }
+
+    /// Records what became of one event.
+    ///
+    /// - Returns: With the last event, what completes the request.
+    func settle(_ outcome: Outcome) -> (() -> Void)? {
+        if case .refused = outcome { self.outcome = outcome }
+        openCount -= 1
+        guard openCount == 0, let completion = completion.take() else { return nil }
+        return { [outcome = self.outcome] in completion(outcome) }
+    }
+}
+
+/// The triggers that one shard has received and not answered yet.
+struct PendingTriggers {
+    private var triggers: [UInt64: PendingTrigger] = [:]
+    private var lastNumber: UInt64 = 0
+
+    /// The number of triggers.
+    var count: Int { triggers.count }
+
+    /// Adds a trigger without events.
+    ///
+    /// - Parameter isRefusable: See ``PendingTrigger/isRefusable``.
+    /// - Returns: The trigger.
+    mutating func begin(isRefusable: Bool) -> PendingTrigger {
+        lastNumber += 1
+        let trigger = PendingTrigger(number: lastNumber, isRefusable: isRefusable)
+        triggers[lastNumber] = trigger
+        return trigger
+    }
+
+    /// The trigger with this number, if it is not answered yet.
+    subscript(number: UInt64) -> PendingTrigger? { triggers[number] }
+
+    /// Removes all triggers.
+    mutating func removeAll() { triggers = [:] }
+
+    /// Removes a trigger whose last event is settled.
+    mutating func remove(_ trigger: PendingTrigger) { triggers[trigger.number] = nil }
+}
+
+/// Where a home acknowledges an event that another shard has received.
+struct PublishReceipt: Sendable {
+    /// The shard that received the request.
+    let shard: Int
+    /// The request's ``PendingTrigger/number``.
+    let number: UInt64
+    /// See ``PendingTrigger/isRefusable``.
+    let isRefusable: Bool
+}

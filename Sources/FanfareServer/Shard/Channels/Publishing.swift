@@ -1,0 +1,163 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// The path of an event: publish to the channel's home, sequence there, fan out on each shard that has subscribers.
+extension ChannelService {
+    // MARK: - Publishing
+
+    /// The limit that prevents publishing at the moment: of events on their way to homes, or of memory for what is received.
+    var publishLimit: Limit? {
+        if context.links.areBehind(limit: context.settings.lineLengthMax) { return .relayedEvents }
+        return context.reactor.inbound.isExhausted ? .inboundBytes : nil
+    }
+
+    /// Publishes the events of one request, in their order.
+    ///
+    /// - Parameters:
+    ///   - publications: The events, each on one channel or several.
+    ///   - app: The app that triggers them.
+    /// - Returns: The trigger that is pending until all of them have their place; `nil` if they have it already.
+    func publish(
+        _ publications: some Collection<Publication>,
+        of app: AppID
+    ) -> PendingTrigger? {
+        var pending: PendingTrigger?
+        for publication in publications {
+            for name in publication.channels {
+                let address = ChannelAddress(app: app, name: name)
+                let home = address.home(among: context.shardCount)
+                let channel = home == context.shard ? table[address] : nil
+                if home == context.shard, channel?.backlog?.hasRoom ?? true {
+                    sequence(publication, on: channel, at: address)
+                    continue
+                }
+                let trigger =
+                    pending
+                    ?? triggers.begin(
+                        isRefusable: publications.count == 1
+                            && publications.first?.channels.count == 1
+                    )
+                pending = trigger
+                trigger.addEvent()
+                if let backlog = channel?.backlog {
+                    enqueue(publication, .here(trigger), in: backlog)
+                } else {
+                    let receipt = PublishReceipt(
+                        shard: context.shard,
+                        number: trigger.number,
+                        isRefusable: trigger.isRefusable
+                    )
+                    context.links.send(.publish(address, publication, receipt), to: home)
+                }
+            }
+        }
+        return pending
+    }
+
+    /// Publishes a client event that the session has accepted.
+    func publish(_ event: ClientEvent, on channel: ChannelName, of connection: Connection) {
+        let address = ChannelAddress(app: connection.app.id, name: channel)
+        let home = address.home(among: context.shardCount)
+        let sender = connection.socketID
+        guard home != context.shard else { return receive(event, by: sender, on: address) }
+        context.links.send(.publishClientEvent(address, event, sender: sender), to: home)
+    }
+
+    // MARK: - At the home
+
+    /// Sequences an event that another shard has received, as soon as the subscribers have room for it.
+    func receive(_ publication: Publication, on address: ChannelAddress, _ receipt: PublishReceipt)
+    {
+        guard !receipt.isRefusable || !context.reactor.inbound.isExhausted else {
+            return refuseLater(.elsewhere(receipt))
+        }
+        let channel = table[address]
+        if let backlog = channel?.backlog, !backlog.hasRoom {
+            return enqueue(publication, .elsewhere(receipt), in: backlog)
+        }
+        sequence(publication, on: channel, at: address)
+        settle(.elsewhere(receipt), .accepted)
+    }
+
+    /// Sequences a client event, as soon as the subscribers have room for it.
+    func receive(_ event: ClientEvent, by sender: SocketID, on address: ChannelAddress) {
+        // The sender is subscribed: its subscription came over the same link, and its end would, too.
+        guard let channel = table[address],
+            let author = channel.home.author(sender, on: address.name)
+        else { return }
+        if let backlog = channel.backlog, !backlog.hasRoom {
+            return backlog.append(.clientEvent(event, author))
+        }
+        sequence(event, by: author, on: channel, at: address)
+    }
+
+    /// At the home: gives an event its place in the channel's order, and sends it to the shards with subscribers.
+    ///
+    /// - Parameters:
+    ///   - publication: The event.
+    ///   - channel: The channel; `nil` if it has no subscribers.
+    ///   - address: The channel's address.
+    func sequence(_ publication: Publication, on channel: Channel?, at address: ChannelAddress) {
+        context.publishedCount &+= 1
+        context.notify(.published, on: address, .published(publication))
+        if address.name.kind.isCache { cache(publication, on: channel, at: address) }
+        guard let channel else { return }
+        let frame = EventFrame(publication, channel: address.name)
+        distribute(frame, on: channel, at: address, except: publication.except)
+    }
+
+    /// At the home: gives a client event its place in the channel's order, and sends it to the shards with subscribers.
+    func sequence(
+        _ event: ClientEvent,
+        by author: ClientEventAuthor,
+        on channel: Channel,
+        at address: ChannelAddress
+    ) {
+        context.publishedCount &+= 1
+        context.notify(
+            .clientEvents,
+            on: address,
+            .clientEvent(event, sender: author.socketID, userID: author.user)
+        )
+        let frame = EventFrame(event, of: author.user, channel: address.name)
+        distribute(frame, on: channel, at: address, except: author.socketID)
+    }
+
+    /// At the home: sends a frame to all shards that have subscribers, this one included.
+    func distribute(
+        _ frame: EventFrame,
+        on channel: Channel,
+        at address: ChannelAddress,
+        except: SocketID?
+    ) {
+        let otherShards = channel.home.subscribers.otherShards
+        for shard in otherShards {
+            context.links.send(.fanOut(address, frame, except: except), to: shard)
+        }
+        if !otherShards.isEmpty {
+            channel.unconfirmedLength += Int32(clamping: frame.bytes.count)
+            if channel.unconfirmedLength >= context.reactor.batchLengthMax {
+                awaitConfirmation(of: channel, at: address, by: otherShards)
+            }
+        }
+        fanOut(frame, on: channel, at: address, except: except)
+    }
+
+    /// Sends a frame that another shard's home has sequenced to this shard's own subscribers, except one.
+    func fanOut(_ frame: EventFrame, at address: ChannelAddress, except: SocketID?) {
+        guard let channel = table[address] else { return }
+        fanOut(frame, on: channel, at: address, except: except)
+    }
+
+    private func fanOut(
+        _ frame: EventFrame,
+        on channel: Channel,
+        at address: ChannelAddress,
+        except: SocketID?
+    ) {
+        let except = except.flatMap { connections[$0]?.stream }
+        context.deliveredCount &+= channel.fanOut(frame, except: except, compressing: deflaters)
+        if channel.isCongested { noteCongestion(of: channel, at: address) }
+    }
+}

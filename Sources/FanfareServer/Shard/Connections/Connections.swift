@@ -1,0 +1,173 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// The clients connected to one shard: by socket ID, with their addresses, deadlines and the budgets of their queues.
+final class Connections {
+    private let context: ShardContext
+    @exclusivity(unchecked) private var table: ConnectionTable
+    /// The addresses of connections to which a limit for each address applies.
+    @exclusivity(unchecked) private var addresses: [SocketID: ClientAddress] = [:]
+    /// The timers of connections that are not authorized yet.
+    private var authorizationTimers: [SocketID: TimerID] = [:]
+    /// The connections to close because their app was removed or disabled.
+    private var orphanedConnections: [Connection] = []
+    /// The queues of each app's clients; of apps whose clients have queued something.
+    @exclusivity(unchecked) private var queueBudgets: [AppID: MemoryBudget] = [:]
+
+    init(_ context: ShardContext, random: RandomPool) {
+        self.context = context
+        table = ConnectionTable(
+            shard: context.shard,
+            shardCount: context.shardCount,
+            random: random
+        )
+    }
+
+    /// The number of clients.
+    var count: Int { table.count }
+
+    /// The connection with this socket ID, if it is one of this shard and still open.
+    subscript(id: SocketID) -> Connection? { table[id] }
+
+    /// A socket ID for the connection to be admitted next.
+    func makeSocketID() -> SocketID { table.makeSocketID() }
+
+    /// Adds a connection under its socket ID.
+    func admit(_ connection: Connection, from address: ClientAddress?) {
+        table.insert(connection, heardAt: context.reactor.seconds)
+        if let address { addresses[connection.socketID] = address }
+        if !connection.hasPlace { startAuthorizationTimer(of: connection) }
+        context.notify(.connections, of: connection.app.id, .connected(connection.socketID))
+    }
+
+    /// Removes a connection whose stream has ended.
+    func remove(_ connection: Connection) {
+        table.remove(connection.socketID)
+        let address =
+            addresses.isEmpty ? nil : addresses.removeValue(forKey: connection.socketID)
+        context.settings.admissionControl.leave(address)
+        if connection.hasPlace {
+            connection.app.quota.giveBack()
+        } else {
+            cancelAuthorizationTimer(of: connection)
+        }
+        context.notify(.connections, of: connection.app.id, .disconnected(connection.socketID))
+    }
+
+    /// Records that something was received from a client.
+    func received(_ connection: Connection) {
+        table.heard(connection.socketID, at: context.reactor.seconds)
+    }
+
+    /// Pings clients that have been silent for too long, and closes those that do not answer.
+    func checkLiveness() {
+        let now = context.reactor.seconds
+        for page in table.pageNumbers {
+            let verdicts = table.judge(page: page, at: now, context.settings.liveness)
+            for (connection, verdict) in verdicts { connection.answer(verdict) }
+        }
+    }
+
+    /// Closes up to `count` connections with the code that asks clients to reconnect at once (4200).
+    ///
+    /// - Returns: The number of connections closed.
+    func drain(upTo count: Int) -> Int {
+        let open = table.open(upTo: count)
+        for connection in open {
+            connection.close(.reconnectImmediately, message: "The broker is stopping")
+        }
+        return open.count
+    }
+
+    // MARK: - Authorized connections
+
+    /// The number of connections that have to be authorized before their deadline (Pusher documentation, "Authorized
+    /// connections").
+    ///
+    /// They have no place in the app's quota: connections without an account keep no user out.
+    var unauthorizedCount: Int { authorizationTimers.count }
+
+    private func startAuthorizationTimer(of connection: Connection) {
+        guard let seconds = connection.app.features.authorizationTimeout else { return }
+        let timer = context.reactor.schedule(after: .seconds(seconds), connection)
+        authorizationTimers[connection.socketID] = timer
+    }
+
+    /// Cancels the deadline of a connection that is authorized, or has closed.
+    func cancelAuthorizationTimer(of connection: Connection) {
+        guard let timer = authorizationTimers.removeValue(forKey: connection.socketID) else {
+            return
+        }
+        context.reactor.cancel(timer)
+    }
+
+    // MARK: - Apps
+
+    /// Replaces the apps of the connections; those whose app was removed or disabled wait for
+    /// ``closeOrphanedConnections(upTo:)``.
+    func replaceApps(_ registry: AppRegistry) {
+        replaceQueueBudgets(registry)
+        orphanedConnections = []
+        // Most connections are of one app, or come in runs of one.
+        var last: (old: App, new: App?)?
+        for connection in table.all where !connection.isClosing {
+            if last?.old !== connection.app {
+                last = (connection.app, registry.apps[connection.app.id])
+            }
+            if let app = last?.new, app !== connection.app { connection.replaceApp(app) }
+            if last?.new?.isEnabled != true { orphanedConnections.append(connection) }
+        }
+    }
+
+    /// The number of connections to close because their app was removed or disabled.
+    var orphanedCount: Int { orphanedConnections.count }
+
+    /// Closes up to `count` connections whose app was removed or disabled.
+    ///
+    /// - Returns: Whether any are left.
+    func closeOrphanedConnections(upTo count: Int) -> Bool {
+        for connection in orphanedConnections.suffix(count) {
+            let isKnown = context.registry.apps[connection.app.id] != nil
+            let code = isKnown ? PusherCode.appDisabled : .appDoesNotExist
+            connection.close(code, message: code.message)
+        }
+        orphanedConnections.removeLast(min(count, orphanedConnections.count))
+        return !orphanedConnections.isEmpty
+    }
+
+    // MARK: - Memory budgets
+
+    // A shard checks its own queues alone: its share of the memory for all apps, and for each. Above three quarters it
+    // refuses connections (4100); above all of it, the reactor closes the connections with the longest queues.
+
+    /// The memory budget that the queues of an app's clients share on this shard.
+    func queueBudget(of app: App) -> MemoryBudget {
+        if let budget = queueBudgets[app.id] { return budget }
+        let budget = MemoryBudget(byteCountMax: queuedBytesMax(of: app))
+        queueBudgets[app.id] = budget
+        return budget
+    }
+
+    /// Refuses a connection while the queues of others nearly use up a budget.
+    func checkQueues(of app: App) throws(ConnectionRefusal) {
+        if context.reactor.queueAccount.isNearlyFull {
+            throw ConnectionRefusal(.overCapacity, meeting: .queuedBytesTotal)
+        }
+        if !queueBudgets.isEmpty, queueBudgets[app.id]?.isNearlyFull == true {
+            throw ConnectionRefusal(.overCapacity, meeting: .appQueuedBytes)
+        }
+    }
+
+    private func replaceQueueBudgets(_ registry: AppRegistry) {
+        queueBudgets = queueBudgets.filter { id, budget in
+            guard let app = registry.apps[id] else { return budget.byteCount > 0 }
+            budget.byteCountMax = queuedBytesMax(of: app)
+            return true
+        }
+    }
+
+    private func queuedBytesMax(of app: App) -> Int {
+        app.limits.queuedBytesMax.map { $0 / context.shardCount } ?? .max
+    }
+}

@@ -1,0 +1,90 @@
+import Broker
+import PusherProtocol
+
+/// The number of a query among those of the shard that asks.
+typealias QueryID = UInt64
+
+/// Queries about channels that the homes answer, each its part.
+final class ScatterGather {
+    /// A query that is not answered by all homes yet.
+    private struct PendingQuery {
+        var missingCount: Int
+        var counts: [ChannelCount] = []
+        /// Called once, with all parts of the answer.
+        let finish: ([ChannelCount]) -> Void
+    }
+
+    private let context: ShardContext
+    private let channels: ChannelService
+    private var pending: [QueryID: PendingQuery] = [:]
+    private var last: QueryID = 0
+
+    init(_ context: ShardContext, _ channels: ChannelService) {
+        self.context = context
+        self.channels = channels
+    }
+
+    /// The number of queries that are not answered.
+    var count: Int { pending.count }
+
+    // MARK: - Queries
+
+    /// Queries the number of subscriptions and users of channels.
+    func counts(of addresses: [ChannelAddress], finish: @escaping ([ChannelCount]) -> Void) {
+        let byHome = Dictionary(grouping: addresses) { $0.home(among: context.shardCount) }
+        ask(byHome.map { ($0.key, .counts($0.value)) }, finish: finish)
+    }
+
+    /// Queries the same of a cache channel, and its cached event.
+    func cache(of address: ChannelAddress, finish: @escaping ([ChannelCount]) -> Void) {
+        ask([(address.home(among: context.shardCount), .cached(address))], finish: finish)
+    }
+
+    /// Queries the users of a presence channel.
+    func users(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
+        ask([(address.home(among: context.shardCount), .users(address))]) {
+            finish($0.flatMap(\.users))
+        }
+    }
+
+    /// Asks homes, and calls `finish` once on this loop with what they have counted.
+    ///
+    /// - Parameters:
+    ///   - queries: What to ask, by shard; without any, `finish` is called at once.
+    ///   - finish: Receives all answers together.
+    func ask(
+        _ queries: [(shard: Int, ShardQuery)],
+        finish: @escaping ([ChannelCount]) -> Void
+    ) {
+        guard !queries.isEmpty else { return finish([]) }
+        last += 1
+        let id = last
+        pending[id] = PendingQuery(missingCount: queries.count, finish: finish)
+        for (shard, query) in queries where shard != context.shard {
+            context.links.send(.query(query, id: id, asker: context.shard), to: shard)
+        }
+        for (shard, query) in queries where shard == context.shard {
+            receive(channels.answer(query), of: id)
+        }
+    }
+
+    /// Drops the queries that are not answered, when the shard has stopped.
+    func dropPending() { pending = [:] }
+
+    // MARK: - Answers
+
+    /// Answers another shard's query of the channels whose home is here.
+    func answer(_ query: ShardQuery, id: QueryID, asker: Int) {
+        context.links.send(.answer(channels.answer(query), id: id), to: asker)
+    }
+
+    /// Receives one home's part of an answer.
+    func receive(_ counts: [ChannelCount], of id: QueryID) {
+        pending[id]?.counts += counts
+        pending[id]?.missingCount -= 1
+        guard pending[id]?.missingCount == 0, let query = pending.removeValue(forKey: id) else {
+            return
+        }
+        query.finish(query.counts)
+    }
+}

@@ -1,0 +1,137 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// A message between shards about users.
+enum UserMessage: Sendable {
+    /// To the user's home: one more connection is signed in as the user.
+    case signedIn(UserAddress)
+    /// To the user's home: one connection less is.
+    case signedOut(UserAddress)
+    /// To the users' home: report which of them are online, now and when that changes.
+    case watch(AppID, [UserID], UserHome.Watcher)
+    /// To the users' home: stop reporting.
+    case unwatch(AppID, [UserID], UserHome.Watcher)
+    /// From a home, to the shard of the watchers.
+    case report(UserHome.Report)
+    /// To every shard: close the connections that are signed in as the user.
+    case terminate(UserAddress)
+}
+
+/// The users of one shard: its own connections that are signed in, and the homes of the users that are assigned to it.
+final class UserService: TimerTarget {
+    private let context: ShardContext
+    private let connections: Connections
+    private var home = UserHome()
+    private var isDepartureTimerRunning = false
+    /// The connections of this shard that are signed in, by user.
+    private var signedIn: [UserAddress: Set<SocketID>] = [:]
+
+    init(_ context: ShardContext, _ connections: Connections) {
+        self.context = context
+        self.connections = connections
+    }
+
+    /// The number of users with a signed-in connection on this shard.
+    var signedInCount: Int { signedIn.count }
+
+    /// The number of users that are online or watched and whose home is this shard.
+    var homeCount: Int { home.count }
+
+    // MARK: - This shard's connections
+
+    /// Counts a connection as signed in.
+    func signIn(_ connection: Connection, as user: UserID) {
+        let address = UserAddress(app: connection.app.id, id: user)
+        signedIn[address, default: []].insert(connection.socketID)
+        send(.signedIn(address), to: address.home(among: context.shardCount))
+    }
+
+    /// Counts a connection as signed out.
+    func signOut(_ connection: Connection, as user: UserID) {
+        let address = UserAddress(app: connection.app.id, id: user)
+        signedIn[address]?.remove(connection.socketID)
+        if signedIn[address]?.isEmpty == true { signedIn[address] = nil }
+        send(.signedOut(address), to: address.home(among: context.shardCount))
+    }
+
+    /// Reports to a connection which of these users are online, now and when that changes.
+    func watch(_ users: [UserID], by connection: Connection) {
+        let watcher = UserHome.Watcher(shard: context.shard, socketID: connection.socketID)
+        for (home, users) in byHome(users, of: connection.app.id) {
+            send(.watch(connection.app.id, users, watcher), to: home)
+        }
+    }
+
+    /// Ends the reports to a connection about these users.
+    func unwatch(_ users: [UserID], by connection: Connection) {
+        let watcher = UserHome.Watcher(shard: context.shard, socketID: connection.socketID)
+        for (home, users) in byHome(users, of: connection.app.id) {
+            send(.unwatch(connection.app.id, users, watcher), to: home)
+        }
+    }
+
+    /// Closes every connection, on all shards, that is signed in as a user.
+    func terminate(_ user: UserAddress) {
+        for shard in 0..<context.shardCount { send(.terminate(user), to: shard) }
+    }
+
+    private func byHome(_ users: [UserID], of app: AppID) -> [Int: [UserID]] {
+        Dictionary(grouping: users) {
+            UserAddress(app: app, id: $0).home(among: context.shardCount)
+        }
+    }
+
+    // MARK: - Messages
+
+    private func send(_ message: UserMessage, to shard: Int) {
+        if shard == context.shard {
+            receive(message)
+        } else {
+            context.links.send(.users(message), to: shard)
+        }
+    }
+
+    /// Processes a message of another shard, or of this one.
+    func receive(_ message: UserMessage) {
+        switch message {
+        case .signedIn(let user): send(home.signIn(user))
+        case .signedOut(let user):
+            home.signOut(user, at: context.milliseconds)
+            startDepartureTimer()
+        case .watch(let app, let users, let watcher):
+            send([home.watch(users, of: app, by: watcher)])
+        case .unwatch(let app, let users, let watcher):
+            home.unwatch(users, of: app, by: watcher)
+        case .report(let report):
+            for watcher in report.watchers {
+                connections[watcher]?.learn(online: report.online, offline: report.offline)
+            }
+        case .terminate(let user):
+            for id in signedIn[user] ?? [] {
+                connections[id]?
+                    .close(.unauthorized, message: "The app has closed this user's connections")
+            }
+        }
+    }
+
+    private func send(_ reports: [UserHome.Report]) {
+        for report in reports { send(.report(report), to: report.shard) }
+    }
+
+    // MARK: - Departures
+
+    /// Starts the timer of the next user to go offline, unless it is running or no user is leaving.
+    private func startDepartureTimer() {
+        guard !isDepartureTimerRunning, let time = home.nextDeparture else { return }
+        isDepartureTimerRunning = true
+        let delay = Duration.milliseconds(max(0, time - context.milliseconds))
+        context.reactor.schedule(after: delay, self)
+    }
+
+    func timerFired(tag: Int) {
+        isDepartureTimerRunning = false
+        send(home.removeDeparted(at: context.milliseconds))
+        startDepartureTimer()
+    }
+}

@@ -1,0 +1,220 @@
+import PusherProtocol
+import Testing
+
+@testable import Broker
+
+/// A home with what its shard holds; `#expect` takes no mutating calls of a value.
+private final class Home {
+    let address: ChannelAddress
+    let app: App
+    var home = ChannelHome(on: 0)
+    var state: HomeShardState
+    var now: Int64 = 0
+
+    init(
+        _ channel: String,
+        features: AppFeatures = AppFeatures(),
+        limits: AppLimits = AppLimits(),
+        smallPresenceChannelMax: Int = 100
+    ) throws {
+        address = ChannelAddress(app: AppID("1"), name: try ChannelName(channel))
+        app = App(
+            id: AppID("1"),
+            key: "key",
+            secret: AppSecret("secret"),
+            features: features,
+            limits: limits
+        )
+        state = HomeShardState(smallPresenceChannelMax: smallPresenceChannelMax)
+        state.reportsCacheMisses = true
+    }
+
+    func subscribe(_ number: UInt64, shard: Int = 0, as user: String? = nil) -> [String] {
+        let member = user.map { Member(id: UserID($0), info: nil) }
+        let subscriber = Subscriber(SocketID(number, 1), shard: shard, member: member)
+        let effects = home.subscribe(
+            subscriber,
+            to: address,
+            of: app,
+            sharing: &state,
+            at: now
+        )
+        return effects.map(words)
+    }
+
+    func unsubscribe(_ number: UInt64, shard: Int = 0) -> [String] {
+        let id = SocketID(number, 1)
+        let effects = home.unsubscribe(
+            id,
+            from: shard,
+            at: address,
+            of: app,
+            sharing: &state,
+            now: now
+        )
+        return effects.map(words)
+    }
+
+    func cache(_ data: String) throws -> [String] {
+        let body = Array(#"{"name":"e","channel":"\#(address.name)","data":"\#(data)"}"#.utf8)
+        let publication = try TriggerRequest.parse(body.span)
+        return state.cache(publication, on: address, of: app, at: now).map(words)
+    }
+
+    func announceDueCounts() -> [String] {
+        state.takeDueCounts(at: now).flatMap { home.announceCount(of: $0, of: app).map(words) }
+    }
+
+    private func words(_ effect: ChannelHome.Effect) -> String {
+        switch effect {
+        case .grant(let grant):
+            let members = grant.members.map(\.id.text).sorted().joined(separator: " ")
+            return switch grant.opening {
+            case .live: "grant \(members)"
+            case .cached(let publication): "grant \(members) with \(publication.data)"
+            case .cacheMiss: "grant \(members) without event"
+            }
+        case .refuse(let membersMax): return "refuse \(membersMax)"
+        case .fanOut(.memberAdded(_, let user, _), let delay): return "send +\(user) \(delay)"
+        case .fanOut(.memberRemoved(_, let user), let delay): return "send -\(user) \(delay)"
+        case .fanOut(.subscriptionCount(_, let count), let delay): return "send \(count) \(delay)"
+        case .fanOut(let message, _): return "send \(message)"
+        case .notify(let event): return "notify \(event)"
+        case .limitMet(let limit): return "limit \(limit.rawValue)"
+        }
+    }
+}
+
+@Suite("The home of a channel") struct ChannelHomeTests {
+    @Test func grantsAndReportsTheFirstAndTheLastSubscriber() throws {
+        let home = try Home("chat")
+        #expect(home.subscribe(1) == ["notify occupied", "grant "])
+        #expect(home.subscribe(2, shard: 1) == ["grant "])
+        #expect(home.home.subscribers.total == 2)
+        #expect(home.home.subscribers.otherShards == [1])
+        #expect(home.unsubscribe(1) == [])
+        #expect(home.unsubscribe(2, shard: 1) == ["notify vacated"])
+        #expect(home.home.isVacant)
+    }
+
+    @Test func announcesAMemberAheadOfTheGrant() throws {
+        let home = try Home("presence-x")
+        let ann = home.subscribe(1, as: "ann")
+        #expect(ann.count == 4)
+        #expect(ann.first == "notify occupied")
+        #expect(ann.suffix(2) == ["send +ann 0", "grant ann"])
+        #expect(home.subscribe(2, as: "ann") == ["grant ann"])
+        #expect(home.subscribe(3, as: "bob").suffix(2) == ["send +bob 0", "grant ann bob"])
+        #expect(home.unsubscribe(1) == [])
+        #expect(home.unsubscribe(2).last == "send -ann 0")
+        let last = home.unsubscribe(3)
+        #expect(last.last == "notify vacated")
+        #expect(!last.contains { $0.hasPrefix("send") }, "no subscriber is left to send it to")
+    }
+
+    @Test func refusesAMemberTooMany() throws {
+        var limits = AppLimits()
+        limits.membersMax = 1
+        let home = try Home("presence-x", limits: limits)
+        _ = home.subscribe(1, as: "ann")
+        #expect(home.subscribe(2, as: "bob") == ["refuse 1"])
+        #expect(home.home.subscribers.total == 1)
+        #expect(home.subscribe(3, as: "ann") == ["grant ann"], "another connection of a member")
+        #expect(home.unsubscribe(2) == [], "it was refused")
+        #expect(home.home.subscribers.total == 2)
+    }
+
+    @Test func aChannelWithoutRoomForMembersStaysVacant() throws {
+        var limits = AppLimits()
+        limits.membersMax = 0
+        let home = try Home("presence-x", limits: limits)
+        #expect(home.subscribe(1, as: "ann") == ["refuse 0"])
+        #expect(home.home.isVacant)
+    }
+
+    @Test("Notices of a large presence channel may wait as long as the app allows")
+    func delaysNotices() throws {
+        var features = AppFeatures()
+        features.presenceNoticeDelay = 20
+        let home = try Home("presence-x", features: features, smallPresenceChannelMax: 2)
+        #expect(home.subscribe(1, as: "a").contains("send +a 0"))
+        #expect(home.subscribe(2, as: "b").contains("send +b 0"))
+        #expect(home.subscribe(3, as: "c").contains("send +c 20"))
+        #expect(home.subscribe(4, as: "d").contains("send +d 20"))
+        #expect(home.unsubscribe(4).contains("send -d 20"))
+        #expect(home.unsubscribe(3).contains("send -c 0"))
+    }
+
+    @Test func opensACacheChannelWithItsLastEvent() throws {
+        let home = try Home("cache-x")
+        #expect(
+            home.subscribe(1) == ["notify occupied", "notify cacheMiss", "grant  without event"]
+        )
+        #expect(home.subscribe(2) == ["grant  without event"], "a miss is reported once")
+        #expect(try home.cache("one") == ["notify cacheFilled"])
+        #expect(try home.cache("two") == [])
+        #expect(home.subscribe(3) == ["grant  with two"])
+        // The second of two events of one millisecond lives a millisecond longer.
+        home.now = Int64(home.app.features.cacheLifetime) * 1_000 + 1
+        #expect(home.subscribe(4).last == "grant  without event")
+    }
+
+    @Test func countsCachedEventsAgainstTheLimit() throws {
+        var limits = AppLimits()
+        limits.cachedEventsMax = 0
+        let home = try Home("cache-x", limits: limits)
+        #expect(try home.cache("one") == [])
+        #expect(home.state.isCacheEmpty)
+    }
+
+    @Test("Subscribers get their number where the app says so", arguments: ["chat", "private-x"])
+    func announcesCounts(channel: String) throws {
+        var features = AppFeatures()
+        features.subscriptionCount = true
+        let home = try Home(channel, features: features)
+        let first = home.subscribe(1)
+        #expect(first.first == "notify occupied")
+        #expect(first.suffix(1) == ["send 1 0"])
+        #expect(home.subscribe(2).last == "send 2 0")
+        #expect(home.unsubscribe(1).last == "send 1 0")
+        let last = home.unsubscribe(2)
+        #expect(last == ["notify subscriptionCount(0)", "notify vacated"])
+    }
+
+    @Test("A large channel announces its number every five seconds at most")
+    func pacesCounts() throws {
+        var features = AppFeatures()
+        features.subscriptionCount = true
+        let home = try Home("chat", features: features)
+        for number in UInt64(1)...101 { _ = home.subscribe(number) }
+        #expect(home.subscribe(102) == ["grant "])
+        #expect(home.announceDueCounts() == [])
+        home.now = CountNotices.interval
+        #expect(home.announceDueCounts() == ["notify subscriptionCount(102)", "send 102 0"])
+        #expect(!home.state.areCountsAnnounced)
+        home.now *= 2
+        #expect(home.announceDueCounts() == [])
+        #expect(home.state.areCountsAnnounced)
+    }
+
+    @Test(arguments: ["presence-x", "#server-to-user-1"])
+    func otherChannelsAnnounceNoCount(channel: String) throws {
+        var features = AppFeatures()
+        features.subscriptionCount = true
+        let home = try Home(channel, features: features)
+        let effects = home.subscribe(1, as: channel.hasPrefix("presence") ? "ann" : nil)
+        #expect(!effects.contains { $0.contains("send 1") })
+    }
+
+    @Test func knowsTheAuthorOfAClientEvent() throws {
+        let presence = try Home("presence-x")
+        _ = presence.subscribe(1, as: "ann")
+        let name = presence.address.name
+        let author = presence.home.author(SocketID(1, 1), on: name)
+        #expect(author == ClientEventAuthor(socketID: SocketID(1, 1), user: UserID("ann")))
+        #expect(presence.home.author(SocketID(2, 1), on: name) == nil)
+        let other = try Home("private-x")
+        let anonymous = other.home.author(SocketID(2, 1), on: other.address.name)
+        #expect(anonymous == ClientEventAuthor(socketID: SocketID(2, 1)))
+    }
+}
