@@ -1,4 +1,4 @@
-# Every chore is one command; `make` alone lists them. The scripts are in config/scripts.
+# The project's commands; `make` lists them. The scripts are in config/scripts.
 
 scripts := config/scripts
 sources := Sources Tests Benchmarks/Micro
@@ -18,7 +18,7 @@ run: ## Build for release, then start the broker and the demos
 	@$(scripts)/install.sh build
 	@$(scripts)/run.sh
 
-build: ## Build everything for release, with the Swift runtime inside
+build: ## Build everything for release, with a static Swift runtime
 	@$(scripts)/install.sh build
 	@echo 'Building for release (some minutes the first time, for the libraries as well) …'
 	swift build -c release --static-swift-stdlib
@@ -27,7 +27,7 @@ test: ## Run every test: Swift, official client libraries, and a browser
 	@$(scripts)/install.sh test
 	@$(scripts)/test.sh
 
-fuzz: ## Look for inputs that break something, a minute a target
+fuzz: ## Fuzz every target for a minute (TIME=60)
 	@$(scripts)/install.sh build
 	@$(scripts)/fuzz.sh
 
@@ -35,17 +35,17 @@ sanitize: ## Run the Swift tests under the thread and address sanitizers
 	@$(scripts)/install.sh build
 	@$(scripts)/sanitize.sh
 
-format: ## Put all Swift sources into the project's format
+format: ## Format all Swift sources
 	$(format) --in-place --recursive $(sources)
 
-lint: ## Check the format and the style rules; change nothing
+lint: ## Check format and style rules without changes
 	$(lint) --strict --recursive $(sources)
 
 conformance: ## Run the Autobahn WebSocket suite against server and client
 	@$(scripts)/install.sh conformance
 	@$(scripts)/conformance.sh
 
-bench: ## Measure the broker beside nchan, Mosquitto and NATS, and draw it
+bench: ## Measure the broker beside nchan, Mosquitto and NATS, and draw the chart
 	@$(scripts)/install.sh bench
 	@$(scripts)/bench.sh
 
@@ -53,30 +53,30 @@ microbench: ## Measure the routines on a message's path: time and instructions
 	@$(scripts)/install.sh microbench
 	@Benchmarks/microbench.sh
 
-soak: ## Load the broker in many ways for half an hour (MINUTES=30), and compare what is left
+soak: ## Run a mixed load for half an hour (MINUTES=30) and check for leaks
 	@$(scripts)/install.sh build
 	@$(scripts)/soak.sh soak
 
-stalled: ## Measure what 1,000 readers notice of 1,000 beside them that do not read (MINUTES=5)
+stalled: ## Measure the effect of 1,000 stalled readers on 1,000 others (MINUTES=5)
 	@$(scripts)/install.sh build
 	@$(scripts)/soak.sh stalled
 
 SEEDS ?= 10000
 
-simulate: ## Play the broker from SEEDS=10000 seeds, and check what its clients see
+simulate: ## Simulate the broker with SEEDS=10000 seeds and check what its clients see
 	@$(scripts)/install.sh build
 	swift build -c release --product fanfare-simulate
 	.build/release/fanfare-simulate --seeds $(SEEDS)
 
-docs: ## Make the documentation of the public modules, in docs/
+docs: ## Build the documentation of the public modules, in docs/
 	@$(scripts)/install.sh build
 	@$(scripts)/docs.sh
 
-pictures: ## Take the README's pictures of the demos
+pictures: ## Take the README's screenshots of the demos
 	@$(scripts)/install.sh test
 	swift build
 	@PYTHONDONTWRITEBYTECODE=1 .venv/bin/python Tests/witnesses/pictures.py
 
-clean: ## Remove what was built; the virtual environment stays
+clean: ## Remove build output; keep the virtual environment
 	swift package clean
 	rm -rf docs Benchmarks/.build

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the broker for release, measures it beside other servers, and draws the comparison.
+# Builds the broker for release, measures it beside other servers, and draws the chart.
 #
 #     make bench                         the scenarios of the picture, 3 rounds, some ten minutes
-#     make bench SET=full ROUNDS=7       every scenario of BENCHMARKS.md; leave the machine alone
-#     make bench ONLY='churn many-sat'   some scenarios; the picture is left as it is
-#     make bench PINNED=1                a core for each server of one thread, another for the load
-#     make bench SERVERS='rawfan nchan'  beside these alone
+#     make bench SET=full ROUNDS=7       every scenario of BENCHMARKS.md; needs an idle machine
+#     make bench ONLY='churn many-sat'   some scenarios; the picture does not change
+#     make bench PINNED=1                one core for a single-threaded server, another for the load
+#     make bench SERVERS='rawfan nchan'  only these references
 #
 # Results go to Benchmarks/results/latest.jsonl, the picture to config/pictures/benchmarks.svg.
 
@@ -39,7 +39,7 @@ python3 Benchmarks/compare.py --rounds "$rounds" "${selection[@]}" \
 echo
 if [ "$set" = full ] && [ ${#only[@]} = 0 ]; then
     Benchmarks/instructions.sh
-    # The verdict is information here: a busy machine misses what a quiet one meets.
+    # The verdict is informative only: a busy machine misses bounds that an idle one meets.
     python3 Benchmarks/verdict.py || true
 fi
 if [ ${#only[@]} = 0 ] && [ ${#servers[@]} = 0 ]; then python3 Benchmarks/chart.py; fi

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the Autobahn test suite (517 cases) against our WebSocket server and client, plain and TLS.
+# Runs the Autobahn test suite (517 cases) against Fanfare's WebSocket server and client, plain and TLS.
 #
 # The suite's runner is `wstest`: from the PATH, or in the suite's official container image.
-# Reports go to var/conformance, a page for each case; the summary is printed and in summary.md, and
-# cases.txt has a line for each case, as CONFORMANCE.md does.
+# Writes a report for each case, summary.md and cases.txt to var/conformance, and prints the summary.
+# cases.txt has a line for each case, in the format of CONFORMANCE.md.
 #
 #     make conformance CASES='1.* 7.*'    only some cases
 
@@ -22,7 +22,7 @@ done
 if command -v wstest >/dev/null; then
     runner=(wstest)
 elif [ -n "$container" ]; then
-    # The same paths inside as outside, and the machine's own loopback.
+    # The same paths inside and outside the container, and the host's loopback.
     runner=("$container" run --rm --init --network host --volume "$reports:$reports"
         --workdir "$reports" "$image" wstest)
 else
@@ -52,7 +52,7 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# Waits until something listens, since the first start of a container may fetch its image.
+# Waits for a listener on the port: the first start of a container may download its image.
 await() {
     for _ in $(seq 1200); do
         if (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return 0; fi

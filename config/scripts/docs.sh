@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the documentation of the public modules, one archive each, in docs/.
+# Builds the documentation of the public modules in docs/, one archive each.
 # DocC comes with the Swift toolchain; a dead link or a wrong symbol name is an error.
 
 set -euo pipefail
@@ -20,7 +20,7 @@ graphs=$(find "$(swift build --show-bin-path)/.." -maxdepth 2 -type d -name symb
 
 mkdir -p docs
 for module in "${modules[@]}"; do
-    # DocC takes a folder of graphs: only this module's, and what it extends.
+    # DocC reads a folder of symbol graphs: only this module's and those of modules that it extends.
     folder=$(mktemp -d)
     cp "$graphs/$module".symbols.json "$graphs/$module"@*.symbols.json "$folder" 2>/dev/null || true
     catalog=Sources/$module/$module.docc

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Lets libFuzzer look for inputs that break what Fanfare promises, with the address sanitizer.
+# Runs the fuzz targets with libFuzzer and the address sanitizer.
 #
 #     make fuzz                         each target for a minute
 #     make fuzz TIME=600                each for ten minutes
 #     make fuzz FUZZ='frames json'      only these targets
-#     fuzz.sh TARGET FILE…              runs these inputs once and shows what they come to
+#     fuzz.sh TARGET FILE…              runs these inputs once and prints the results
 #
-# Each target begins with its seeds (Tests/Fuzz/Seeds) and with what earlier runs have found worth keeping
-# (var/fuzz/TARGET/corpus). An input that breaks something lies in var/fuzz/TARGET/findings; one that is mended belongs
-# into the seeds, where `make test` runs it for ever.
+# Each target starts with its seeds (Tests/Fuzz/Seeds) and the corpus of earlier runs (var/fuzz/TARGET/corpus). Failing
+# inputs are in var/fuzz/TARGET/findings; move the input of a fixed failure to the seeds, which `make test` runs.
 
 set -euo pipefail
 shopt -s inherit_errexit
@@ -16,18 +15,18 @@ cd "$(dirname "$0")/../.."
 
 readonly seconds=${TIME:-60}
 readonly work=$PWD/var/fuzz
-# Swift's own account of a crash takes a minute, and libFuzzer has told everything by then.
+# Swift's backtrace takes a minute and adds nothing to libFuzzer's report.
 export SWIFT_BACKTRACE=enable=no
 export LSAN_OPTIONS=suppressions=$PWD/config/sanitizers/leaks.txt:print_suppressions=0
 
-# Both in one option: of two, the compiler heeds the last, and SwiftPM puts them in any order. Without the fuzzer's
-# there is no coverage, and nothing tells but a search that finds no new edge.
+# Both in one option: of two, the compiler uses the last, and SwiftPM orders them arbitrarily. Without "fuzzer" there is
+# no coverage, and the only symptom is a search that finds no new edge.
 readonly sanitizers=(--sanitize fuzzer -Xswiftc -sanitize=fuzzer,address)
 
 mkdir -p "$work"
 
-# The product of a target; the configuration has one of its own, whose build brings all of the server. Each is built in
-# a folder of its own, .build/PRODUCT: where they share one, SwiftPM builds everything anew when the product changes.
+# The product of a target; the configuration has its own, which builds the whole server. Each product has its own folder,
+# .build/PRODUCT: in a shared one, SwiftPM rebuilds everything when the product changes.
 product() {
     if [ "$1" = configuration ]; then echo fanfare-fuzz-configuration; else echo fanfare-fuzz; fi
 }
@@ -42,7 +41,7 @@ build() {
     exit 1
 }
 
-# Short inputs are tried often, and every rule can be broken by one; long ones are what tests are for.
+# Short inputs run more often and can break every rule; tests cover long ones.
 longest_input() {
     case "$1" in
         configuration) echo 600 ;;
@@ -67,7 +66,7 @@ for target in "${targets[@]}"; do
     fi
 done
 
-# The last value of a line of libFuzzer's, as of "stat::number_of_executed_units: 12".
+# The last value of a libFuzzer statistic, as "stat::number_of_executed_units: 12".
 statistic() { sed -n "s/^stat::$1: *//p" "$2" | tail -n 1; }
 last() { grep -oE "$1: [0-9]+" "$2" | tail -n 1 | grep -oE '[0-9]+$' || echo 0; }
 
@@ -88,7 +87,7 @@ for target in "${targets[@]}"; do
         "${words[@]}" "$folder/corpus" "Tests/Fuzz/Seeds/$target" >"$folder/log" 2>&1 &
     process=$!
     trap 'kill $process 2>/dev/null || true' EXIT
-    # A line now and then shows that it lives.
+    # Prints progress every 15 s.
     while kill -0 $process 2>/dev/null; do
         for _ in $(seq 15); do
             sleep 1

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what this machine lacks, and nothing that it has.
+# Installs missing packages.
 #
 #   install.sh build         the libraries that the broker and the demos link
-#   install.sh conformance   those, and what the conformance run needs beside its suite
-#   install.sh test          those, and a browser and official client libraries to test against
-#   install.sh microbench    those of build, and what counts instructions
-#   install.sh bench         those, and what else is measured with and compared with
+#   install.sh conformance   those, and the requirements of the conformance run except its suite
+#   install.sh test          those, a browser, and official client libraries
+#   install.sh microbench    those of build, and tools that count instructions
+#   install.sh bench         those, measuring tools, and the servers to compare with
 #
-# Debian packages come by apt-get, as root or with sudo; Python packages go into .venv.
+# Debian packages are installed with apt-get, as root or with sudo; Python packages into .venv.
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -24,7 +24,7 @@ readonly bench_requirements=Benchmarks/requirements.txt
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Prints what failed, why (the end of the log), and what to do; then gives up.
+# Prints the failure, its cause (the end of the log) and the remedy, then exits.
 give_up() {
     echo "FAILED"
     echo "    $1, because:" >&2
@@ -42,7 +42,7 @@ as_root() {
 }
 
 apt() {
-    # The lock may be held for a while by the machine's own unattended upgrade.
+    # An unattended upgrade may hold the lock for a while.
     as_root env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes \
         -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" >"$log" 2>&1
 }
@@ -65,7 +65,7 @@ install_packages() {
     echo "Installing Debian packages (${#missing[@]} missing):"
     printf '    package lists … '
     if apt update; then echo "ok"; else
-        # One unreachable source must not stop packages that another one has.
+        # One unreachable source must not block packages of other sources.
         echo "incomplete: $(grep -E '^[EW]:' "$log" | head -n 1)"
     fi
     for package in "${missing[@]}"; do
@@ -78,13 +78,13 @@ install_packages() {
     done
 }
 
-# Brings what a file of requirements names into .venv, where a copy of each file lies that has been
-# fulfilled: it is made when the last of its packages is installed.
+# Installs a requirements file into .venv. After its last package, a copy of the file in .venv marks it as
+# installed.
 install_python_packages() {
     local requirements=$1
     local completed=.venv/completed-${requirements//\//-}
     cmp --silent "$requirements" "$completed" && return 0
-    # Of Debian, for which python3-venv was installed, whatever else comes first on the PATH.
+    # Debian's Python, for which python3-venv is installed, even if another one is first on the PATH.
     local python=/usr/bin/python3 wanted
     [ -x "$python" ] || python=python3
 

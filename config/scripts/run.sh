@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 readonly port=${PORT:-6001} demo_port=${DEMO_PORT:-4000}
 readonly key=app-key
-# What the demos keep survives a restart here; remove the file to begin again.
+# The demos' data; delete the file to start again.
 readonly database=var/demos.sqlite
 readonly release=(-c release --static-swift-stdlib)
 
@@ -29,21 +29,21 @@ done
 programs=$(swift build "${release[@]}" --show-bin-path)
 mkdir -p var
 
-# The port that `fanfare trigger` assumes need not be named.
+# The default port of `fanfare trigger` needs no --url.
 url=''
 if [ "$port" != 6001 ]; then url=" --url http://127.0.0.1:$port"; fi
 
 broker='' demos=''
 stop() {
     trap '' INT TERM
-    # A signal from the terminal has reached them already; a second one does no harm.
+    # A signal from the terminal has already reached them; a second one is harmless.
     for process in $demos $broker; do kill -TERM "$process" 2>/dev/null; done
     for process in $demos $broker; do wait "$process" 2>/dev/null; done
     exit "$1"
 }
 trap 'echo; echo "Stopping …"; stop 0' INT TERM
 
-# Waits until a port answers, or the process that should answer has ended.
+# Waits until the port answers, or exits if the process ends first.
 await() {
     until busy "$2"; do
         kill -0 "$1" 2>/dev/null || { echo "$3 did not start; it says why above." >&2; stop 1; }
@@ -59,7 +59,7 @@ await $broker "$port" "The broker"
 demos=$!
 await $demos "$demo_port" "The demos"
 
-# The addresses that the terminal assumes need not be named.
+# The default addresses of demo-terminal need no options.
 addresses=''
 if [ "$port" != 6001 ]; then addresses+=" --broker ws://127.0.0.1:$port"; fi
 if [ "$demo_port" != 4000 ]; then addresses+=" --backend http://127.0.0.1:$demo_port"; fi

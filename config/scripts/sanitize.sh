@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs the Swift tests under the thread sanitizer, then under the address sanitizer with its search for leaks.
+# Runs the Swift tests under the thread sanitizer, then under the address sanitizer with leak detection.
 #
 #     make sanitize                       both
-#     make sanitize SANITIZER=thread      one of them: thread or address
-#     make sanitize ROOMS='NetTests'      only the tests of these rooms
+#     make sanitize SANITIZER=thread      one: thread or address
+#     make sanitize ROOMS='NetTests'      only these test modules
 #
-# No race is suppressed, and no leak but those that config/sanitizers/leaks.txt gives a reason for: globals, Foundation's
-# own, programs that end with what they have. Each has a build of its own (.build/sanitize-…), which takes a while the
-# first time. What is reported lies in var/sanitize/SANITIZER, beside the output of each room's tests.
+# No race is suppressed; config/sanitizers/leaks.txt lists the suppressed leaks with reasons: globals, Foundation's own,
+# programs that exit without freeing. Each sanitizer has its own build (.build/sanitize-…), slow the first time. Reports
+# and the output of each test module are in var/sanitize/SANITIZER.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -16,10 +16,10 @@ read -ra sanitizers <<<"${SANITIZER:-thread address}"
 mapfile -t rooms < <(grep -oE 'name: "[A-Za-z0-9]+Tests"' Package.swift | cut -d'"' -f2 | sort -u)
 if [ -n "${ROOMS:-}" ]; then read -ra rooms <<<"$ROOMS"; fi
 
-# Swift's own account of a crash takes a minute, and the sanitizer has told everything by then.
+# Swift's backtrace takes a minute and adds nothing to the sanitizer's report.
 export SWIFT_BACKTRACE=enable=no
 
-# Makes what shows a Mutex to the thread sanitizer, and proves that it shows that and hides nothing.
+# Builds the library that reports a Mutex to the thread sanitizer, and tests that it hides no race.
 prepare_thread() {
     local folder=$1 clang
     clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
@@ -67,16 +67,16 @@ for sanitizer in "${sanitizers[@]}"; do
         number=$((number + 1)) SECONDS=0
         printf '    %d/%d %s … ' $number ${#rooms[@]} "$room"
         before=$(count_reports "$folder")
-        # Only the whole stack tells what libcurl leaves behind for Foundation, and costs too much to take everywhere.
+        # Only full stacks identify libcurl's leaks in Foundation; they are too slow for all modules.
         options=()
         if [ "$sanitizer" = address ] && [[ $room == PusherSwift* ]]; then
             options=("${settings[0]}:fast_unwind_on_malloc=0")
         fi
-        # Programs and benchmarks give up on a server that is silent for seconds: one at a time, for each is ten times slower.
-        # And the simulation has to be alone when it closes a descriptor: see test.sh.
+        # Serial: each test is ten times slower, and programs and benchmarks time out after seconds of silence.
+        # The simulation must be alone when it closes a descriptor: see test.sh.
         order=()
         if [[ $room == @(FanfareCommandTests|SimulationTests) ]]; then order=(--no-parallel); fi
-        # XCTest, of which no test here is, leaves memory behind when it ends.
+        # XCTest, which no test uses, leaks memory on exit.
         env "${settings[@]}" "${options[@]}" swift test --skip-build --disable-xctest "${order[@]}" --sanitize "$sanitizer" \
             --scratch-path "$build" --filter "^$room\\." >"$folder/$room.log" 2>&1
         status=$?

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds the broker for release and lets it endure: a mixed load, or readers beside others that do not read.
+# Builds the broker for release and runs an endurance test: a mixed load, or readers beside stalled readers.
 #
-#     make soak                     half an hour of mixed load, and what is left of it
+#     make soak                     half an hour of mixed load, then a check for leaks
 #     make soak MINUTES=2           the same for two minutes
-#     make stalled                  1,000 readers, five minutes beside 1,000 that do not read and five alone
+#     make stalled                  1,000 readers, five minutes beside 1,000 stalled ones and five alone
 #     make stalled MINUTES=1
 #
-# PROGRAM=path takes a program that is built already. The broker's log and the report, a JSON object, go to var/soak.
+# PROGRAM=path uses an existing build. The broker's log and the JSON report are in var/soak.
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -41,14 +41,14 @@ broker='' sink=''
 stop() {
     trap '' INT TERM EXIT
     if [ -n "$broker" ]; then kill -TERM "$broker" 2>/dev/null && wait "$broker" || true; fi
-    # Its end comes with that of its input, and its last line with its end.
+    # The sink prints its last line and exits when its input ends.
     if [ -n "$sink" ]; then exec 3>&- && wait "$sink" && sed -n '2p' "$folder/sink.log" || true; fi
     exit "$1"
 }
 trap 'stop 130' INT TERM
 trap 'stop $?' EXIT
 
-# Waits for a line of a file that a process writes, and prints it.
+# Waits for a matching line in the output file of a process, and prints it.
 await() {
     until grep --max-count=1 "$2" "$3" 2>/dev/null; do
         kill -0 "$1" 2>/dev/null || { cat "$folder"/*.log >&2; exit 1; }
@@ -56,9 +56,9 @@ await() {
     done
 }
 
-# What is held back for a slow reader is less than by default, so that its bound is met often.
+# Queues are smaller than by default, so that slow readers reach the limit often.
 if [ "$run" = soak ]; then bound='256 KiB'; else bound='4 MiB'; fi
-# MiB that all queues together may hold, and that the broker may grow by; frames that several wait for are there once.
+# MiB for all queues, and for the broker's growth; a frame queued for several connections counts once.
 readonly budget=64
 cat >"$folder/fanfare.yaml" <<CONFIGURATION
 listen: {port: 0}
@@ -100,12 +100,12 @@ done
 
 bench=(--url "$url" --pid "$broker" --seconds "$seconds" --json "$folder/$run.json")
 if [ "$run" = soak ]; then
-    # The broker keeps connections to webhooks for half a minute.
+    # The broker keeps webhook connections open for half a minute.
     warm_up=$(awk -v seconds="$seconds" 'BEGIN { print seconds < 240 ? seconds / 4 : 60 }')
     "$program" bench soak "${bench[@]}" --warm-up "$warm_up" --settle 35 --size 2048 --backlog 1 \
         --tls-url "$tls_url" --trust "$folder/certificate.pem"
 else
-    # Slices of a minute, so that queues fill to their bound in each.
+    # Rounds of a minute, so that queues reach their limit in each.
     rounds=$(awk -v minutes="$minutes" 'BEGIN { print minutes < 1 ? 1 : int(minutes) }')
     "$program" bench stalled "${bench[@]}" --rounds "$rounds" --backlog 5 --budget $budget
 fi

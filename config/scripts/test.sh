@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Runs the package's own tests, then the witnesses: official client libraries and a browser.
-# Both parts always run; the last lines say how each ended.
+# Both parts always run; the last lines show their results.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
-# One debug build, in SwiftPM's usual folder, serves both parts.
+# Both parts use one debug build in SwiftPM's default folder.
 echo "Building the tests and the programs …"
 swift build --build-tests || exit 1
 
-# Some run by themselves, group by group. Among a thousand others, those of short timeouts would wait for a core, not for
-# the broker; and those that attack a broker, or crowd at its door, would let the others wait.
+# Some tests run in separate groups: beside a thousand others, tests with short timeouts would wait for a core instead of
+# the broker, and tests that attack or flood a broker would delay the rest.
 readonly timed='LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
 readonly hostile='FanfareServerTests\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|[A-Za-z]+Limit)Tests'
-# Among all their descriptors and signals, Foundation's Process, by which these start programs, has been seen to crash.
+# These start programs with Foundation's Process, which has crashed beside the descriptors and signals of other tests.
 readonly programs='FanfareCommandTests\.|AppleStubsTests'
 readonly simulation='SimulationTests\.'
 
@@ -25,11 +25,11 @@ swift_status=0
 swift_tests() { swift test --skip-build "$@" 2>&1 | tee -a "$kept/swift" || swift_status=$?; }
 swift_tests --skip "$timed|$hostile|$programs|$simulation"
 for group in "$timed" "$hostile" "$programs"; do swift_tests --filter "$group"; done
-# Time stands still there while nobody moves it, so what is closed has to be closed at once: not only when a process that
-# is being made beside it lets go of the descriptors that it was born with.
+# Simulated time advances only on request, so a close must take effect at once, not when a child process started
+# concurrently closes its inherited descriptors.
 swift_tests --no-parallel --filter "$simulation"
 
-# Those without a browser mostly wait, and run beside the others; what they say comes behind.
+# Witnesses without a browser mostly wait: they run in parallel, and their output follows.
 echo "Running the witnesses …"
 witness() { PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest "$@"; }
 mapfile -t in_browsers < <(grep -lE '\b(browsers|pages)\b' Tests/witnesses/test_*.py)
@@ -42,7 +42,7 @@ cat "$kept/others"
 
 outcome() { if [ "$1" = 0 ]; then echo passed; else echo "FAILED (exit status $1)"; fi; }
 echo
-# What failed stands thousands of lines above: it is said again where the reader looks.
+# Repeats the failures, which are thousands of lines above.
 [ $swift_status = 0 ] || grep -E '^✘ Test .* (recorded|failed)|^error: |Fatal error' "$kept/swift"
 echo "Swift tests: $(outcome $swift_status)"
 echo "Witnesses:   $(outcome $witness_status)"
