@@ -344,8 +344,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "FanfareServer", "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests",
-                "TestRandom",
+                "FanfareServer", "Broker", "HTTPServer", "Net", "CLinux", "WebSocket",
+                "PusherProtocol", "Digests", "TestRandom",
             ],
             path: "Tests/Simulation",
             swiftSettings: strict
@@ -417,8 +417,8 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "FanfareServer", "Webhooks", "Net", "HTTP1", "HTTPServer", "WebSocket",
-                "PusherProtocol", "Broker", "Digests", "TestRandom",
+                "FanfareServer", "Simulation", "Webhooks", "Net", "HTTP1", "HTTPServer",
+                "WebSocket", "PusherProtocol", "Broker", "Digests", "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -1,17 +1,17 @@
-import Broker
+package import Broker
 import PusherProtocol
 import Webhooks
 
 /// The apps that are served, with the connections that each has: what a reload replaces on every shard.
 ///
 /// One object for all who look, so that it is handed on as a single reference.
-final class AppRegistry: Sendable {
+package final class AppRegistry: Sendable {
     /// Counts the replacements, so that of two under way the later one stays.
     let generation: Int
     /// The apps, by identifier and by key.
     let apps: Apps
     /// The connections of each app, and of those that were served earlier and have some left.
-    let quotas: [AppID: ConnectionQuota]
+    package let quotas: [AppID: ConnectionQuota]
     /// Whether the subscribers of any app are told how many they are: spares the others a look at their app.
     let announcesCounts: Bool
     private let origins: [AppID: Origin]
@@ -23,7 +23,7 @@ final class AppRegistry: Sendable {
     }
 
     /// Makes the first registry, whose identifiers and keys differ.
-    convenience init(_ configurations: [AppConfiguration]) {
+    package convenience init(_ configurations: [AppConfiguration]) {
         self.init(configurations, succeeding: nil)
     }
 
@@ -31,7 +31,7 @@ final class AppRegistry: Sendable {
     ///
     /// An app that is configured as before keeps its object, and what is left of its rates with it. Each keeps its
     /// count of connections, and closes none when its limit is lower now.
-    func succeeded(by configurations: [AppConfiguration]) -> AppRegistry {
+    package func succeeded(by configurations: [AppConfiguration]) -> AppRegistry {
         AppRegistry(configurations, succeeding: self)
     }
 

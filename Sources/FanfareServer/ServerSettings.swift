@@ -1,13 +1,13 @@
 import Broker
 import HTTP1
 import HTTPServer
-import Net
+package import Net
 import WebSocket
 
 /// What every shard needs to know, computed once from the configuration and never changed.
-final class ServerSettings: Sendable {
+package final class ServerSettings: Sendable {
     /// How many clients may come in, over all shards.
-    let admissionControl: AdmissionControl
+    package let admissionControl: AdmissionControl
     let pathPrefix: String
     let requiresProtocolVersion: Bool
     let liveness: Liveness.Settings
@@ -16,7 +16,7 @@ final class ServerSettings: Sendable {
     /// How long a client's message may take to arrive.
     let messageTimeout: Duration
     let httpTimeouts: HTTPTimeouts
-    let streamLimits: StreamLimits
+    package let streamLimits: StreamLimits
     let deflate: DeflateOptions?
     /// Connections of one shard that are no client's yet, or carry HTTP alone.
     let handshakesMax: Int
@@ -25,7 +25,7 @@ final class ServerSettings: Sendable {
     /// Bytes of memory that one shard may hold of what has come in and is not dealt with yet.
     let inboundBytesMax: Int
     /// Messages waiting on a line between two shards before triggers are refused with 503.
-    let lineLengthMax: Int
+    package let lineLengthMax: Int
     /// The most that all shards hold of what has come in, in bytes, however much memory there is.
     private static var inboundBytesTotalMax: Int { 128 << 20 }
     /// How long a trigger waits for a congested channel before it is refused with 503.
@@ -39,7 +39,7 @@ final class ServerSettings: Sendable {
     /// The same for the stream of a client that was refused: it has a few bytes to read, and is no client.
     let refusalTimeout: Duration = .seconds(1)
 
-    init(
+    package init(
         _ configuration: Configuration,
         shardCount: Int = 1,
         smallPresenceChannelMax: Int = 100,

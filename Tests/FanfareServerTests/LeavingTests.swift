@@ -1,4 +1,5 @@
 import PusherProtocol
+import Simulation
 import Testing
 
 @testable import FanfareServer

@@ -60,7 +60,7 @@ package enum Variant: String, CaseIterable, Sendable {
     }
 
     /// What becomes of letters on their way.
-    func tamper(_ letters: [LineLetter], _ random: inout SeededRandom) -> [LineLetter] {
+    func tamper(_ letters: [LinkMessage], _ random: inout SeededRandom) -> [LinkMessage] {
         switch self {
         case .lostUnsubscribe: lose(.unsubscribe, letters, &random)
         case .leakedMember:
@@ -83,24 +83,24 @@ package enum Variant: String, CaseIterable, Sendable {
     }
 
     private func lose(
-        _ subject: LineLetter.Subject,
-        _ letters: [LineLetter],
+        _ subject: LinkMessage.Subject,
+        _ letters: [LinkMessage],
         _ random: inout SeededRandom,
-        where isMeant: (LineLetter) -> Bool = { _ in true }
-    ) -> [LineLetter] {
+        where isMeant: (LinkMessage) -> Bool = { _ in true }
+    ) -> [LinkMessage] {
         letters.filter { !(isMeant($0) && isMet($0, subject, &random)) }
     }
 
     /// Whether a letter is one of those that something happens to: every third, so that much goes well.
     private func isMet(
-        _ letter: LineLetter,
-        _ subject: LineLetter.Subject,
+        _ letter: LinkMessage,
+        _ subject: LinkMessage.Subject,
         _ random: inout SeededRandom
     ) -> Bool {
         letter.subject == subject && Int.random(in: 0..<3, using: &random) == 0
     }
 
-    private func swap(_ letters: [LineLetter]) -> [LineLetter] {
+    private func swap(_ letters: [LinkMessage]) -> [LinkMessage] {
         var letters = letters
         for index in letters.indices.dropFirst()
         where letters[index - 1].subject == .delivery && letters[index].subject == .delivery

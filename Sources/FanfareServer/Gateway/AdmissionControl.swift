@@ -7,7 +7,7 @@ import PusherProtocol
 ///
 /// All shards share it. Nobody's address is asked for where it would decide nothing: as long as there is room, and no
 /// limit by address is configured.
-final class AdmissionControl: Sendable {
+package final class AdmissionControl: Sendable {
     private let connections: ConnectionQuota
     private let arrivals: SharedTokenBucket?
     private let addresses: PerAddressLimiter
@@ -78,7 +78,7 @@ final class AdmissionControl: Sendable {
     }
 
     /// Whether nobody is inside.
-    var isEmpty: Bool { connections.isUnused }
+    package var isEmpty: Bool { connections.isUnused }
 
     /// Takes in that a client has gone.
     func leave(_ address: ClientAddress?) {

@@ -1,5 +1,5 @@
 import HTTP1
-import HTTPServer
+package import HTTPServer
 import Net
 import PusherProtocol
 
@@ -49,7 +49,7 @@ final class RequestRouter: HTTPResponder {
 
 extension ShardCore {
     /// Where the shard's streams come in, with the limits of its settings.
-    func makeSite() -> HTTPSite {
+    package func makeSite() -> HTTPSite {
         let draining = DrainingStreams()
         return HTTPSite(
             reactor: context.reactor,

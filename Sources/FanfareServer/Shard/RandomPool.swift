@@ -2,7 +2,7 @@ import Glibc
 
 /// The system's random numbers, fetched a few at a time: a call to the kernel for each would cost every connection more
 /// than all else about its socket ID.
-struct RandomPool: RandomNumberGenerator {
+package struct RandomPool: RandomNumberGenerator {
     /// 256 bytes, the most that getentropy(3) gives at once.
     private static var size: Int { 32 }
 
@@ -13,9 +13,9 @@ struct RandomPool: RandomNumberGenerator {
     private let source: (() -> UInt64)?
 
     /// Makes a pool of the system's numbers, or in a simulation of those from `source`.
-    init(source: (() -> UInt64)? = nil) { self.source = source }
+    package init(source: (() -> UInt64)? = nil) { self.source = source }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         if count == 0 { fill() }
         count -= 1
         // One that was handed out must not be found in memory.

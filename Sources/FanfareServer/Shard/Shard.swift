@@ -76,7 +76,7 @@ actor Shard: LoopResident {
 
     /// Closes up to `count` of the clients whose app is not served any more; returns whether there are others.
     func closeOrphanedConnections(upTo count: Int) -> Bool {
-        core.connections.closeOrphanedConnections(upTo: count)
+        core.closeOrphanedConnections(upTo: count)
     }
 
     /// The number of clients connected here.
@@ -113,7 +113,7 @@ actor Shard: LoopResident {
 
     /// Closes up to `count` clients; returns how many there were to close, and whether any stream is still open.
     func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {
-        let closedCount = core.connections.drain(upTo: count)
+        let closedCount = core.drain(upTo: count)
         return (closedCount, core.context.reactor.streamCount > 0)
     }
 

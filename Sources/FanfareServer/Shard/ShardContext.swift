@@ -1,12 +1,12 @@
-import Broker
-import Net
+package import Broker
+package import Net
 import PusherProtocol
 
 /// What all parts of one shard use: its reactor, the settings, the apps, the links to the other shards, and the observers.
 ///
 /// Confined to its loop's thread, as is everything that holds it.
-final class ShardContext {
-    let reactor: Reactor
+package final class ShardContext {
+    package let reactor: Reactor
     let settings: ServerSettings
     // Access to what every connection or event needs is not checked for overlaps: none of it calls back while it changes.
 
@@ -34,7 +34,7 @@ final class ShardContext {
     /// Frames for one subscriber each, events and notices alike.
     @exclusivity(unchecked) var deliveredCount = 0
 
-    init(
+    package init(
         reactor: Reactor,
         settings: ServerSettings,
         registry: AppRegistry,

@@ -7,8 +7,8 @@ import PusherProtocol
 /// links to the other shards.
 ///
 /// Confined to its loop's thread; everything in it is synchronous.
-final class ShardCore: TimerTarget {
-    let context: ShardContext
+package final class ShardCore: TimerTarget {
+    package let context: ShardContext
     let connections: Connections
     let channels: ChannelService
     let users: UserService
@@ -18,10 +18,10 @@ final class ShardCore: TimerTarget {
     let incompleteMessages: IncompleteMessages
     private var memoryTrim = MemoryTrim()
     /// How far the broker has got with stopping.
-    var stage = Stage.serving
+    package var stage = Stage.serving
 
     /// Creates a shard without connections.
-    init(_ context: ShardContext, random: RandomPool = RandomPool()) {
+    package init(_ context: ShardContext, random: RandomPool = RandomPool()) {
         self.context = context
         connections = Connections(context, random: random)
         channels = ChannelService(context, connections)
@@ -44,7 +44,7 @@ final class ShardCore: TimerTarget {
     /// Runs one turn: reads sockets, then the messages of the other shards, and writes at the end.
     ///
     /// - Parameter limit: The longest wait for something to arrive; `nil` for no limit.
-    func turn(waitingAtMost limit: Duration? = nil) {
+    package func turn(waitingAtMost limit: Duration? = nil) {
         context.reactor.poll(atMost: hasWork ? .zero : limit)
         receiveMessages()
         context.reactor.relieveTargets()
@@ -63,7 +63,7 @@ final class ShardCore: TimerTarget {
     }
 
     /// Whether there is work that is done in portions, one each turn.
-    var hasWork: Bool { listings.areReady || channels.leavingCount > 0 }
+    package var hasWork: Bool { listings.areReady || channels.leavingCount > 0 }
 
     /// The most sends that another shard's thread makes for this one.
     private static var assistedSendsMax: Int { 16 }
@@ -119,11 +119,11 @@ final class ShardCore: TimerTarget {
     // MARK: - Liveness
 
     /// Checks at intervals which clients are silent, until the reactor ends: no connection needs a timer of its own.
-    func watchLiveness() {
+    package func watchLiveness() {
         context.reactor.schedule(after: .seconds(context.settings.liveness.interval), self)
     }
 
-    func timerFired(tag: Int) {
+    package func timerFired(tag: Int) {
         connections.checkLiveness()
         memoryTrim.look(at: context.reactor)
         watchLiveness()
@@ -134,7 +134,7 @@ final class ShardCore: TimerTarget {
     /// Replaces the apps, unless these are older than the present ones.
     ///
     /// Connections continue with their app as it is now.
-    func replaceApps(_ registry: AppRegistry) {
+    package func replaceApps(_ registry: AppRegistry) {
         guard registry.generation > context.registry.generation else { return }
         context.replaceApps(registry)
         channels.appsWereReplaced()
@@ -156,10 +156,33 @@ final class ShardCore: TimerTarget {
         )
     }
 
+    /// The sizes of the tables that grow with what peers do, by name.
+    package var tableSizes: [(table: String, count: Int)] {
+        [
+            ("connections", connections.count),
+            ("unauthorized connections", connections.unauthorizedCount),
+            ("orphaned connections", connections.orphanedCount),
+            ("incomplete messages", incompleteMessages.count),
+            ("channels", channels.table.count),
+            ("pending triggers", channels.triggers.count),
+            ("backlogs", channels.backlogs.count),
+            ("closed connections with subscriptions", channels.leavingCount),
+            ("cached events", channels.isCacheAtRest ? 0 : 1),
+            ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
+            ("signed-in users", users.signedInCount),
+            ("users at home", users.homeCount),
+            ("pending queries", queries.count),
+            ("pending lists", listings.count),
+            ("inbound bytes", context.reactor.inbound.byteCount),
+            ("streams", context.reactor.streamCount),
+            ("timers", context.reactor.timerCount),
+        ]
+    }
+
     // MARK: - Stopping
 
     /// How far a broker has got with stopping.
-    enum Stage {
+    package enum Stage {
         /// New clients are admitted.
         case serving
         /// New clients are admitted, but load balancers are told to send none.
@@ -168,8 +191,22 @@ final class ShardCore: TimerTarget {
         case draining
     }
 
+    /// Closes up to `count` connections whose app was removed or disabled.
+    ///
+    /// - Parameter count: The maximum.
+    /// - Returns: Whether any are left.
+    package func closeOrphanedConnections(upTo count: Int) -> Bool {
+        connections.closeOrphanedConnections(upTo: count)
+    }
+
+    /// Closes up to `count` connections with the code that asks clients to reconnect at once (4200).
+    ///
+    /// - Parameter count: The maximum.
+    /// - Returns: The number of connections closed.
+    package func drain(upTo count: Int) -> Int { connections.drain(upTo: count) }
+
     /// Closes everything at once; the shard is of no further use.
-    func shutDown() {
+    package func shutDown() {
         while channels.leavingCount > 0 { channels.advanceLeaves() }
         context.reactor.shutDown()
         // Requests that wait for other shards refer to this one.

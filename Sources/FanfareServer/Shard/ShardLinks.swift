@@ -1,10 +1,10 @@
-import Net
+package import Net
 
 /// One shard's links to all shards.
 ///
 /// What is said in a turn leaves together at its end: one wake for the shard that hears it, which then has the whole
 /// burst in one turn too and sends each of its subscribers all of it at once.
-struct ShardLinks {
+package struct ShardLinks {
     /// The shard that speaks, and hears what the others say to it.
     let shard: Int
     /// Where the shards hear what this one says to them.
@@ -22,7 +22,7 @@ struct ShardLinks {
     }
 
     /// The links of shard number `shard` where what it says is held up on its way: in a simulation.
-    init(
+    package init(
         of shard: Int,
         speakingInto mailboxes: [Mailbox<ShardMessage>],
         hearing inbox: Mailbox<ShardMessage>

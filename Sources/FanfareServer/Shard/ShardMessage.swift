@@ -1,11 +1,11 @@
-import Broker
-import PusherProtocol
+package import Broker
+package import PusherProtocol
 
 /// A message from one shard to another.
 ///
 /// A link between two shards is first in, first out, and the home of a channel sends everything about it over one link to
 /// each shard: a shard that reads `granted` gets every event that was sequenced later, and none from before.
-enum ShardMessage: Sendable {
+package enum ShardMessage: Sendable {
     /// To the home: subscribe a connection.
     case subscribe(ChannelAddress, SubscriptionRequest)
     /// To the home of a presence channel: subscribe a connection as a member.
@@ -42,7 +42,7 @@ enum ShardMessage: Sendable {
     indirect case users(UserMessage)
 
     /// Whether the message carries a published event, as opposed to a notice of the broker's own.
-    var isEvent: Bool {
+    package var isEvent: Bool {
         switch self {
         case .publish, .publishClientEvent: true
         case .fanOut(_, let frame, _): !frame.isNotice
@@ -60,11 +60,27 @@ enum ShardMessage: Sendable {
 }
 
 /// A connection's request for a subscription.
-struct SubscriptionRequest: Sendable {
+package struct SubscriptionRequest: Sendable {
     /// The connection's shard.
     var shard: Int
     /// The connection, which may have closed when the answer arrives.
     var socketID: SocketID
     /// The session's number of the request.
     var number: UInt32
+}
+
+/// A message between shards about users.
+package enum UserMessage: Sendable {
+    /// To the user's home: one more connection is signed in as the user.
+    case signedIn(UserAddress)
+    /// To the user's home: one connection less is.
+    case signedOut(UserAddress)
+    /// To the users' home: report which of them are online, now and when that changes.
+    case watch(AppID, [UserID], UserHome.Watcher)
+    /// To the users' home: stop reporting.
+    case unwatch(AppID, [UserID], UserHome.Watcher)
+    /// From a home, to the shard of the watchers.
+    case report(UserHome.Report)
+    /// To every shard: close the connections that are signed in as the user.
+    case terminate(UserAddress)
 }

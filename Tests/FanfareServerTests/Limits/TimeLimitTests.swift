@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import PusherProtocol
+import Simulation
 import Testing
 
 @testable import FanfareServer

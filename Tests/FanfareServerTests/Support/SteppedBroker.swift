@@ -1,5 +1,6 @@
 import Glibc
 import Net
+import Simulation
 import Testing
 
 @testable import FanfareServer

@@ -41,7 +41,8 @@ final class ChannelBacklog: ReliefTarget {
     }
 
     let address: ChannelAddress
-    private unowned let service: ChannelService
+    private let context: ShardContext
+    private unowned let delegate: any ChannelBacklogDelegate
     /// Whether subscribers of this shard are why.
     var isCongestedHere = false
     /// The other shards whose subscribers are why.
@@ -50,9 +51,14 @@ final class ChannelBacklog: ReliefTarget {
     /// The index of the first entry that waits.
     private var first = 0
 
-    init(of address: ChannelAddress, in service: ChannelService) {
+    init(
+        of address: ChannelAddress,
+        _ context: ShardContext,
+        delegate: any ChannelBacklogDelegate
+    ) {
         self.address = address
-        self.service = service
+        self.context = context
+        self.delegate = delegate
     }
 
     /// Whether some subscribers have not caught up.
@@ -71,12 +77,12 @@ final class ChannelBacklog: ReliefTarget {
 
     /// Adds an event behind the others.
     func append(_ event: Event) {
-        if isEmpty { service.watchBacklog(self) }
-        let deadline = service.context.reactor.now.advanced(
-            by: service.context.settings.triggerTimeout
+        if isEmpty { delegate.backlogHasEvents(self) }
+        let deadline = context.reactor.now.advanced(
+            by: context.settings.triggerTimeout
         )
         entries.append(Entry(event: event, deadline: deadline))
-        service.context.reactor.inbound.charge(event.length(on: address.name))
+        context.reactor.inbound.charge(event.length(on: address.name))
     }
 
     /// Takes the first event.
@@ -87,12 +93,12 @@ final class ChannelBacklog: ReliefTarget {
         if isEmpty {
             entries = []
             first = 0
-            service.unwatchBacklog(self)
+            delegate.backlogIsEmpty(self)
         } else if first >= 64, first * 2 >= entries.count {
             entries.removeFirst(first)
             first = 0
         }
-        service.context.reactor.inbound.refund(event.length(on: address.name))
+        context.reactor.inbound.refund(event.length(on: address.name))
         return event
     }
 
@@ -104,7 +110,7 @@ final class ChannelBacklog: ReliefTarget {
             if entry.deadline <= now, case .publication(_, let origin) = entry.event,
                 origin.isRefusable
             {
-                service.context.reactor.inbound.refund(entry.event.length(on: address.name))
+                context.reactor.inbound.refund(entry.event.length(on: address.name))
                 expired.append(origin)
             } else {
                 kept.append(entry)
@@ -113,9 +119,21 @@ final class ChannelBacklog: ReliefTarget {
         guard !expired.isEmpty else { return [] }
         entries = kept
         first = 0
-        if isEmpty { service.unwatchBacklog(self) }
+        if isEmpty { delegate.backlogIsEmpty(self) }
         return expired
     }
 
-    func groupRelieved() { service.relieve(self) }
+    func groupRelieved() { delegate.backlogIsRelieved(self) }
+}
+
+/// Processes the events of backlogs.
+protocol ChannelBacklogDelegate: AnyObject {
+    /// Called when a backlog has its first event.
+    func backlogHasEvents(_ backlog: ChannelBacklog)
+
+    /// Called when a backlog has no event left.
+    func backlogIsEmpty(_ backlog: ChannelBacklog)
+
+    /// Called when the channel's subscribers of this shard may have caught up.
+    func backlogIsRelieved(_ backlog: ChannelBacklog)
 }

@@ -4,7 +4,7 @@ import PusherProtocol
 
 /// What happens while the subscribers of a channel take its events more slowly than they come: new events wait in the channel's
 /// backlog at its home, and their publishers for the answer.
-extension ChannelService {
+extension ChannelService: ChannelBacklogDelegate {
     /// Adds an event to a backlog, unless that takes memory which other channels need.
     func enqueue(
         _ publication: Publication,
@@ -72,7 +72,7 @@ extension ChannelService {
     /// The channel's backlog, made if there is none.
     private func openBacklog(of channel: Channel, at address: ChannelAddress) -> ChannelBacklog {
         if let backlog = channel.backlog { return backlog }
-        let backlog = ChannelBacklog(of: address, in: self)
+        let backlog = ChannelBacklog(of: address, context, delegate: self)
         channel.backlog = backlog
         return backlog
     }
@@ -123,7 +123,7 @@ extension ChannelService {
     }
 
     /// Goes on with a channel whose subscribers on this shard have caught up.
-    func relieve(_ backlog: ChannelBacklog) {
+    func backlogIsRelieved(_ backlog: ChannelBacklog) {
         let address = backlog.address
         let channel = table[address]
         guard let channel, channel.backlog === backlog else {
@@ -164,13 +164,13 @@ extension ChannelService {
     // MARK: - The time limit
 
     /// Adds a backlog that has events to those whose triggers have a time limit.
-    func watchBacklog(_ backlog: ChannelBacklog) {
+    func backlogHasEvents(_ backlog: ChannelBacklog) {
         backlogs[ObjectIdentifier(backlog)] = backlog
         startExpiryTimer()
     }
 
     /// Removes a backlog that has no events left.
-    func unwatchBacklog(_ backlog: ChannelBacklog) { backlogs[ObjectIdentifier(backlog)] = nil }
+    func backlogIsEmpty(_ backlog: ChannelBacklog) { backlogs[ObjectIdentifier(backlog)] = nil }
 
     /// Refuses the triggers that have waited for too long.
     func expireTriggers() {

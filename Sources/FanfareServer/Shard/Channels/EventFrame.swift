@@ -3,9 +3,9 @@ import PusherProtocol
 import WebSocket
 
 /// The one frame that the subscribers of a channel share.
-struct EventFrame: Sendable {
+package struct EventFrame: Sendable {
     /// An unmasked text frame, as it goes to whoever did not ask for compression.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     private let headerLength: UInt8
     /// Whether it is a notice of the broker's own, which nobody has published.
     let isNotice: Bool

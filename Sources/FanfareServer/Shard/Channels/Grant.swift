@@ -1,10 +1,10 @@
-import Broker
+package import Broker
 import PusherProtocol
 
 /// What a home sends to the shard of a new subscriber: what the client gets ahead of live events.
 ///
 /// The size of one reference, because events, of which there are far more, share the links with it.
-enum Grant: Sendable {
+package enum Grant: Sendable {
     /// The acknowledgement; on a presence channel with its members, the subscriber included.
     case live(members: [Member])
     /// The same on a cache channel, followed by its last event, or by the notice that there is none.

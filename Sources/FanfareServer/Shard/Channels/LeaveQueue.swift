@@ -7,13 +7,18 @@ import PusherProtocol
 /// To leave ten thousand channels takes many milliseconds, which events must not wait for: each turn does a part of it. Of a
 /// connection in the queue nothing is left but its stream and its socket ID: what it had in quotas and tables is free
 /// already, and nothing is delivered to it.
-struct LeaveQueue {
+package struct LeaveQueue {
     /// How many channels are left at a time.
-    struct Settings: Sendable {
+    package struct Settings: Sendable {
         /// A connection that has no more channels than this leaves them as it closes, which takes as long by itself.
-        var atOnceMax = 32
+        let atOnceMax: Int
         /// Channels that are left in one turn.
-        var portionMax = 256
+        let portionMax: Int
+
+        package init(atOnceMax: Int = 32, portionMax: Int = 256) {
+            self.atOnceMax = atOnceMax
+            self.portionMax = portionMax
+        }
     }
 
     private struct Entry {

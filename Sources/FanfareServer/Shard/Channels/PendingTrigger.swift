@@ -1,4 +1,4 @@
-import PusherProtocol
+package import PusherProtocol
 
 /// A backend's request of whose events some are not in order yet.
 ///
@@ -6,9 +6,9 @@ import PusherProtocol
 /// after the answer comes later for every subscriber, whichever loop it reaches.
 ///
 /// Confined to the loop of the shard that received the request.
-final class PendingTrigger {
+package final class PendingTrigger {
     /// What became of a request.
-    enum Outcome {
+    package enum Outcome: Sendable {
         /// All of its events are in order.
         case accepted
         /// Its only event is not published, because a limit is met at the home of the channel.
@@ -78,11 +78,11 @@ struct PendingTriggers {
 }
 
 /// Where a home acknowledges an event that another shard has received.
-struct PublishReceipt: Sendable {
+package struct PublishReceipt: Sendable {
     /// The shard that received the request.
     let shard: Int
     /// The request's ``PendingTrigger/number``.
-    let number: UInt64
+    package let number: UInt64
     /// See ``PendingTrigger/isRefusable``.
     let isRefusable: Bool
 }

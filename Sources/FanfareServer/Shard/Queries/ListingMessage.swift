@@ -2,10 +2,10 @@ import Broker
 import PusherProtocol
 
 /// Names a list among those that a shard puts together.
-typealias ListingID = UInt64
+package typealias ListingID = UInt64
 
 /// What shards say to each other about lists of channels.
-enum ListingMessage: Sendable {
+package enum ListingMessage: Sendable {
     /// To a home: send the next channels to `asker`.
     case ask(ChannelRange, listing: ListingID, asker: Int)
     /// From a home: its next channels.
@@ -13,7 +13,7 @@ enum ListingMessage: Sendable {
 }
 
 /// The occupied channels of an app that are wanted next of one home.
-struct ChannelRange: Sendable {
+package struct ChannelRange: Sendable {
     var app: AppID
     /// What the names begin with; empty for all.
     var prefix: String
@@ -26,7 +26,7 @@ struct ChannelRange: Sendable {
 }
 
 /// The next channels of one home, in the order of their names.
-struct ChannelPortion: Sendable {
+package struct ChannelPortion: Sendable {
     struct Entry: Sendable {
         var name: ChannelName
         /// The connections that are subscribed, if that was wanted.
@@ -40,31 +40,4 @@ struct ChannelPortion: Sendable {
     var isComplete: Bool
     /// How many occupied channels of the app have their home there, whatever they are called.
     var occupiedCount: Int
-}
-
-extension ChannelTable {
-    /// The channels whose home is this shard.
-    func portion(of range: ChannelRange) -> ChannelPortion {
-        let occupied = occupiedNames(of: range.app)
-        let (names, isComplete) = occupied.names(
-            after: range.cursor,
-            startingWith: range.prefix,
-            limit: range.limit
-        )
-        let entries = names.map { name in
-            guard !range.info.isEmpty,
-                let home = self[ChannelAddress(app: range.app, name: name)]?.home
-            else { return ChannelPortion.Entry(name: name) }
-            return ChannelPortion.Entry(
-                name: name,
-                subscriptionCount: home.subscribers.total,
-                userCount: home.presence.members.count
-            )
-        }
-        return ChannelPortion(
-            entries: entries,
-            isComplete: isComplete,
-            occupiedCount: occupied.count
-        )
-    }
 }

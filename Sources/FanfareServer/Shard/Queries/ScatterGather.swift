@@ -1,9 +1,6 @@
 import Broker
 import PusherProtocol
 
-/// The number of a query among those of the shard that asks.
-typealias QueryID = UInt64
-
 /// Queries about channels that the homes answer, each its part.
 final class ScatterGather {
     /// A query that is not answered by all homes yet.

@@ -2,22 +2,6 @@ import Broker
 import Net
 import PusherProtocol
 
-/// A message between shards about users.
-enum UserMessage: Sendable {
-    /// To the user's home: one more connection is signed in as the user.
-    case signedIn(UserAddress)
-    /// To the user's home: one connection less is.
-    case signedOut(UserAddress)
-    /// To the users' home: report which of them are online, now and when that changes.
-    case watch(AppID, [UserID], UserHome.Watcher)
-    /// To the users' home: stop reporting.
-    case unwatch(AppID, [UserID], UserHome.Watcher)
-    /// From a home, to the shard of the watchers.
-    case report(UserHome.Report)
-    /// To every shard: close the connections that are signed in as the user.
-    case terminate(UserAddress)
-}
-
 /// The users of one shard: its own connections that are signed in, and the homes of the users that are assigned to it.
 final class UserService: TimerTarget {
     private let context: ShardContext

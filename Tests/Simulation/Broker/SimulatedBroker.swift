@@ -1,4 +1,5 @@
 import Broker
+package import FanfareServer
 import HTTPServer
 package import Net
 
@@ -142,12 +143,12 @@ package final class SimulatedBroker {
         _ limit: Int,
         from speaker: Int,
         to hearer: Int,
-        tamper: ([LineLetter]) -> [LineLetter] = { $0 }
+        tamper: ([LinkMessage]) -> [LinkMessage] = { $0 }
     ) {
         let waiting = links[speaker][hearer].drain()
         let rest = Array(waiting.dropFirst(limit))
         links[speaker][hearer].post(rest, weight: rest.count(where: \.isEvent))
-        let letters = tamper(waiting.prefix(limit).map(LineLetter.init))
+        let letters = tamper(waiting.prefix(limit).map(LinkMessage.init))
         inboxes[hearer].post(letters.map(\.message))
     }
 
@@ -159,14 +160,14 @@ package final class SimulatedBroker {
     /// Has a shard take over the apps of the last reload, and close those who may not stay.
     package func adopt(on shard: Int) {
         stages[shard].core.replaceApps(registry)
-        while stages[shard].core.connections.closeOrphanedConnections(upTo: 500) {}
+        while stages[shard].core.closeOrphanedConnections(upTo: 500) {}
     }
 
     /// Asks up to `count` of a shard's clients to go elsewhere; newcomers are told so at once.
     package func drain(_ shard: Int, upTo count: Int) {
         stages[shard].core.stage = .draining
         stages[shard].site.finish()
-        _ = stages[shard].core.connections.drain(upTo: count)
+        _ = stages[shard].core.drain(upTo: count)
     }
 
     // MARK: - What it holds
@@ -174,9 +175,11 @@ package final class SimulatedBroker {
     /// The sizes of all that grows with what peers do.
     package func tableSizes() -> TableSizes {
         var tableSizes = TableSizes()
-        for stage in stages { stage.core.count(in: &tableSizes) }
+        for stage in stages {
+            for (table, count) in stage.core.tableSizes { tableSizes.note(table, count) }
+        }
         tableSizes.note("HTTP connections", stages.map(\.site.connectionCount).reduce(0, +))
-        tableSizes.note("letters on links", links.joined().map(\.count).reduce(0, +))
+        tableSizes.note("messages on links", links.joined().map(\.count).reduce(0, +))
         tableSizes.note("streams in memory", acquaintances.count { $0.stream != nil })
         tableSizes.note("places in quotas", settings.admissionControl.isEmpty ? 0 : 1)
         tableSizes.note("places in apps' quotas", registry.quotas.values.count { !$0.isUnused })

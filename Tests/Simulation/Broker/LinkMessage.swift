@@ -1,10 +1,11 @@
 import Broker
+import FanfareServer
 import PusherProtocol
 
-/// What one shard says to another, as a simulation sees it on its way.
-package struct LineLetter {
+/// A message between two shards, as a simulation sees it on its way.
+package struct LinkMessage {
     /// What it is about.
-    package enum Subject: String {
+    enum Subject: String {
         case subscribe, granted, refused, unsubscribe, publish, published, congestion, confirm,
             clientEvent, delivery, question, answer
         case user, report, termination
@@ -13,7 +14,7 @@ package struct LineLetter {
     let message: ShardMessage
 
     /// What it is about.
-    package var subject: Subject {
+    var subject: Subject {
         switch message {
         case .subscribe, .subscribeAsMember: .subscribe
         case .granted: .granted
@@ -34,7 +35,7 @@ package struct LineLetter {
     }
 
     /// The channel that it is about, if it is about one.
-    package var channel: String? {
+    var channel: String? {
         switch message {
         case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
             .granted(let address, _, _), .refused(let address, _, _),
@@ -46,15 +47,15 @@ package struct LineLetter {
         }
     }
 
-    /// The text that a delivery brings to subscribers; `nil` of any other letter.
-    package var delivered: String? {
+    /// The text that a delivery brings to subscribers; `nil` of any other message.
+    var delivered: String? {
         guard case .fanOut(_, let frame, _) = message else { return nil }
         return String(decoding: frame.bytes, as: UTF8.self)
     }
 
-    /// The same delivery for the connection as well that it was not for; the same letter if it is none.
-    package func forEverybody() -> LineLetter {
+    /// The same frame for all connections, the excepted one included; the same message if it is none.
+    func forEverybody() -> LinkMessage {
         guard case .fanOut(let address, let frame, _) = message else { return self }
-        return LineLetter(message: .fanOut(address, frame, except: nil))
+        return LinkMessage(message: .fanOut(address, frame, except: nil))
     }
 }

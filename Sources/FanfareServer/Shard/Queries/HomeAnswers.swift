@@ -1,0 +1,67 @@
+import Broker
+import PusherProtocol
+
+// What the homes of channels answer to the queries of other shards.
+
+extension ChannelService {
+    /// Answers a query of channels whose home is this shard.
+    func answer(_ query: ShardQuery) -> [ChannelCount] {
+        switch query {
+        case .counts(let addresses): return addresses.map { count(of: $0) }
+        case .users(let address):
+            var count = count(of: address)
+            count.users = table[address]?.home.presence.members.map(\.id) ?? []
+            return [count]
+        case .cached(let address):
+            var count = count(of: address)
+            count.cache = cacheAttribute(of: address)
+            return [count]
+        }
+    }
+
+    private func count(of address: ChannelAddress) -> ChannelCount {
+        let home = table[address]?.home
+        return ChannelCount(
+            name: address.name,
+            subscriptionCount: home?.subscribers.total ?? 0,
+            userCount: home?.presence.members.count ?? 0
+        )
+    }
+
+    /// The cached event of a channel, as backends are told about it.
+    private func cacheAttribute(of address: ChannelAddress) -> ChannelAttributes.Cache {
+        let now = context.milliseconds
+        guard let entry = state.cachedEvent(of: address, at: now) else { return .empty }
+        return .event(
+            dataToken: entry.publication.dataToken,
+            secondsLeft: Int((entry.expiry - now + 999) / 1_000)
+        )
+    }
+}
+
+extension ChannelTable {
+    /// The channels whose home is this shard.
+    func portion(of range: ChannelRange) -> ChannelPortion {
+        let occupied = occupiedNames(of: range.app)
+        let (names, isComplete) = occupied.names(
+            after: range.cursor,
+            startingWith: range.prefix,
+            limit: range.limit
+        )
+        let entries = names.map { name in
+            guard !range.info.isEmpty,
+                let home = self[ChannelAddress(app: range.app, name: name)]?.home
+            else { return ChannelPortion.Entry(name: name) }
+            return ChannelPortion.Entry(
+                name: name,
+                subscriptionCount: home.subscribers.total,
+                userCount: home.presence.members.count
+            )
+        }
+        return ChannelPortion(
+            entries: entries,
+            isComplete: isComplete,
+            occupiedCount: occupied.count
+        )
+    }
+}
