@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareBench
 
 /// The command-line program.
 @main

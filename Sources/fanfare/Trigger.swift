@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import FanfareAPI
 
 /// `fanfare trigger`: sends an event, as a backend would.

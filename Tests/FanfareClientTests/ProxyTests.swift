@@ -1,3 +1,4 @@
+import CommandSupport
 import FanfareServer
 import HTTPClient
 import Logging

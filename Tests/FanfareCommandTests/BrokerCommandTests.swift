@@ -1,4 +1,5 @@
 import Foundation
+import TestProgram
 import Testing
 
 @Suite("fanfare serve, trigger and listen", .timeLimit(.minutes(1))) struct BrokerCommandTests {

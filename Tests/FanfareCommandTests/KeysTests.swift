@@ -1,5 +1,7 @@
+import CommandSupport
 import FanfareServer
 import Foundation
+import TestProgram
 import Testing
 
 @testable import fanfare

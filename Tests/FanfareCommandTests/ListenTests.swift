@@ -1,5 +1,6 @@
 import FanfareClient
 import Foundation
+import TestProgram
 import Testing
 
 @testable import fanfare

@@ -1,8 +1,8 @@
+import CommandSupport
 import Foundation
 import PusherProtocol
+import TestProgram
 import Testing
-
-@testable import fanfare
 
 @Suite("fanfare serve: memory after a peak", .timeLimit(.minutes(4))) struct MemoryReturnTests {
     /// A sanitizer has an allocator of its own, which keeps what was freed to find faults.
@@ -58,7 +58,7 @@ import Testing
 
     private func residentMemory(of broker: RunningBroker) throws -> Int {
         let status = try #require(ProcFile.text(at: "/proc/\(broker.program.id)/status"))
-        return try #require(Footprint.resident(in: status))
+        return try #require(ProcFile.byteCount(of: "VmRSS:", in: status))
     }
 
     /// Waits until the broker has less memory than this, or more.

@@ -1,5 +1,6 @@
 import Foundation
 import Net
+import TestProgram
 import Testing
 
 /// Clients of one broker, on the test's own thread, which answer its pings when the test says so.

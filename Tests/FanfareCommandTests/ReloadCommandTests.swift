@@ -1,4 +1,5 @@
 import Foundation
+import TestProgram
 import Testing
 
 @Suite("fanfare serve: reloading", .timeLimit(.minutes(1))) struct ReloadCommandTests {

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Net
 import Synchronization
+import TestProgram
 import Testing
 
 @testable import fanfare

@@ -1,4 +1,5 @@
 import Foundation
+import TestProgram
 import Testing
 
 @Suite("fanfare trigger and listen: users", .timeLimit(.minutes(1))) struct UserCommandTests {

@@ -3,6 +3,7 @@ import HTTP1
 import HTTPServer
 import Net
 import Synchronization
+import TestProgram
 import Testing
 import Webhooks
 

@@ -75,7 +75,7 @@ for sanitizer in "${sanitizers[@]}"; do
         # Programs and benchmarks give up on a server that is silent for seconds: one at a time, for each is ten times slower.
         # And the simulation has to be alone when it closes a descriptor: see test.sh.
         order=()
-        if [[ $room == @(FanfareCommandTests|SimulationTests) ]]; then order=(--no-parallel); fi
+        if [[ $room == @(FanfareCommandTests|FanfareBenchTests|SimulationTests) ]]; then order=(--no-parallel); fi
         # XCTest, of which no test here is, leaves memory behind when it ends.
         env "${settings[@]}" "${options[@]}" swift test --skip-build --disable-xctest "${order[@]}" --sanitize "$sanitizer" \
             --scratch-path "$build" --filter "^$room\\." >"$folder/$room.log" 2>&1

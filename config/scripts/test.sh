@@ -14,7 +14,7 @@ swift build --build-tests || exit 1
 readonly timed='LivenessConformanceTests|ProbationTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
 readonly hostile='FanfareServerTests\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|[A-Za-z]+Limit)Tests'
 # Among all their descriptors and signals, Foundation's Process, by which these start programs, has been seen to crash.
-readonly programs='FanfareCommandTests\.|AppleStubsTests'
+readonly programs='Fanfare(Command|Bench)Tests\.|AppleStubsTests'
 readonly simulation='SimulationTests\.'
 
 kept=$(mktemp -d)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Net
 
 /// `fanfare drain`: stops a running broker, its clients first, and waits for its end.

@@ -1,4 +1,43 @@
 import ArgumentParser
+import CommandSupport
+import FanfareServer
+import Webhooks
+
+/// The file where a broker's webhooks wait, found by the broker's configuration.
+struct WebhookFile: ParsableArguments {
+    @OptionGroup var source: ConfigurationSource
+
+    /// Opens it, beside the broker that uses it.
+    func open() throws -> WebhookQueue {
+        guard let path = try source.load().webhooks.database else {
+            let configuration = source.path.map { "in \($0)" }
+            throw Refusal(
+                "webhooks.database is none \(configuration ?? "without a configuration"), so that "
+                    + "webhooks are kept in the broker's memory alone. "
+                    + (configuration == nil
+                        ? "Name the broker's own with --config."
+                        : "Set it to a path, and they are kept there from the next start on.")
+            )
+        }
+        do {
+            return try WebhookQueue(reading: path)
+        } catch {
+            throw refusal(error)
+        }
+    }
+
+    /// What is said when the file cannot be used.
+    func refusal(_ error: WebhookQueueError) -> Refusal {
+        switch error {
+        case .missing(let path):
+            Refusal(
+                "There is no file \(path), which webhooks.database names. A broker makes it when it "
+                    + "starts and an app has webhooks."
+            )
+        case .failed(let reason): Refusal("The file of the webhooks cannot be used: \(reason)")
+        }
+    }
+}
 
 /// `fanfare webhooks`: looks after those that could not be delivered.
 struct WebhooksCommand: ParsableCommand {

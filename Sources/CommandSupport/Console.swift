@@ -1,0 +1,48 @@
+import Glibc
+
+/// The program's standard streams, unbuffered: a reader of a pipe gets each line when it is made.
+package enum Standard {
+    /// Writes a line to standard output.
+    package static func print(_ line: String) { write(line, to: STDOUT_FILENO) }
+
+    /// Writes a line to standard error.
+    package static func report(_ line: String) { write(line, to: STDERR_FILENO) }
+
+    /// Whether colours make sense there: on a terminal, unless the user minds (https://no-color.org).
+    package static func isColored(_ descriptor: Int32) -> Bool {
+        isatty(descriptor) == 1 && getenv("NO_COLOR") == nil
+    }
+
+    /// Everything from standard input, to its end.
+    package static func input() -> [UInt8] {
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(STDIN_FILENO, &part, part.count)
+            if count > 0 {
+                bytes += part[..<count]
+            } else if count == 0 || errno != EINTR {
+                return bytes
+            }
+        }
+    }
+
+    private static func write(_ line: String, to descriptor: Int32) {
+        var rest = Array((line + "\n").utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return  // Nobody reads it, and there is nowhere to say so.
+            }
+        }
+    }
+}
+
+/// Why a command cannot do what it was asked, in a line or two that say what to do; exit code 1.
+package struct Refusal: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,107 @@
+import Glibc
+package import Net
+
+/// Shows on standard error how far a run has come: a bar on a terminal, a line now and then elsewhere.
+package struct ProgressBar {
+    /// Whether nothing is shown: another bar is.
+    package var isHidden = false
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private var label = ""
+    private var shownAt: MonotonicTime?
+    private var isBarShown = false
+    private var isComplete = false
+
+    package init() {}
+
+    /// A bar is redrawn often enough to move smoothly; a log takes a line from time to time.
+    private var interval: Duration { isTerminal ? .milliseconds(100) : .seconds(2) }
+
+    /// Shows how far something has come, unless it was shown just now.
+    ///
+    /// - Parameters:
+    ///   - label: What is done.
+    ///   - done: How much of it is done.
+    ///   - total: How much there is, at least 1.
+    ///   - now: The time.
+    ///   - detail: What else is known, for the end of the line; asked for only when it is shown.
+    package mutating func show(
+        _ label: String,
+        _ done: Int,
+        of total: Int,
+        at now: MonotonicTime,
+        detail: @autoclosure () -> String = ""
+    ) {
+        if label != self.label {
+            self.label = label
+            shownAt = now
+            isComplete = false
+        }
+        let isDue = done == total || shownAt.map { $0.duration(to: now) >= interval } ?? true
+        guard isDue, !isComplete, !isHidden else { return }
+        shownAt = now
+        isComplete = done == total
+        if isTerminal {
+            Self.write("\r\u{1B}[2K" + Self.bar(label, done, of: total) + detail())
+            isBarShown = true
+        } else {
+            Self.write(Self.line(label, done, of: total) + detail() + "\n")
+        }
+    }
+
+    /// Takes the bar away.
+    package mutating func end() {
+        if isBarShown { Self.write("\r\u{1B}[2K") }
+        isBarShown = false
+        label = ""
+    }
+
+    /// A bar of 30 characters between its label and its figures.
+    package static func bar(_ label: String, _ done: Int, of total: Int) -> String {
+        let width = 30
+        let filled = min(width, width * done / max(total, 1))
+        let bar =
+            String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        return "\(label)  \(bar)  \(percent(done, of: total)) %  \(grouped(done))/\(grouped(total))"
+    }
+
+    /// The same without the bar.
+    package static func line(_ label: String, _ done: Int, of total: Int) -> String {
+        "\(label): \(grouped(done)) of \(grouped(total)) (\(percent(done, of: total)) %)"
+    }
+
+    /// Rounded down, so that 100 means all.
+    private static func percent(_ done: Int, of total: Int) -> Int { 100 * done / max(total, 1) }
+
+    private static func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+}
+
+/// An integer with a comma between its thousands: `1,000,000`.
+package func grouped(_ number: Int) -> String {
+    let digits = String(number.magnitude)
+    var text = ""
+    for (index, digit) in digits.enumerated() {
+        if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+        text.append(digit)
+    }
+    return number < 0 ? "-" + text : text
+}
+
+/// A number rounded to some decimal places: `0.91`.
+///
+/// - Parameters:
+///   - number: Finite, and small enough for an integer once multiplied.
+///   - places: 0 to 6.
+///   - grouping: Whether thousands get a comma.
+/// - Returns: The number, with a point.
+package func decimal(_ number: Double, places: Int, grouping: Bool = true) -> String {
+    let unit = (0..<places).reduce(1) { product, _ in product * 10 }
+    let scaled = Int((abs(number) * Double(unit)).rounded())
+    let whole = grouping ? grouped(scaled / unit) : String(scaled / unit)
+    let sign = number < 0 && scaled > 0 ? "-" : ""
+    guard places > 0 else { return sign + whole }
+    let fraction = String(scaled % unit)
+    return "\(sign)\(whole).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
+}

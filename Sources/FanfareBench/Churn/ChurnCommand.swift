@@ -1,0 +1,98 @@
+import ArgumentParser
+import CommandSupport
+import PusherProtocol
+
+/// `fanfare bench churn`: connections that come and go.
+struct ChurnCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "churn",
+        abstract: "Connect, subscribe and close, again and again.",
+        discussion: """
+            Each cycle is a TCP connection, the TLS handshake of a wss:// URL, the WebSocket \
+            upgrade, a subscription and the closing handshake. Latency counts from when a \
+            connection was due to the acknowledgement of its subscription.
+
+            Examples:
+              fanfare bench churn
+              fanfare bench churn --cycles 50000 --concurrency 256
+              fanfare bench churn --rate 500 --url wss://localhost:6002 --insecure
+            """
+    )
+
+    @OptionGroup var options: BenchOptions
+
+    @Option(help: ArgumentHelp("How many connections are made.", valueName: "count"))
+    var cycles = 10_000
+
+    @Option(help: ArgumentHelp("How many may be open at once.", valueName: "count"))
+    var concurrency = 64
+
+    @Option(
+        help: ArgumentHelp(
+            "How many connections to begin a second; without it as many as the server takes.",
+            valueName: "per second"
+        )
+    )
+    var rate: Double?
+
+    @Option(help: ArgumentHelp("The channel, public or private.", valueName: "name"))
+    var channel = "fanfare-bench"
+
+    func validate() throws {
+        _ = try plan()
+    }
+
+    func run() throws { try options.run(plan()) }
+
+    /// Reads the options as a plan.
+    ///
+    /// - Throws: `ValidationError` for the first that makes no sense.
+    func plan() throws -> ChurnPlan {
+        ChurnPlan(
+            channel: try checkedChannel(channel),
+            cycleCount: try checked(cycles, "--cycles", max: 100_000_000),
+            concurrency: try checked(concurrency, "--concurrency", max: 100_000),
+            rate: try rate.map { try checked($0, "--rate", in: sendableRates) }
+        )
+    }
+}
+
+/// Connections that come and go: connect, subscribe, close.
+struct ChurnPlan: BenchPlan {
+    let benchmark = "churn"
+    /// Public or private.
+    var channel: ChannelName
+    /// How many connections are made.
+    var cycleCount: Int
+    /// How many may be open at once.
+    var concurrency: Int
+    /// How many are begun a second; nil for as many as the server takes.
+    var rate: Double?
+
+    var connections: (count: Int, option: String) { (concurrency, "--concurrency") }
+
+    func begin(with generator: Generator) -> any BenchRun {
+        ChurnRun(plan: self, generator: generator)
+    }
+
+    /// When each connection is to be begun.
+    var pace: Pace { rate.map { .rate($0) } ?? .window(concurrency) }
+
+    /// What was done, for people.
+    var headline: String {
+        let rate = self.rate.map { ", \(decimal($0, places: 1)) a second" } ?? ""
+        return """
+            \(grouped(cycleCount)) connections subscribe to \(channel.text) and close, at most \
+            \(grouped(concurrency)) at a time\(rate)
+            """
+    }
+
+    /// What was done, for programs.
+    var parameters: [BenchReport.Member] {
+        [
+            ("channel", .text(channel.text)), ("cycles", .integer(cycleCount)),
+            ("concurrency", .integer(concurrency)),
+            ("rate_per_s", rate.map { .number($0, places: 3) } ?? .null),
+        ]
+    }
+}

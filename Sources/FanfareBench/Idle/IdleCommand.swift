@@ -1,0 +1,86 @@
+import ArgumentParser
+import CommandSupport
+import Primitives
+import PusherProtocol
+
+/// `fanfare bench idle`: connections that do nothing.
+struct IdleCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "idle",
+        abstract: "Measure what connections cost that are subscribed and do nothing.",
+        discussion: """
+            Memory per connection is how much the server's Pss (/proc/PID/smaps_rollup) has grown, \
+            so start the server afresh: memory that it has kept from before counts for nothing. At \
+            the end one event goes to all connections, and each must receive it. The server must \
+            run on this machine; give it with --pid if it is not found.
+
+            Examples:
+              fanfare bench idle
+              fanfare bench idle --connections 10000 --seconds 30 --pid 4711
+              fanfare bench idle --url wss://localhost:6002 --insecure --json -
+            """
+    )
+
+    @OptionGroup var options: BenchOptions
+
+    @Option(help: ArgumentHelp("How many connections there are.", valueName: "count"))
+    var connections = 10_000
+
+    @Option(help: ArgumentHelp("How long they do nothing.", valueName: "seconds"))
+    var seconds = 10.0
+
+    @Option(help: ArgumentHelp("The channel, public or private.", valueName: "name"))
+    var channel = "fanfare-bench"
+
+    func validate() throws {
+        _ = try plan()
+    }
+
+    func run() throws { try options.run(plan()) }
+
+    /// Reads the options as a plan.
+    ///
+    /// - Throws: `ValidationError` for the first that makes no sense.
+    func plan() throws -> IdlePlan {
+        IdlePlan(
+            channel: try checkedChannel(channel),
+            connectionCount: try checked(connections, "--connections"),
+            duration: .seconds(try checked(seconds, "--seconds", in: measurableSeconds))
+        )
+    }
+}
+
+/// Connections that are subscribed and do nothing: what they cost.
+struct IdlePlan: BenchPlan {
+    let benchmark = "idle"
+    /// Public or private.
+    var channel: ChannelName
+    /// How many connections there are.
+    var connectionCount: Int
+    /// How long they do nothing.
+    var duration: Duration
+
+    var connections: (count: Int, option: String) { (connectionCount, "--connections") }
+
+    func begin(with generator: Generator) throws(BenchError) -> any BenchRun {
+        guard let server = generator.server else { throw .noServerProcess }
+        guard let memory = server.memory() else { throw .memoryUnreadable(ids: server.ids) }
+        return IdleRun(plan: self, generator: generator, memoryBefore: memory)
+    }
+
+    /// What was done, for people.
+    func headline(connectingTime: Duration) -> String {
+        """
+        \(grouped(connectionCount)) connections subscribed to \(channel.text) (connected in \
+        \(seconds(connectingTime))), idle for \(seconds(duration))
+        """
+    }
+
+    /// What was done, for programs.
+    var parameters: [BenchReport.Member] {
+        [
+            ("channel", .text(channel.text)), ("connections", .integer(connectionCount)),
+            ("idle_s", .number(duration.inSeconds, places: 3)),
+        ]
+    }
+}

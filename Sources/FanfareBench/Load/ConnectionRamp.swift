@@ -1,0 +1,96 @@
+import CommandSupport
+import Net
+
+/// How many of the connections that a run needs are on their way, and how many are in.
+struct Admission {
+    /// How many are needed.
+    let count: Int
+    /// How many were begun; also the index of the next one.
+    private(set) var begunCount = 0
+    /// How many are in.
+    private(set) var admittedCount = 0
+    /// To how many of them the server granted permessage-deflate.
+    private(set) var deflateCount = 0
+
+    /// How many connections may be between their first packet and their acknowledgement.
+    static let underWayMax = 256
+
+    /// None yet.
+    ///
+    /// - Parameter count: How many are needed.
+    init(count: Int) { self.count = count }
+
+    /// Whether all are in.
+    var isComplete: Bool { admittedCount == count }
+
+    /// The index of a connection to begin now; nil if none may be.
+    mutating func next() -> Int? {
+        guard begunCount < count, begunCount - admittedCount < Self.underWayMax else { return nil }
+        defer { begunCount += 1 }
+        return begunCount
+    }
+
+    /// Counts a device as being in.
+    mutating func admit(_ device: Device) {
+        admittedCount += 1
+        if device.isCompressed { deflateCount += 1 }
+    }
+}
+
+extension Generator {
+    /// Lets more devices in, and shows how many are.
+    ///
+    /// - Parameters:
+    ///   - crowd: Whom they belong to.
+    ///   - admission: Who is in; the crowd admits each device.
+    ///   - now: The time.
+    /// - Returns: Whether all are in.
+    /// - Throws: Why there can be no connection, or that none has been let in for too long.
+    func assemble(
+        _ crowd: any Crowd,
+        _ admission: inout Admission,
+        at now: MonotonicTime
+    ) throws(BenchError) -> Bool {
+        while let index = admission.next() {
+            try dialer.connect(index, of: crowd, on: reactor)
+        }
+        let (count, all) = (admission.admittedCount, admission.count)
+        progress.show("Connecting", count, of: all, at: now)
+        if admission.isComplete {
+            progress.end()
+        } else if isStalled(count, at: now) {
+            throw .connectingStalled(admitted: count, of: all, patience: subject.patience)
+        }
+        return admission.isComplete
+    }
+}
+
+/// How many connections this process and this machine allow.
+enum ConnectionBudget {
+    /// Descriptors that are not the benchmark's devices: the publisher, the loop's own, standard streams.
+    static let spareDescriptors = 64
+
+    /// Raises the soft limit of descriptors, and checks that so many connections to one address can be.
+    ///
+    /// - Parameters:
+    ///   - count: How many connections are open at once.
+    ///   - option: The option that says so.
+    /// - Throws: `.descriptorLimit` or `.portRange`.
+    static func check(_ count: Int, option: String) throws(BenchError) {
+        let needed = count + spareDescriptors
+        let allowed = Int(clamping: DescriptorLimit.raise())
+        guard needed <= allowed else {
+            throw .descriptorLimit(needed: needed, allowed: allowed, option: option)
+        }
+        let range = ProcFile.text(at: "/proc/sys/net/ipv4/ip_local_port_range")
+        guard let ports = range.flatMap(portCount), ports < count else { return }
+        throw .portRange(connections: count, ports: ports)
+    }
+
+    /// Counts the ports of a range as the kernel writes it, `32768\t60999`.
+    static func portCount(_ text: String) -> Int? {
+        let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        guard numbers.count == 2, numbers[0] <= numbers[1] else { return nil }
+        return numbers[1] - numbers[0] + 1
+    }
+}

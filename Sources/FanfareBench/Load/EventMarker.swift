@@ -1,0 +1,139 @@
+/// What the data of a benchmark's event begins with: which event it is, and when it was sent.
+///
+/// 32 bytes that mean themselves in JSON and in a user id: `@-`, six hexadecimal digits of the run, eight of the
+/// sequence number and sixteen of the time. Four words, so that a reader compares and never parses
+/// the same event twice.
+struct Marker: Equatable {
+    /// Its length, in bytes.
+    static let length = 32
+
+    /// Tells the events of this run from those of another on the same channel; 24 bits.
+    var run: UInt32
+    /// Counts the run's events from zero.
+    var sequence: UInt32
+    /// When the event was due, in nanoseconds of the monotonic clock.
+    var sentAt: Int64
+
+    /// Appends the marker as it stands in the data.
+    func append(to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: Self.magic)
+        Self.append(UInt64(run), digitCount: 6, to: &bytes)
+        Self.append(UInt64(sequence), digitCount: 8, to: &bytes)
+        Self.append(UInt64(bitPattern: sentAt), digitCount: 16, to: &bytes)
+    }
+
+    /// The data of an event: the marker, and filling up to a length.
+    ///
+    /// - Parameter length: In bytes, at least ``length``.
+    /// - Returns: Bytes that mean themselves in a JSON string.
+    func data(length: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(length)
+        append(to: &bytes)
+        // Neither all the same nor random: about as compressible as what people send.
+        let words = Array("price of item twelve changed from eleven to thirteen at noon; ".utf8)
+        while bytes.count < length { bytes.append(words[(bytes.count * 7 / 5) % words.count]) }
+        return bytes
+    }
+
+    private static let magic = Array("@-".utf8)
+
+    private static func append(_ number: UInt64, digitCount: Int, to bytes: inout [UInt8]) {
+        for index in (0..<digitCount).reversed() {
+            let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * index)) & 0x0F
+            bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+        }
+    }
+}
+
+/// Finds the markers of one run in the messages of all its subscribers.
+///
+/// All subscribers receive the same bytes, so a marker nearly always lies where the last one lay, and
+/// nearly always is one of the last sixteen: four comparisons of a word.
+struct MarkerScanner {
+    private let run: UInt32
+    /// The first word of each marker of the run.
+    private let head: UInt64
+    /// Where the last marker began, in bytes from the message's beginning.
+    private var offset = 0
+    /// The last marker that was read for each value of the sequence number's last digit.
+    private var recent: [16 of Reading]
+
+    /// A marker and the three words behind its head that it was read from.
+    private struct Reading {
+        var words: (UInt64, UInt64, UInt64)
+        var marker: Marker
+    }
+
+    /// Looks for the markers of a run.
+    ///
+    /// - Parameter run: 24 bits.
+    init(run: UInt32) {
+        self.run = run
+        let marker = Marker(run: run, sequence: 0, sentAt: 0)
+        let data = marker.data(length: Marker.length)
+        let bytes = data.span.bytes
+        head = Self.word(bytes, at: 0)
+        recent = .init(repeating: Reading(words: Self.words(bytes, at: 0), marker: marker))
+    }
+
+    /// Finds the marker of a message; nil if it has none of this run.
+    mutating func find(in message: Span<UInt8>) -> Marker? {
+        let bytes = message.bytes
+        if offset + Marker.length <= bytes.byteCount, Self.word(bytes, at: offset) == head {
+            return read(bytes, at: offset)
+        }
+        guard bytes.byteCount >= Marker.length else { return nil }
+        for start in 0...bytes.byteCount - Marker.length where Self.word(bytes, at: start) == head {
+            offset = start
+            return read(bytes, at: start)
+        }
+        return nil
+    }
+
+    private mutating func read(_ bytes: RawSpan, at start: Int) -> Marker? {
+        let words = Self.words(bytes, at: start)
+        let place = Self.place(bytes, at: start)
+        if recent[place].words == words { return recent[place].marker }
+        guard let sequence = Self.number(bytes, start + 8..<start + 16),
+            let sentAt = Self.number(bytes, start + 16..<start + 32)
+        else { return nil }
+        let marker = Marker(
+            run: run,
+            sequence: UInt32(truncatingIfNeeded: sequence),
+            sentAt: Int64(bitPattern: sentAt)
+        )
+        recent[place] = Reading(words: words, marker: marker)
+        return marker
+    }
+
+    private static func words(_ bytes: RawSpan, at start: Int) -> (UInt64, UInt64, UInt64) {
+        (word(bytes, at: start + 8), word(bytes, at: start + 16), word(bytes, at: start + 24))
+    }
+
+    /// The value of the sequence number's last digit; of what is no digit, some number below 16.
+    private static func place(_ bytes: RawSpan, at start: Int) -> Int {
+        // SAFETY: any byte is a UInt8, and the range is checked.
+        let digit = bytes.unsafeLoad(fromByteOffset: start + 15, as: UInt8.self)
+        return Int((digit & 0x0F) &+ (digit >> 6) &* 9) & 0x0F
+    }
+
+    private static func word(_ bytes: RawSpan, at offset: Int) -> UInt64 {
+        // SAFETY: any eight bytes are a UInt64, and the range is checked.
+        bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+
+    private static func number(_ bytes: RawSpan, _ range: Range<Int>) -> UInt64? {
+        var number: UInt64 = 0
+        for index in range {
+            // SAFETY: any byte is a UInt8, and the range is checked.
+            let digit = bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(digit - 0x30)
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(digit - 0x57)
+            default: return nil
+            }
+        }
+        return number
+    }
+}

@@ -1,0 +1,108 @@
+import Net
+import PusherProtocol
+
+/// The server that a benchmark measures, and what one needs to speak with it.
+struct BenchSubject: Sendable {
+    /// Where it is.
+    var target: BenchTarget
+    /// The app's key.
+    var key: String
+    /// The app's secret.
+    var secret: AppSecret
+    /// The app's id in the HTTP API.
+    var appID: String
+    /// The server's process; nil looks for it.
+    var serverID: Int32?
+    /// Which certificates of the server will do.
+    var trust: TLSTrust = .system
+    /// Whether each connection offers permessage-deflate.
+    var offersDeflate = false
+    /// How long nothing may move before a run is given up.
+    var patience: Duration = .seconds(10)
+
+    /// The message with which a connection subscribes to a channel, signed where that is needed.
+    ///
+    /// - Parameters:
+    ///   - channel: Not one of a user.
+    ///   - socketID: The connection.
+    ///   - userID: Who it is on a presence channel: an id that means itself in JSON.
+    /// - Returns: The message.
+    func subscription(
+        to channel: ChannelName,
+        of socketID: SocketID,
+        as userID: String? = nil
+    ) -> ClientMessage {
+        guard channel.kind.requiresSignature else {
+            return .subscribe(channel: channel.text, auth: nil, channelData: nil)
+        }
+        let data = userID.map { #"{"user_id":"\#($0)"}"# }
+        let auth = ChannelSignature.auth(
+            socketID: socketID,
+            channel: channel.text,
+            channelData: data,
+            key: key,
+            secret: secret
+        )
+        return .subscribe(channel: channel.text, auth: auth, channelData: data)
+    }
+}
+
+/// The server that a benchmark runs against: what `--url` says.
+struct BenchTarget: Equatable, Sendable {
+    /// Whether it is reached through TLS.
+    var isSecure: Bool
+    /// A name, or an IP address without brackets.
+    var host: String
+    /// The port, of WebSocket and HTTP API alike.
+    var port: UInt16
+    /// What stands in front of `/app/…` and `/apps/…`; empty or like `/ws`.
+    var pathPrefix: String
+
+    /// Reads `ws://host:port/prefix`; `wss`, `http` and `https` too.
+    ///
+    /// - Returns: nil if the text is none of these.
+    init?(url: String) {
+        guard let schemeEnd = url.firstRange(of: "://") else { return nil }
+        switch url[..<schemeEnd.lowerBound].lowercased() {
+        case "ws", "http": isSecure = false
+        case "wss", "https": isSecure = true
+        default: return nil
+        }
+        let rest = url[schemeEnd.upperBound...]
+        guard !rest.contains(where: { "?#@ ".contains($0) }) else { return nil }
+        let authority = rest.prefix { $0 != "/" }
+        var prefix = String(rest.dropFirst(authority.count))
+        while prefix.hasSuffix("/") { prefix.removeLast() }
+        pathPrefix = prefix
+        guard let (host, port) = Self.hostAndPort(authority) else { return nil }
+        self.host = host
+        let standard: UInt16 = isSecure ? 443 : 80
+        guard let number = port.map({ UInt16($0) }) ?? standard, number > 0 else { return nil }
+        self.port = number
+    }
+
+    /// The value of the field Host.
+    var hostField: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+    }
+
+    /// The URL, for people.
+    var url: String { "\(isSecure ? "wss" : "ws")://\(hostField)\(pathPrefix)" }
+
+    private static func hostAndPort(_ authority: Substring) -> (String, port: Substring?)? {
+        var host = authority
+        var port: Substring?
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            host = authority[authority.index(after: authority.startIndex)..<end]
+            let behind = authority[authority.index(after: end)...]
+            guard behind.isEmpty || behind.hasPrefix(":") else { return nil }
+            if !behind.isEmpty { port = behind.dropFirst() }
+        } else if let colon = authority.firstIndex(of: ":") {
+            host = authority[..<colon]
+            port = authority[authority.index(after: colon)...]
+        }
+        return host.isEmpty ? nil : (String(host), port)
+    }
+}

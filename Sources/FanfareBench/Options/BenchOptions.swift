@@ -1,0 +1,114 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import Net
+import PusherProtocol
+
+/// What all benchmarks must know: the server, the app, and where the figures go.
+struct BenchOptions: ParsableArguments {
+    @OptionGroup var broker: BrokerOptions
+
+    @OptionGroup var app: AppKey
+
+    @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
+    var appID: String?
+
+    @Option(help: "The app's secret (or FANFARE_SECRET, which no one sees in a list of processes).")
+    var secret: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The server's process, for its CPU time and memory; found by itself if it listens on \
+            this machine and is yours.
+            """,
+            valueName: "pid"
+        )
+    )
+    var pid: Int32?
+
+    @Flag(help: "Offer permessage-deflate, each message on its own (server_no_context_takeover).")
+    var deflate = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Write a JSON object to this file as well; - prints it instead of the table.",
+            valueName: "file"
+        )
+    )
+    var json: String?
+
+    func validate() throws {
+        _ = try subject()
+    }
+
+    /// The server as the options describe it.
+    ///
+    /// - Throws: `ValidationError` for the first that makes no sense.
+    func subject() throws -> BenchSubject {
+        guard let target = BenchTarget(url: broker.text) else {
+            throw ValidationError("--url must be like ws://127.0.0.1:6001 or wss://host/prefix")
+        }
+        if let pid, ServerProcess(id: pid) == nil {
+            throw ValidationError("--pid \(pid): there is no such process, or it may not be read")
+        }
+        return BenchSubject(
+            target: target,
+            key: app.key,
+            secret: AppSecret(variable("FANFARE_SECRET", over: secret, default: "app-secret")),
+            appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
+            serverID: pid,
+            trust: broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system,
+            offersDeflate: deflate
+        )
+    }
+
+    /// Runs a benchmark, and prints or writes what it found.
+    ///
+    /// - Throws: A `Refusal` if it came to no figures, or if they show a fault.
+    func run(_ plan: any BenchPlan) throws {
+        let output = try BenchOutput(path: json)
+        let report: BenchReport
+        do {
+            report = try BenchLoop.report(on: plan, of: try subject())
+        } catch let error as BenchError {
+            try output.write(BenchReport.json(plan.benchmark, failure: error))
+            throw Refusal(error.description)
+        }
+        if !output.isStandard { Standard.print(report.table) }
+        try output.write(report.json)
+        if let fault = report.fault { throw Refusal("\(fault).") }
+    }
+}
+
+/// Where the JSON of a benchmark goes.
+struct BenchOutput {
+    private let path: String?
+
+    /// A file that may be written, or none.
+    ///
+    /// - Parameter path: `-` for standard output; nil for nowhere.
+    /// - Throws: A `Refusal` before a long run if the file cannot be made.
+    init(path: String?) throws {
+        self.path = path
+        guard let path, !isStandard else { return }
+        guard FileManager.default.createFile(atPath: path, contents: nil) else {
+            throw Refusal("--json \(path) cannot be written: \(String(cString: strerror(errno))).")
+        }
+    }
+
+    /// Whether the JSON takes the place of the table.
+    var isStandard: Bool { path == "-" }
+
+    /// Writes the JSON, and a line break behind it.
+    func write(_ json: [UInt8]) throws {
+        guard let path else { return }
+        let text = String(decoding: json, as: UTF8.self)
+        if isStandard { return Standard.print(text) }
+        do {
+            try Data((text + "\n").utf8).write(to: URL(filePath: path))
+        } catch {
+            throw Refusal("--json \(path) cannot be written: \(error.localizedDescription)")
+        }
+    }
+}

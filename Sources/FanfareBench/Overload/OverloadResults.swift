@@ -1,0 +1,166 @@
+import CommandSupport
+import Primitives
+
+/// What an overload came to, and whether the server stood it.
+struct OverloadFindings {
+    /// One phase of the load: what arrived in which time, and what it cost.
+    struct Phase: Equatable {
+        var deliveries = 0
+        var time = Duration.zero
+        var meters = Meters()
+
+        /// Deliveries a second; 0 for no time.
+        var rate: Double { time > .zero ? Double(deliveries) / time.inSeconds : 0 }
+    }
+
+    /// With a window: what the server can deliver.
+    var window = Phase()
+    /// Without one.
+    var overload = Phase()
+    /// The latency of the deliveries without a window.
+    var latency: LatencyFigures?
+    /// Events without a window that were answered 200.
+    var acceptedCount = 0
+    /// Events without a window that were answered 503.
+    var refusedCount = 0
+    /// Events that had no answer yet when the publishers stopped.
+    var unansweredCount = 0
+    /// How long all answers and deliveries took after the publishers had stopped.
+    var drainTime = Duration.zero
+    /// The unrelated channel.
+    var unrelated: UnrelatedChannel.Findings?
+
+    /// How often longer the unrelated channel's 99th percentile is beside the overload; nil if nothing arrived.
+    var latencyRatio: Double? {
+        guard let unrelated, let quiet = p99(.quiet), quiet > 0, unrelated.fault == nil,
+            let loaded = p99(.overload)
+        else { return nil }
+        return Double(loaded) / Double(quiet)
+    }
+
+    /// Which part of the deliveries a second with a window arrived without one; nil if none did with one.
+    var rateShare: Double? { window.rate > 0 ? overload.rate / window.rate : nil }
+
+    private func p99(_ surroundings: UnrelatedChannel.Surroundings) -> UInt64? {
+        unrelated?.latencies[surroundings.rawValue].p99
+    }
+
+    /// What is beyond what a plan allows, each in a line.
+    func faults(_ plan: OverloadPlan, growth: Int?) -> [String] {
+        let (share, ratio) = (rateShare, latencyRatio)
+        return [
+            share.map { $0 < OverloadPlan.rateShareMin } ?? true
+                ? "\(text(share)) of what a window allows arrived a second; "
+                    + "\(OverloadPlan.rateShareMin) is the least" : nil,
+            unrelated?.fault.map { "the unrelated channel: \($0)" },
+            unrelated.flatMap { $0.refusedCount > 0 ? $0.refusedCount : nil }.map {
+                "\(grouped($0)) events of the unrelated channel were answered 503"
+            },
+            ratio.map { $0 > OverloadPlan.latencyRatioMax } ?? true
+                ? "the unrelated channel's p99 is \(text(ratio)) times as long; "
+                    + "\(OverloadPlan.latencyRatioMax) is allowed" : nil,
+            plan.budget.flatMap { budget in growth.map { (budget, $0) } }.flatMap {
+                $1 > $0
+                    ? "the server's memory grew by \(mebibytes($1)); \(mebibytes($0)) is allowed"
+                    : nil
+            },
+        ].compactMap { $0 }
+    }
+
+    /// The rates, the answers and the latencies.
+    func rows(of server: ServerProcess?) -> [BenchReport.Row] {
+        var rows: [BenchReport.Row] = [
+            .rate("deliveries with a window", "window_deliveries", window),
+            .rate("deliveries without one", "overload_deliveries", overload),
+            .init(
+                label: "without : with",
+                text: text(rateShare),
+                members: [("rate_share", .number(rateShare, places: 4))]
+            ),
+            .init(
+                label: "answers without one",
+                text: "\(grouped(acceptedCount)) × 200, \(grouped(refusedCount)) × 503",
+                members: [
+                    ("overload_accepted", .integer(acceptedCount)),
+                    ("overload_refused", .integer(refusedCount)),
+                ]
+            ),
+            .init(
+                label: "after the publishers stopped",
+                text: """
+                    \(grouped(unansweredCount)) answers to come; everything had arrived \
+                    \(seconds(drainTime)) later
+                    """,
+                members: [
+                    ("unanswered_at_stop", .integer(unansweredCount)),
+                    ("drain_s", .number(drainTime.inSeconds, places: 3)),
+                ]
+            ),
+        ]
+        if let latency {
+            rows += BenchReport.Row.latency("latency without one", "overload_latency", latency)
+        }
+        if let unrelated {
+            for (surroundings, label, name) in UnrelatedChannel.Surroundings.named {
+                rows += BenchReport.Row.latency(
+                    "unrelated, \(label)",
+                    "unrelated_\(name)_latency",
+                    unrelated.latencies[surroundings.rawValue]
+                )
+            }
+        }
+        rows.append(
+            .init(
+                label: "unrelated p99, overload : quiet",
+                text: text(latencyRatio),
+                members: [("p99_ratio", .number(latencyRatio, places: 4))]
+            )
+        )
+        let isPrioritized = unrelated?.isPrioritized == true
+        rows.append(
+            .init(
+                label: "unrelated channel's thread",
+                text: isPrioritized
+                    ? "runs before others (SCHED_RR)"
+                    : "waits for a core like others; as root, or with CAP_SYS_NICE, it would not",
+                members: [("unrelated_prioritized", .integer(isPrioritized ? 1 : 0))]
+            )
+        )
+        return rows
+            + BenchReport.Row.cpu(
+                per: "delivery",
+                overload.deliveries,
+                overload.meters,
+                of: server
+            )
+    }
+
+    private func text(_ number: Double?) -> String {
+        number.map { decimal($0, places: 2) } ?? "unknown"
+    }
+}
+
+extension UnrelatedChannel.Surroundings {
+    /// Those that count, with what people and programs call them.
+    static var named: [(Self, label: String, name: String)] {
+        [
+            (.quiet, "quiet", "quiet"), (.window, "window", "window"),
+            (.overload, "overload", "overload"),
+        ]
+    }
+}
+
+extension BenchReport.Row {
+    /// The deliveries a second of a phase.
+    fileprivate static func rate(
+        _ label: String,
+        _ name: String,
+        _ phase: OverloadFindings.Phase
+    ) -> Self {
+        Self(
+            label: label,
+            text: "\(grouped(Int(phase.rate))) a second in \(seconds(phase.time))",
+            members: [("\(name)_per_s", .number(phase.rate, places: 1))]
+        )
+    }
+}

@@ -1,0 +1,279 @@
+import CommandSupport
+import Net
+import Primitives
+
+/// An overload from its first connection to the report; a step a turn of the loop.
+final class OverloadRun: BenchRun {
+    private let plan: OverloadPlan
+    private let generator: Generator
+    private let readers: OverloadReaders
+    private let publishers: OverloadPublishers
+    private var unrelated: UnrelatedChannel?
+    private var phase = Phase.connecting
+    private let beganAt = MonotonicTime.current
+    private var connectingTime = Duration.zero
+    private var findings = OverloadFindings()
+    private var memory: MemoryWatch?
+    /// Events answered 200 and 503 before the overload.
+    private var answeredBefore = (accepted: 0, refused: 0)
+
+    private enum Phase {
+        case connecting
+        /// All readers are subscribed; the HTTP API is to be reached.
+        case reaching
+        case quiet(until: MonotonicTime)
+        /// Events with a window.
+        case window(Load)
+        /// What is under way arrives before the overload begins.
+        case emptying
+        /// Events without one.
+        case overload(Load)
+        /// The publishers have stopped: answers and deliveries are awaited. The load counts until then where it ended
+        /// with a number of events.
+        case draining(since: MonotonicTime, Load?)
+        /// The unrelated channel ends; what the readers receive now they receive twice.
+        case ending(until: MonotonicTime, stalled: Bool)
+    }
+
+    /// What the counters were when a phase of the load began.
+    private struct Load {
+        var since: MonotonicTime
+        var deliveries: Int
+        var sent: Int
+        var meters: Meters
+    }
+
+    /// A run that has yet to connect.
+    ///
+    /// - Parameters:
+    ///   - plan: What to do.
+    ///   - generator: The means.
+    init(plan: OverloadPlan, generator: Generator) {
+        self.plan = plan
+        self.generator = generator
+        readers = OverloadReaders(
+            of: plan.channel,
+            count: plan.readerCount,
+            publisherCount: plan.publisherCount,
+            generator: generator
+        )
+        publishers = OverloadPublishers(
+            to: readers,
+            dataLength: plan.dataLength,
+            obeysRetryAfter: plan.obeysRetryAfter,
+            generator: generator
+        )
+    }
+
+    deinit { unrelated?.cancel() }
+
+    func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
+        if let failure = publishers.failure ?? readers.failure { throw failure }
+        if case .failure(let failure) = unrelated?.outcome { throw failure }
+        memory?.look(at: now)
+        switch phase {
+        case .connecting:
+            guard try readers.assemble(at: now) else { return .idle }
+            connectingTime = beganAt.duration(to: now)
+            publishers.connect()
+            unrelated = try UnrelatedChannel.start(
+                plan.unrelatedChannel,
+                rate: plan.unrelatedRate,
+                by: generator.dialer
+            )
+            phase = .reaching
+        case .reaching:
+            if publishers.areOpen, unrelated?.isReady == true {
+                memory = generator.server.flatMap { MemoryWatch(of: $0) }
+                unrelated?.note(.quiet)
+                if plan.yieldsToServer { ThreadPriority.lower() }
+                phase = .quiet(until: now.advanced(by: plan.duration))
+            } else if generator.isStalled(0, at: now) {
+                throw .publisherLost(reason: "no connection in time")
+            }
+        case .quiet(let end):
+            generator.progress.show("Quiet", 0, of: 3, at: now)
+            guard now >= end else { return .wait(from: now, until: end) }
+            memory = generator.server.flatMap { MemoryWatch(of: $0) }
+            unrelated?.note(.window)
+            phase = .window(begin(at: now))
+            publishers.fill(plan.window)
+        case .window(let load):
+            return fillWindow(load, at: now)
+        case .emptying:
+            guard readers.ledger.outstanding <= 0 || isStuck(at: now) else { return .idle }
+            readers.ledger.writeOff()
+            let ledger = readers.ledger
+            answeredBefore = (ledger.acceptedCount, ledger.refusedCount)
+            _ = readers.takeLatencies()
+            unrelated?.note(.overload)
+            phase = .overload(begin(at: now))
+            return .wait(.zero)
+        case .overload(let load):
+            return flood(load, at: now)
+        case .draining(let since, let load):
+            return drain(since: since, load, at: now)
+        case .ending(let end, let stalled):
+            guard now >= end, case .success(let found) = unrelated?.outcome else { return .idle }
+            findings.unrelated = found
+            generator.progress.end()
+            return .finished(report(isStalled: stalled))
+        }
+        return .idle
+    }
+
+    // MARK: The load
+
+    private func begin(at now: MonotonicTime) -> Load {
+        generator.renewPatience(at: now)
+        let ledger = readers.ledger
+        return Load(
+            since: now,
+            deliveries: ledger.deliveries,
+            sent: ledger.sentCount,
+            meters: generator.meters()
+        )
+    }
+
+    private func fillWindow(_ load: Load, at now: MonotonicTime) -> BenchStep {
+        generator.progress.show("With a window", 1, of: 3, at: now, detail: progress)
+        let isStuck = isStuck(at: now)
+        guard load.since.duration(to: now) >= plan.duration || isStuck else {
+            publishers.fill(plan.window)
+            return .idle
+        }
+        findings.window = measured(load, at: now)
+        if isStuck { readers.ledger.writeOff() }
+        generator.renewPatience(at: now)
+        phase = .emptying
+        return .wait(.zero)
+    }
+
+    private func flood(_ load: Load, at now: MonotonicTime) -> BenchStep {
+        generator.progress.show("Without one", 2, of: 3, at: now, detail: progress)
+        let sent = readers.ledger.sentCount - load.sent
+        let rest = (plan.eventCountMax ?? .max) - sent
+        let isOver = load.since.duration(to: now) >= plan.duration || readers.openCount == 0
+        guard isOver || rest <= 0 else {
+            publishers.flood(atMost: rest)
+            // The sockets that were full may take more before anything else happens.
+            return .wait(.milliseconds(1))
+        }
+        findings.overload = measured(load, at: now)
+        findings.unansweredCount = readers.ledger.unansweredCount
+        generator.renewPatience(at: now)
+        phase = .draining(since: now, rest <= 0 ? load : nil)
+        return .wait(.zero)
+    }
+
+    private func measured(_ load: Load, at now: MonotonicTime) -> OverloadFindings.Phase {
+        OverloadFindings.Phase(
+            deliveries: readers.ledger.deliveries - load.deliveries,
+            time: load.since.duration(to: now),
+            meters: generator.meters() - load.meters
+        )
+    }
+
+    private func drain(
+        since: MonotonicTime,
+        _ load: Load?,
+        at now: MonotonicTime
+    ) -> BenchStep {
+        generator.progress.show("What was accepted", 2, of: 3, at: now, detail: progress)
+        let ledger = readers.ledger
+        let isComplete = ledger.unansweredCount == 0 && ledger.outstanding <= 0
+        let isStuck = isStuck(at: now)
+        guard isComplete || isStuck || readers.openCount == 0 else { return .idle }
+        if let load { findings.overload = measured(load, at: now) }
+        findings.acceptedCount = ledger.acceptedCount - answeredBefore.accepted
+        findings.refusedCount = ledger.refusedCount - answeredBefore.refused
+        findings.drainTime = since.duration(to: now)
+        findings.latency = LatencyFigures(readers.takeLatencies())
+        unrelated?.end()
+        phase = .ending(until: now.advanced(by: BenchStep.aftermath), stalled: isStuck)
+        return .idle
+    }
+
+    private func isStuck(at now: MonotonicTime) -> Bool {
+        let ledger = readers.ledger
+        let moves = ledger.deliveries + ledger.misplacedCount
+        return generator.isStalled(moves + ledger.acceptedCount + ledger.refusedCount, at: now)
+    }
+
+    private var progress: String {
+        let ledger = readers.ledger
+        return """
+            , \(grouped(ledger.acceptedCount)) × 200, \(grouped(ledger.refusedCount)) × 503, \
+            \(grouped(ledger.deliveries)) deliveries, \(grouped(readers.partings.total)) closed
+            """
+    }
+
+    // MARK: The report
+
+    private func report(isStalled: Bool) -> BenchReport {
+        let (ledger, outcome) = (readers.ledger, readers.ledger.outcome)
+        return BenchReport(
+            benchmark: plan.benchmark,
+            url: generator.subject.target.url,
+            headline: plan.headline(connectingTime: connectingTime),
+            parameters: plan.parameters,
+            rows: rows(ledger, outcome),
+            fault: fault(ledger, outcome, isStalled: isStalled)
+        )
+    }
+
+    private func rows(_ ledger: EventLedger, _ outcome: EventLedger.Outcome) -> [BenchReport.Row] {
+        [
+            .init(
+                label: "deliveries",
+                text: """
+                    \(grouped(ledger.deliveries)) of \
+                    \(grouped(ledger.acceptedCount * ledger.readerCount))
+                    """,
+                members: [
+                    ("deliveries", .integer(ledger.deliveries)),
+                    ("expected", .integer(ledger.acceptedCount * ledger.readerCount)),
+                ]
+            ),
+            .count("lost", "lost", outcome.lost),
+            .count("repeated or out of order", "misplaced", ledger.misplacedCount),
+            .count(
+                "delivered though answered 503",
+                "delivered_though_refused",
+                outcome.deliveredThoughRefused
+            ),
+            .count("never answered", "unanswered", ledger.unansweredCount),
+            .count("503 without Retry-After", "no_retry_after", publishers.withoutRetryAfter),
+            .count("waits for Retry-After", "pauses", publishers.pauseCount),
+            .init(
+                label: "subscribers closed",
+                text: readers.partings.description,
+                members: [("closed", .integer(readers.partings.total))]
+                    + readers.partings.members("subscribers")
+            ),
+        ] + findings.rows(of: generator.server) + (memory?.rows(growthMax: plan.budget) ?? [])
+    }
+
+    private func fault(
+        _ ledger: EventLedger,
+        _ outcome: EventLedger.Outcome,
+        isStalled: Bool
+    ) -> String? {
+        let faults =
+            [
+                ledger.fault(outcome),
+                readers.partings.total > 0
+                    ? "\(grouped(readers.partings.total)) subscribers closed: "
+                        + readers.partings.description : nil,
+                publishers.withoutRetryAfter > 0
+                    ? "\(grouped(publishers.withoutRetryAfter)) answers 503 without Retry-After"
+                    : nil,
+                publishers.lossCount > 0
+                    ? "\(grouped(publishers.lossCount)) publishing connections lost" : nil,
+                isStalled
+                    ? "nothing arrived any more for \(generator.subject.patience.inSeconds) s, "
+                        + "\(grouped(ledger.unansweredCount)) events unanswered" : nil,
+            ].compactMap { $0 } + findings.faults(plan, growth: memory?.growth)
+        return faults.isEmpty ? nil : faults.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,269 @@
+import CommandSupport
+import Histogram
+import Net
+import PusherProtocol
+import Synchronization
+
+/// A channel with a publisher and a reader of its own, on a thread of its own: shows what a load elsewhere does to it.
+///
+/// Its events are due at fixed times. Their latency counts from then, so that neither a slow server nor the load's own
+/// thread hides a delay. Where it may, its thread runs before others: what it measures is then not how long it waits for
+/// a core.
+actor UnrelatedChannel: LoopResident {
+    /// What else goes on while an event is under way.
+    enum Surroundings: Int, CaseIterable, Sendable {
+        /// Nothing that counts: connecting, or between two phases.
+        case none
+        /// The load's connections stand idle.
+        case quiet
+        /// Events with a window.
+        case window
+        /// Events without one.
+        case overload
+    }
+
+    /// What became of its events.
+    struct Findings: Sendable {
+        /// The latency beside each of the surroundings, by its raw value.
+        var latencies: [LatencyFigures]
+        /// What is wrong with its deliveries, in a line.
+        var fault: String?
+        /// Events answered 503.
+        var refusedCount: Int
+        /// Whether its thread ran before others.
+        var isPrioritized = false
+    }
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// What both threads see.
+    private struct Shared: Sendable {
+        var surroundings = Surroundings.none
+        var isReady = false
+        var isEnding = false
+        var isCancelled = false
+        var outcome: Result<Findings, BenchError>?
+    }
+    private nonisolated let shared = Mutex(Shared())
+
+    private let reactor: Reactor
+    private let readers: OverloadReaders
+    private let publisher: TriggerConnection
+    private let schedule: Pace
+    private var phase = Phase.starting
+    private var surroundings = Surroundings.none
+    private var latencies = Surroundings.allCases.map { _ in Histogram<UInt64>.latencies }
+    private var patience: Patience
+    private var wait = Duration.zero
+    private var isPrioritized = false
+
+    private enum Phase {
+        /// The loop's clock, from which timeouts count, runs from the first turn on.
+        case starting, connecting, reaching
+        case sending(Schedule, count: Int)
+        case ending
+    }
+
+    private init(
+        _ channel: ChannelName,
+        rate: Double,
+        subject: BenchSubject,
+        address: SocketAddress,
+        loop: EventLoop
+    ) throws(BenchError) {
+        self.loop = loop
+        schedule = .rate(rate)
+        patience = Patience(subject.patience, since: .current)
+        var subject = subject
+        // The load measures the server's process.
+        subject.serverID = nil
+        let reactor: Reactor
+        do throws(SystemError) {
+            reactor = try Reactor(loop: loop)
+        } catch {
+            throw .machine("The event loop cannot be made: \(error)")
+        }
+        let dialer: Dialer
+        do throws(TLSError) {
+            dialer = try Dialer(subject, addresses: [address])
+        } catch {
+            throw .machine("TLS cannot be used: \(error)")
+        }
+        self.reactor = reactor
+        let generator = Generator(dialer: dialer, reactor: reactor, isLocal: false)
+        generator.progress.isHidden = true
+        readers = OverloadReaders(of: channel, count: 1, publisherCount: 1, generator: generator)
+        let template = EventTemplate(
+            to: channel,
+            dataLength: 64,
+            run: readers.run,
+            of: subject
+        )
+        publisher = TriggerConnection(template: template, generator: generator)
+        publisher.answered = { [readers] number, answer in
+            readers.ledger.answer(number, isAccepted: answer == .accepted)
+        }
+    }
+
+    /// Connects, and sends events until ``end()``.
+    ///
+    /// - Parameters:
+    ///   - channel: Public or private, and not the load's.
+    ///   - rate: Events a second.
+    ///   - dialer: Has reached the server.
+    /// - Returns: The channel.
+    /// - Throws: Why there can be no thread, or no TLS.
+    static func start(
+        _ channel: ChannelName,
+        rate: Double,
+        by dialer: Dialer
+    ) throws(BenchError) -> UnrelatedChannel {
+        guard let address = dialer.address else { throw .machine("there is no address to try") }
+        let loop = try BenchLoop.started { () throws(SystemError) in
+            try EventLoop(name: "bench-unrelated")
+        }
+        let resident = try UnrelatedChannel(
+            channel,
+            rate: rate,
+            subject: dialer.subject,
+            address: address,
+            loop: loop
+        )
+        try BenchLoop.started { () throws(SystemError) in try loop.start(resident) }
+        return resident
+    }
+
+    // MARK: For the load's thread
+
+    /// Whether it is subscribed and can publish.
+    nonisolated var isReady: Bool { shared.withLock { $0.isReady } }
+
+    /// What it found, or what stood in its way; nil until it has ended.
+    nonisolated var outcome: Result<Findings, BenchError>? { shared.withLock { $0.outcome } }
+
+    /// Counts latencies from here on as those beside something else.
+    nonisolated func note(_ surroundings: Surroundings) {
+        shared.withLock { $0.surroundings = surroundings }
+    }
+
+    /// Sends nothing more; ``outcome`` is there when all has arrived, or nothing does any more.
+    nonisolated func end() {
+        shared.withLock { $0.isEnding = true }
+        loop.wake()
+    }
+
+    /// Ends the thread, whatever is still under way.
+    nonisolated func cancel() {
+        shared.withLock { $0.isCancelled = true }
+        loop.wake()
+    }
+
+    // MARK: On its own thread
+
+    func turn() -> Bool {
+        reactor.poll(atMost: wait)
+        let (now, shared) = (MonotonicTime.current, shared.withLock { $0 })
+        if shared.surroundings != surroundings {
+            latencies[surroundings.rawValue].add(readers.takeLatencies())
+            surroundings = shared.surroundings
+        }
+        do throws(BenchError) {
+            guard !shared.isCancelled else { throw .machine("cancelled") }
+            if let findings = try step(at: now, isEnding: shared.isEnding) {
+                finish(.success(findings))
+                return false
+            }
+        } catch {
+            finish(.failure(error))
+            return false
+        }
+        reactor.flush()
+        return true
+    }
+
+    private func step(
+        at now: MonotonicTime,
+        isEnding: Bool
+    ) throws(BenchError) -> Findings? {
+        if let failure = publisher.failure ?? readers.failure { throw failure }
+        wait = BenchStep.tick
+        switch phase {
+        case .starting:
+            isPrioritized = ThreadPriority.raise()
+            phase = .connecting
+            _ = try readers.assemble(at: now)
+        case .connecting:
+            guard try readers.assemble(at: now) else { break }
+            publisher.connect()
+            phase = .reaching
+        case .reaching:
+            guard publisher.isOpen else { break }
+            let start = Schedule(pace: schedule, messageCount: .max, start: now)
+            phase = .sending(start, count: 0)
+            shared.withLock { $0.isReady = true }
+            wait = .zero
+        case .sending(let schedule, let count):
+            if isEnding {
+                phase = .ending
+                patience.renew(at: now)
+                wait = .zero
+            } else {
+                let sent = send(schedule, count: count)
+                phase = .sending(schedule, count: sent)
+            }
+        case .ending:
+            let ledger = readers.ledger
+            let isStuck = patience.isExhausted(progress: ledger.deliveries, at: now)
+            let isComplete = ledger.unansweredCount == 0 && ledger.outstanding <= 0
+            guard isComplete || isStuck || readers.openCount == 0 else { break }
+            return findings
+        }
+        return nil
+    }
+
+    /// Sends all events that are due, and sets the wait for the next one.
+    private func send(_ schedule: Schedule, count: Int) -> Int {
+        var count = count
+        while publisher.canSend {
+            let now = MonotonicTime.current
+            switch schedule.step(sent: count, missing: 0, now: now) {
+            case .send(let due):
+                publisher.trigger(readers.ledger.send(by: 0), due: due)
+                count += 1
+            case .wait(let due):
+                let rest = now.duration(to: due)
+                guard rest < .milliseconds(1) else {
+                    wait = min(rest - .milliseconds(1), BenchStep.tick)
+                    return count
+                }
+                ThreadPriority.sleep(for: rest)
+            case .waitForDeliveries, .finished: return count
+            }
+        }
+        return count
+    }
+
+    private var findings: Findings {
+        latencies[surroundings.rawValue].add(readers.takeLatencies())
+        let ledger = readers.ledger
+        let faults = [
+            ledger.fault(ledger.outcome),
+            ledger.unansweredCount > 0
+                ? "\(grouped(ledger.unansweredCount)) events not answered" : nil,
+            readers.partings.total > 0 ? "its reader closed: \(readers.partings.description)" : nil,
+            publisher.lossCount > 0 ? "its publishing connection lost" : nil,
+        ].compactMap { $0 }
+        return Findings(
+            latencies: latencies.map { LatencyFigures($0) },
+            fault: faults.isEmpty ? nil : faults.joined(separator: ", "),
+            refusedCount: ledger.refusedCount,
+            isPrioritized: isPrioritized
+        )
+    }
+
+    private func finish(_ outcome: Result<Findings, BenchError>) {
+        shared.withLock { $0.outcome = outcome }
+        reactor.shutDown()
+    }
+}

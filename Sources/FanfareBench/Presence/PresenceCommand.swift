@@ -1,0 +1,110 @@
+import ArgumentParser
+import CommandSupport
+import PusherProtocol
+
+/// `fanfare bench presence`: members who join and leave.
+struct PresenceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "presence",
+        abstract: "Let members join and leave a presence channel and check every notice.",
+        discussion: """
+            Each visit is another user's: every observer must see it join and leave, each once and \
+            in order; otherwise the exit code is 1. All connections sign their subscriptions with \
+            the app's secret. The observers are connections of one user, since a presence channel \
+            may have 100 members. Latency counts from when a change was due until an observer saw \
+            it; a visitor leaves as soon as all have seen it come, with --rate half the time \
+            between two visits later.
+
+            Examples:
+              fanfare bench presence
+              fanfare bench presence --observers 1000 --visitors 8 --visits 500
+              fanfare bench presence --rate 20 --json result.json
+            """
+    )
+
+    @OptionGroup var options: BenchOptions
+
+    @Option(help: ArgumentHelp("How many connections watch.", valueName: "count"))
+    var observers = 100
+
+    @Option(help: ArgumentHelp("How many members come and go at once.", valueName: "count"))
+    var visitors = 4
+
+    @Option(help: ArgumentHelp("How many visits there are.", valueName: "count"))
+    var visits = 1_000
+
+    @Option(
+        help: ArgumentHelp(
+            "How many visits to begin a second; without it as many as the server takes.",
+            valueName: "per second"
+        )
+    )
+    var rate: Double?
+
+    @Option(help: ArgumentHelp("The presence channel.", valueName: "name"))
+    var channel = "presence-fanfare-bench"
+
+    func validate() throws {
+        _ = try plan()
+    }
+
+    func run() throws { try options.run(plan()) }
+
+    /// Reads the options as a plan.
+    ///
+    /// - Throws: `ValidationError` for the first that makes no sense.
+    func plan() throws -> PresencePlan {
+        PresencePlan(
+            channel: try checkedChannel(channel, isPresence: true),
+            observerCount: try checked(observers, "--observers", max: 100_000),
+            visitorCount: try checked(visitors, "--visitors", max: 99),
+            visitCount: try checked(visits, "--visits", max: 10_000_000),
+            rate: try rate.map { try checked($0, "--rate", in: sendableRates) }
+        )
+    }
+}
+
+/// Members who join and leave a presence channel while others watch.
+struct PresencePlan: BenchPlan {
+    let benchmark = "presence"
+    /// A presence channel.
+    var channel: ChannelName
+    /// How many connections watch.
+    ///
+    /// They belong to one user: a channel may have 100 members.
+    var observerCount: Int
+    /// How many connections come and go at once, each visit as another user.
+    var visitorCount: Int
+    /// How many visits there are.
+    var visitCount: Int
+    /// How many visits begin a second; nil for as many as the server takes.
+    var rate: Double?
+
+    var connections: (count: Int, option: String) { (observerCount + visitorCount, "--observers") }
+
+    func begin(with generator: Generator) -> any BenchRun {
+        PresenceRun(plan: self, generator: generator)
+    }
+
+    /// When each visit is to begin.
+    var pace: Pace { rate.map { .rate($0) } ?? .window(visitorCount) }
+
+    /// What was done, for people.
+    func headline(connectingTime: Duration) -> String {
+        let rate = self.rate.map { ", \(decimal($0, places: 1)) a second" } ?? ""
+        return """
+            \(grouped(observerCount)) observers of \(channel.text) (connected in \
+            \(seconds(connectingTime))), \(grouped(visitCount)) visits, at most \
+            \(grouped(visitorCount)) at a time\(rate)
+            """
+    }
+
+    /// What was done, for programs.
+    var parameters: [BenchReport.Member] {
+        [
+            ("channel", .text(channel.text)), ("observers", .integer(observerCount)),
+            ("visitors", .integer(visitorCount)), ("visits", .integer(visitCount)),
+            ("rate_per_s", rate.map { .number($0, places: 3) } ?? .null),
+        ]
+    }
+}

@@ -1,0 +1,129 @@
+import CommandSupport
+import PusherProtocol
+
+/// What a benchmark found, for people and for programs.
+struct BenchReport: Sendable {
+    /// What a program reads: a name that ends with its unit, and a value.
+    typealias Member = (name: String, value: Value)
+
+    /// A value in JSON.
+    enum Value: Equatable, Sendable {
+        case text(String)
+        case integer(Int)
+        /// A number with so many decimal places; null where it is unknown.
+        case number(Double?, places: Int)
+        case integers([Int])
+        /// In microseconds.
+        case latency(LatencyFigures)
+        case null
+    }
+
+    /// A line of the table and what it is in JSON.
+    struct Row: Sendable {
+        var label: String
+        var text: String
+        var members: [Member] = []
+    }
+
+    /// The subcommand's name.
+    var benchmark: String
+    /// Where the server is.
+    var url: String
+    /// What was done, in a line for people.
+    var headline: String
+    /// The same for programs: what the command line or its defaults said.
+    var parameters: [Member]
+    /// What was found.
+    var rows: [Row]
+    /// What is wrong, in a line; nil if everything arrived once and in order.
+    var fault: String?
+
+    /// Raised when a member of the JSON object changes its meaning or goes.
+    static let formatVersion = 1
+
+    /// The report as a table, without a line break at its end.
+    var table: String {
+        let width = rows.map(\.label.count).max() ?? 0
+        let lines = rows.map { row in
+            "  \(row.label)\(String(repeating: " ", count: width - row.label.count))  \(row.text)"
+        }
+        return (["\(benchmark): \(url)", headline] + lines).joined(separator: "\n")
+    }
+
+    /// The report as one JSON object; figures are in the unit that a name ends with.
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.beginReport(benchmark, fault: fault)
+        json.member("url", .text(url))
+        json.name("parameters")
+        json.beginObject()
+        for (name, value) in parameters { json.member(name, value) }
+        json.endObject()
+        for (name, value) in rows.flatMap(\.members) { json.member(name, value) }
+        json.endObject()
+        return json.bytes
+    }
+
+    /// The JSON object of a benchmark that came to no figures.
+    static func json(_ benchmark: String, failure: BenchError) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginReport(benchmark, fault: "\(failure)")
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension BenchReport {
+    /// The JSON object of several benchmarks.
+    ///
+    /// - Parameters:
+    ///   - results: Their own JSON objects.
+    ///   - isFaultless: Whether all came to figures without a fault.
+    /// - Returns: The object.
+    static func json(of results: [[UInt8]], isFaultless: Bool) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("benchmark", .text("all"))
+        json.member("format_version", .integer(formatVersion))
+        json.name("ok")
+        json.boolean(isFaultless)
+        json.name("results")
+        json.beginArray()
+        for result in results { json.verbatim(result) }
+        json.endArray()
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func beginReport(_ benchmark: String, fault: String?) {
+        beginObject()
+        member("benchmark", .text(benchmark))
+        member("format_version", .integer(BenchReport.formatVersion))
+        name("ok")
+        boolean(fault == nil)
+        member("fault", fault.map { .text($0) } ?? .null)
+    }
+
+    fileprivate mutating func member(_ name: String, _ value: BenchReport.Value) {
+        self.name(name)
+        switch value {
+        case .text(let text): string(text)
+        case .integer(let number): integer(number)
+        case .number(let number?, let places):
+            verbatim(Array(decimal(number, places: places, grouping: false).utf8))
+        case .number(nil, _), .null: null()
+        case .integers(let numbers):
+            beginArray()
+            for number in numbers { integer(number) }
+            endArray()
+        case .latency(let figures):
+            beginObject()
+            for (_, name, nanoseconds) in figures.named {
+                member(name, .number(Double(nanoseconds) / 1e3, places: 1))
+            }
+            endObject()
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import CommandSupport
+import Primitives
+
+extension BenchReport.Row {
+    /// A count.
+    static func count(_ label: String, _ name: String, _ count: Int) -> Self {
+        Self(label: label, text: grouped(count), members: [(name, .integer(count))])
+    }
+
+    /// How much was done in which time, and how much that makes a second.
+    ///
+    /// - Parameters:
+    ///   - label: For people: what is counted.
+    ///   - name: For programs: what is counted.
+    ///   - count: How much.
+    ///   - time: In which time.
+    /// - Returns: The row.
+    static func rate(_ label: String, _ name: String, _ count: Int, in time: Duration) -> Self {
+        let rate = time > .zero ? Double(count) / time.inSeconds : 0
+        return Self(
+            label: "\(label) per second",
+            text: "\(grouped(Int(rate))) in \(seconds(time))",
+            members: [
+                ("\(name)_per_s", .number(rate, places: 1)),
+                ("duration_s", .number(time.inSeconds, places: 6)),
+            ]
+        )
+    }
+
+    /// A time.
+    static func time(_ label: String, _ name: String, _ time: Duration) -> Self {
+        Self(
+            label: label,
+            text: seconds(time),
+            members: [("\(name)_s", .number(time.inSeconds, places: 6))]
+        )
+    }
+
+    /// The percentiles of a latency.
+    static func latency(_ label: String, _ name: String, _ figures: LatencyFigures) -> [Self] {
+        let blank = String(repeating: " ", count: label.count)
+        var rows = figures.named.enumerated().map { index, figure in
+            let milliseconds = decimal(Double(figure.value) / 1e6, places: 3)
+            return Self(
+                label: "\(index == 0 ? label : blank) \(figure.label)",
+                text: "\(milliseconds) ms"
+            )
+        }
+        rows[0].members = [("\(name)_us", .latency(figures))]
+        return rows
+    }
+
+    /// What was sent and received.
+    static func tally(_ tally: Tally, of label: String, _ name: String) -> [Self] {
+        [
+            Self(
+                label: label,
+                text: "\(grouped(tally.deliveries)) of \(grouped(tally.expected))",
+                members: [
+                    (name, .integer(tally.deliveries)), ("expected", .integer(tally.expected)),
+                ]
+            ),
+            .count("lost", "lost", tally.missing),
+            .count("duplicated", "duplicated", tally.duplicated),
+            .count("out of order", "out_of_order", tally.outOfOrder),
+        ]
+    }
+
+    /// CPU time of server and generator, each in microseconds for one of what was done.
+    ///
+    /// - Parameters:
+    ///   - unit: What was done, for both names.
+    ///   - count: How much of it; 0 gives the figures for one.
+    ///   - meters: How far they went meanwhile.
+    ///   - server: The server's processes, if they are known.
+    /// - Returns: Two rows.
+    static func cpu(
+        per unit: String,
+        _ count: Int,
+        _ meters: Meters,
+        of server: ServerProcess?
+    ) -> [Self] {
+        func micros(_ nanoseconds: Int64) -> Double {
+            Double(nanoseconds) / 1e3 / Double(max(count, 1))
+        }
+        func text(_ number: Double) -> String { "\(decimal(number, places: 3)) µs" }
+        let serverTime = meters.serverTime.map(micros)
+        let generatorTime = micros(meters.generatorTime)
+        return [
+            Self(
+                label: "server CPU per \(unit)",
+                text: serverTime.map { "\(text($0)) (\(server.named))" } ?? server.named,
+                members: [
+                    ("server_cpu_us_per_\(unit)", .number(serverTime, places: 4)),
+                    ("server_pids", .integers((server?.ids ?? []).map(Int.init))),
+                ]
+            ),
+            Self(
+                label: "generator CPU per \(unit)",
+                text: text(generatorTime),
+                members: [("generator_cpu_us_per_\(unit)", .number(generatorTime, places: 4))]
+            ),
+        ]
+    }
+
+    /// What the devices read for one of what was done: how often, and how many bytes.
+    static func traffic(per unit: String, _ count: Int, _ meters: Meters) -> [Self] {
+        let reads = Double(meters.readCount) / Double(max(count, 1))
+        let bytes = Double(meters.byteCount) / Double(max(count, 1))
+        return [
+            Self(
+                label: "read per \(unit)",
+                text: "\(decimal(bytes, places: 1)) bytes in \(decimal(reads, places: 3)) reads",
+                members: [
+                    ("bytes_per_\(unit)", .number(bytes, places: 2)),
+                    ("reads_per_\(unit)", .number(reads, places: 4)),
+                ]
+            )
+        ]
+    }
+
+    /// The server's memory; none if it cannot be read.
+    static func memory(of server: ServerProcess?) -> [Self] {
+        guard let bytes = server?.memory() else { return [] }
+        let mebibytes = decimal(Double(bytes) / 1_048_576, places: 1)
+        return [
+            Self(
+                label: "server memory",
+                text: "\(mebibytes) MiB",
+                members: [("server_memory_bytes", .integer(bytes))]
+            )
+        ]
+    }
+
+    /// To how many connections compression was granted; none if it was not offered.
+    static func deflate(_ admission: Admission, of subject: BenchSubject) -> [Self] {
+        guard subject.offersDeflate else { return [] }
+        return [
+            Self(
+                label: "deflate granted to",
+                text: "\(grouped(admission.deflateCount)) of \(grouped(admission.count))",
+                members: [("deflate_granted", .integer(admission.deflateCount))]
+            )
+        ]
+    }
+}
+
+extension ServerProcess? {
+    /// Which processes they are, or what to do if they are not known.
+    fileprivate var named: String {
+        guard let self else { return "unknown; give the server's process with --pid" }
+        let ids = self.ids.map(String.init).joined(separator: ", ")
+        return "\(self.ids.count == 1 ? "process" : "processes") \(ids)"
+    }
+}
+
+/// A time in seconds, for people.
+func seconds(_ duration: Duration) -> String { "\(decimal(duration.inSeconds, places: 3)) s" }

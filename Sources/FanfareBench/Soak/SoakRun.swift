@@ -1,0 +1,205 @@
+import CommandSupport
+import Net
+import Primitives
+
+/// One kind of behaviour in a mixed load.
+protocol SoakPart: AnyObject {
+    /// Lets in those who stay for the whole run.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: Whether all are in.
+    /// - Throws: Why they cannot be.
+    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool
+
+    /// Does what is due while the load is on.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: When there is something to do again; nil for the next tick.
+    /// - Throws: What stands in the way.
+    func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime?
+
+    /// Ends what is under way and begins nothing; called once a turn until it is done.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - isLate: Whether what has not come by now counts as lost.
+    /// - Returns: Whether all but those who stay have gone, and those have received everything.
+    func retire(at now: MonotonicTime, isLate: Bool) -> Bool
+
+    /// What was received and checked.
+    var receipts: Receipts { get }
+    /// What there is to report.
+    var rows: [BenchReport.Row] { get }
+    /// What is wrong beside the receipts, in a line; nil if nothing is.
+    var fault: String? { get }
+    /// Why the run cannot go on.
+    var failure: BenchError? { get }
+}
+
+/// A mixed load from its first connection to the report; a step a turn of the loop.
+final class SoakRun: BenchRun {
+    private let plan: SoakPlan
+    private let parts: [any SoakPart]
+    private let generator: Generator
+    private var memory: FootprintLog
+    private var phase = Phase.assembling(part: 0)
+    /// The server's footprint after the warm-up, when only those were there who stay.
+    private var before: Footprint?
+    private var shown: (deliveries: Int, at: MonotonicTime)?
+
+    private enum Phase {
+        case assembling(part: Int)
+        /// The load is on.
+        case loading(since: MonotonicTime)
+        /// All but those who stay leave.
+        case retiring(by: MonotonicTime)
+        /// The server may tidy up, until its descriptors have not changed for a while.
+        case settling(since: MonotonicTime, descriptors: Int, steadySince: MonotonicTime)
+    }
+
+    /// How long those who leave may take.
+    private static let retirement = Duration.seconds(20)
+    /// How long the server's descriptors may take to come to rest.
+    private static let settlingMax = Duration.seconds(120)
+
+    /// A run that has yet to connect.
+    ///
+    /// - Parameters:
+    ///   - plan: What to do.
+    ///   - parts: Who does it.
+    ///   - generator: The means.
+    ///   - memory: Looks at the server.
+    init(plan: SoakPlan, parts: [any SoakPart], generator: Generator, memory: FootprintLog) {
+        self.plan = plan
+        self.parts = parts
+        self.generator = generator
+        self.memory = memory
+    }
+
+    func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
+        for part in parts { if let failure = part.failure { throw failure } }
+        memory.look(at: now)
+        switch phase {
+        case .assembling(let index):
+            guard try parts[index].assemble(at: now) else { return .idle }
+            generator.renewPatience(at: now)
+            phase = index + 1 < parts.count ? .assembling(part: index + 1) : .loading(since: now)
+            return .wait(.zero)
+        case .loading(let since):
+            return try load(since: since, at: now)
+        case .retiring(let end):
+            var areDone = true
+            for part in parts where !part.retire(at: now, isLate: now >= end) { areDone = false }
+            guard areDone else { return .idle }
+            let descriptors = memory.last?.descriptors ?? 0
+            phase = .settling(since: now, descriptors: descriptors, steadySince: now)
+        case .settling(let since, let descriptors, let steadySince):
+            return settle(since, descriptors, steadySince, at: now)
+        }
+        return .idle
+    }
+
+    /// How long the load is on this time.
+    private var duration: Duration { before == nil ? plan.warmUp : plan.duration }
+
+    private func load(
+        since: MonotonicTime,
+        at now: MonotonicTime
+    ) throws(BenchError) -> BenchStep {
+        let end = since.advanced(by: duration)
+        guard now < end else {
+            phase = .retiring(by: now.advanced(by: Self.retirement))
+            return .wait(.zero)
+        }
+        let (done, all) = (Int(since.duration(to: now).inSeconds), Int(duration.inSeconds))
+        generator.progress.show(
+            before == nil ? "Warming up (s)" : "Soaking (s)",
+            min(done, max(all - 1, 0)),
+            of: max(all, 1),
+            at: now,
+            detail: progress(at: now)
+        )
+        var next = end
+        for part in parts { next = min(next, try part.step(at: now) ?? next) }
+        return .wait(from: .current, until: next)
+    }
+
+    private func settle(
+        _ since: MonotonicTime,
+        _ descriptors: Int,
+        _ steadySince: MonotonicTime,
+        at now: MonotonicTime
+    ) -> BenchStep {
+        let (steady, all) = (steadySince.duration(to: now), plan.settling)
+        generator.progress.show(
+            "Letting the server settle (s)",
+            min(Int(steady.inSeconds), max(Int(all.inSeconds) - 1, 0)),
+            of: max(Int(all.inSeconds), 1),
+            at: now
+        )
+        memory.look(at: now, every: BenchStep.tick)
+        guard var footprint = memory.last else { return .idle }
+        if footprint.descriptors != descriptors {
+            phase = .settling(since: since, descriptors: footprint.descriptors, steadySince: now)
+            return .idle
+        }
+        guard steady >= all || since.duration(to: now) >= Self.settlingMax else { return .idle }
+        footprint.proportional = generator.server?.memory()
+        guard let before else {
+            before = footprint
+            phase = .loading(since: now)
+            return .wait(.zero)
+        }
+        generator.progress.end()
+        return .finished(report(SoakVerdict(before: before, after: footprint)))
+    }
+
+    private var receipts: Receipts { parts.map(\.receipts).reduce(Receipts(), +) }
+
+    private func progress(at now: MonotonicTime) -> String {
+        let receipts = receipts
+        var rate = ""
+        if let shown, shown.at < now {
+            let time = shown.at.duration(to: now).inSeconds
+            let count = Double(receipts.deliveries - shown.deliveries) / time
+            rate = ", \(grouped(Int(count))) deliveries/s"
+        }
+        shown = (receipts.deliveries, now)
+        let server = memory.last.map {
+            ", \(mebibytes($0.resident)), \(grouped($0.descriptors)) descriptors"
+        }
+        return """
+            \(rate), \(grouped(receipts.lost)) lost, \(grouped(receipts.misplaced)) \
+            misplaced\(server ?? "")
+            """
+    }
+
+    private func report(_ verdict: SoakVerdict) -> BenchReport {
+        let receipts = receipts
+        let faults = [receipts.fault] + parts.map(\.fault) + [verdict.fault]
+        let known = faults.compactMap { $0 }
+        return BenchReport(
+            benchmark: plan.benchmark,
+            url: generator.subject.target.url,
+            headline: plan.headline,
+            parameters: plan.parameters,
+            rows: [
+                .init(
+                    label: "all together",
+                    text: receipts.text,
+                    members: receipts.members("all")
+                )
+            ] + parts.flatMap(\.rows) + verdict.rows + [
+                .init(
+                    label: "server memory at most",
+                    text: mebibytes(memory.residentPeak),
+                    members: [
+                        ("resident_peak_bytes", .integer(memory.residentPeak)),
+                        ("resident_over_time_bytes", .integers(memory.residentOverTime())),
+                    ]
+                )
+            ],
+            fault: known.isEmpty ? nil : known.joined(separator: "; ")
+        )
+    }
+}

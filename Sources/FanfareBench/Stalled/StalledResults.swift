@@ -1,0 +1,121 @@
+import CommandSupport
+import Histogram
+import Primitives
+
+/// What readers noticed of those beside them that do not read, and whether that is little enough.
+struct StalledFindings {
+    /// Nanoseconds from when an event was due to each of its deliveries, in one slice.
+    struct Slice {
+        /// Whether the stalled ones were there.
+        var isCrowded: Bool
+        var latencies: Histogram<UInt64>
+        var deliveries: Int
+        var time: Duration
+    }
+
+    /// Slice by slice.
+    private(set) var slices: [Slice] = []
+    /// The server's resident memory when the readers were there alone, in bytes.
+    var residentBefore: Int?
+    /// The most of it that there was later.
+    var residentPeak: Int?
+    /// How many stalled ones there were, each time one looked while they were to be there.
+    private(set) var stalled = (sum: 0, lookCount: 0)
+
+    /// Notes how many stalled ones there are.
+    mutating func noteStalled(_ count: Int) {
+        stalled.sum += count
+        stalled.lookCount += 1
+    }
+
+    /// How many stalled ones there were on average; 0 if one never looked.
+    var stalledOnAverage: Double { Double(stalled.sum) / Double(max(stalled.lookCount, 1)) }
+
+    /// Adds a slice that has ended.
+    mutating func add(_ slice: Slice) { slices.append(slice) }
+
+    /// All slices with or without the stalled ones, as one.
+    func latencies(crowded: Bool) -> LatencyFigures {
+        let histogram = slices.reduce(into: Histogram<UInt64>.latencies) { sum, slice in
+            if slice.isCrowded == crowded { sum.add(slice.latencies) }
+        }
+        return LatencyFigures(histogram)
+    }
+
+    /// Deliveries a second in all slices with or without the stalled ones.
+    func rate(crowded: Bool) -> Double {
+        let chosen = slices.filter { $0.isCrowded == crowded }
+        let time = chosen.reduce(0) { $0 + $1.time.inSeconds }
+        return time > 0 ? Double(chosen.reduce(0) { $0 + $1.deliveries }) / time : 0
+    }
+
+    /// How often longer latency's percentile is with the stalled ones there; nil if nothing arrived without them.
+    func ratio(_ percentile: KeyPath<LatencyFigures, UInt64>) -> Double? {
+        let quiet = latencies(crowded: false)[keyPath: percentile]
+        guard quiet > 0 else { return nil }
+        return Double(latencies(crowded: true)[keyPath: percentile]) / Double(quiet)
+    }
+
+    /// What is beyond what a plan allows, in a line; nil if nothing is.
+    ///
+    /// - Parameters:
+    ///   - plan: Says what is allowed.
+    ///   - unclosedCount: How many stalled ones were never closed.
+    /// - Returns: The line, without a full stop.
+    func fault(_ plan: StalledPlan, unclosedCount: Int) -> String? {
+        let growth = residentPeak.flatMap { peak in residentBefore.map { peak - $0 } } ?? 0
+        let ratio = ratio(\.p99)
+        let faults = [
+            unclosedCount > 0
+                ? "\(grouped(unclosedCount)) that did not read were not closed behind "
+                    + mebibytes(plan.backlog) : nil,
+            ratio.map { $0 > StalledPlan.ratioMax } ?? true
+                ? "p99 beside them is \(ratio.map { decimal($0, places: 2) } ?? "unknown") "
+                    + "times as long; \(StalledPlan.ratioMax) is allowed" : nil,
+            growth > plan.budget
+                ? "the server's memory grew by \(mebibytes(growth)); "
+                    + "\(mebibytes(plan.budget)) is allowed" : nil,
+        ].compactMap { $0 }
+        return faults.isEmpty ? nil : faults.joined(separator: "; ")
+    }
+
+    /// The latencies with and without them, and how they compare.
+    var rows: [BenchReport.Row] {
+        func milliseconds(_ value: UInt64) -> String { decimal(Double(value) / 1e6, places: 3) }
+        let rounds = stride(from: 0, to: slices.count - 1, by: 2).map { index in
+            let pair = slices[index...index + 1].sorted { !$0.isCrowded && $1.isCrowded }
+            return pair.map { milliseconds(LatencyFigures($0.latencies).p99) }
+                .joined(separator: " → ")
+        }
+        return [
+            [
+                .init(
+                    label: "deliveries per second",
+                    text: "\(grouped(Int(rate(crowded: false)))) alone, "
+                        + "\(grouped(Int(rate(crowded: true)))) beside the stalled",
+                    members: [
+                        ("alone_deliveries_per_s", .number(rate(crowded: false), places: 1)),
+                        ("beside_deliveries_per_s", .number(rate(crowded: true), places: 1)),
+                    ]
+                )
+            ],
+            BenchReport.Row.latency("alone", "alone_latency", latencies(crowded: false)),
+            BenchReport.Row.latency("beside", "beside_latency", latencies(crowded: true)),
+            [
+                .init(
+                    label: "beside : alone",
+                    text: "p50 \(text(ratio(\.p50))), p99 \(text(ratio(\.p99)))",
+                    members: [
+                        ("p50_ratio", .number(ratio(\.p50), places: 4)),
+                        ("p99_ratio", .number(ratio(\.p99), places: 4)),
+                    ]
+                ),
+                .init(label: "p99 by round", text: rounds.joined(separator: ", ") + " ms"),
+            ],
+        ].flatMap { $0 }
+    }
+
+    private func text(_ ratio: Double?) -> String {
+        ratio.map { decimal($0, places: 3) } ?? "unknown"
+    }
+}

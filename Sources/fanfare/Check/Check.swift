@@ -1,0 +1,137 @@
+import ArgumentParser
+import CommandSupport
+import FanfareServer
+import Net
+
+/// `fanfare check`: judges a configuration without running a broker.
+struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Judge a configuration, and say what it amounts to.",
+        discussion: """
+            Reads the file and the FANFARE_… variables exactly as "fanfare serve" does. When all is \
+            well it says what the broker would do; otherwise it lists every fault with its place \
+            and ends with code 1. Without a file it judges the development configuration.
+
+            Examples:
+              fanfare check --config fanfare.yaml
+              fanfare check --config fanfare.yaml --limits
+              FANFARE_LISTEN_PORT=7000 fanfare check
+            """
+    )
+
+    @OptionGroup var source: ConfigurationSource
+
+    @Flag(help: "List every limit: its key, its value, its name in the metrics, and what happens.")
+    var limits = false
+
+    func run() throws {
+        let configuration = try source.load()
+        let name = source.path.map { "\($0) is fine." }
+        Standard.print(name ?? "There is no file; the development configuration is fine.")
+        Standard.print("")
+        guard !limits else {
+            for line in LimitTable(configuration).lines { Standard.print("  \(line)") }
+            return
+        }
+        for line in ConfigurationSummary.lines(of: configuration) { Standard.print("  \(line)") }
+    }
+}
+
+/// What a configuration amounts to, in a few lines for people.
+enum ConfigurationSummary {
+    /// The lines, each a subject and what there is to say about it.
+    static func lines(of configuration: Configuration) -> [String] {
+        var lines: [(String, String)] = []
+        for address in addresses(of: configuration) { lines.append(("listens", address)) }
+        if let port = configuration.metrics.port {
+            let place = url("http", configuration.metrics.host, port)
+            lines.append(("metrics", port == 0 ? place : place + "/metrics"))
+        }
+        if !configuration.pathPrefix.isEmpty {
+            lines.append(("paths", "begin with \(configuration.pathPrefix)"))
+        }
+        let loops = configuration.loops
+        lines.append(("loops", loops == 0 ? "one for each core" : "\(loops)"))
+        for app in configuration.apps {
+            for (number, text) in AppSummary.lines(of: app).enumerated() {
+                lines.append((number == 0 ? "app \(app.id)" : "", text))
+            }
+        }
+        lines.append(
+            (
+                "clients",
+                "ask after \(configuration.activityTimeout) s of silence, "
+                    + "have \(configuration.pongTimeout) s to answer"
+            )
+        )
+        lines.append(
+            (
+                "limits",
+                (configuration.connectionsMax.map { "\($0) connections" }
+                    ?? "connections as descriptors allow")
+                    + ", messages of \(bytes(configuration.messageLengthMax))"
+                    + ", queues of \(bytes(configuration.queuedBytesMax))"
+                    + ", requests of \(bytes(configuration.requestBodyLengthMax))"
+            )
+        )
+        let compression = configuration.compression
+        lines.append(
+            (
+                "compression",
+                compression.isEnabled ? "from \(bytes(compression.threshold)) on" : "off"
+            )
+        )
+        if configuration.apps.contains(where: { !$0.webhooks.isEmpty }) {
+            let webhooks = configuration.webhooks
+            let trust = webhooks.trust.map { ", trusting \($0)" } ?? ""
+            let place = webhooks.database ?? "memory, where a restart loses them"
+            lines.append(("webhooks", "wait in \(place)\(trust)"))
+        }
+        let shutdown = configuration.shutdown
+        let notice = shutdown.notice > 0 ? "warns for \(shutdown.notice) s, " : ""
+        lines.append(
+            (
+                "a stop",
+                "\(notice)closes \(shutdown.pace) clients a second, "
+                    + "takes at most \(shutdown.deadline) s"
+            )
+        )
+        lines.append(("log", "\(configuration.log.level) and above, \(format(configuration.log))"))
+        let width = (lines.map(\.0.count).max() ?? 0) + 2
+        return lines.map { subject, text in
+            subject + String(repeating: " ", count: width - subject.count) + text
+        }
+    }
+
+    private static func addresses(of configuration: Configuration) -> [String] {
+        let host = configuration.host
+        var addresses: [String] = []
+        if let port = configuration.port { addresses.append(url("ws", host, port)) }
+        if let port = configuration.tlsPort {
+            let files = configuration.certificates.map(\.certificate).joined(separator: ", ")
+            addresses.append("\(url("wss", host, port)) with \(files)")
+        }
+        if let path = configuration.unixSocket { addresses.append("unix:\(path)") }
+        return addresses
+    }
+
+    private static func url(_ scheme: String, _ host: String, _ port: UInt16) -> String {
+        let host = host.contains(":") ? "[\(host)]" : host
+        return port == 0 ? "\(scheme)://\(host) on any free port" : "\(scheme)://\(host):\(port)"
+    }
+
+    private static func format(_ log: Configuration.Log) -> String {
+        switch log.format {
+        case .auto: "text on a terminal and JSON otherwise"
+        case .text: "as text"
+        case .json: "as JSON"
+        }
+    }
+
+    /// A number of bytes, as short as it can be written.
+    static func bytes(_ count: Int) -> String {
+        if count >= 1 << 20, count % (1 << 20) == 0 { return "\(count >> 20) MiB" }
+        if count >= 1 << 10, count % (1 << 10) == 0 { return "\(count >> 10) KiB" }
+        return "\(count) bytes"
+    }
+}

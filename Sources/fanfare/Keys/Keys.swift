@@ -1,0 +1,124 @@
+import ArgumentParser
+import CommandSupport
+import PusherProtocol
+
+/// `fanfare keys`: makes what has to be secret.
+struct Keys: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make credentials for an app, or a certificate for development.",
+        discussion: """
+            Examples:
+              fanfare keys app
+              fanfare keys secret
+              fanfare keys certificate
+            """,
+        subcommands: [KeysApp.self, KeysSecret.self, KeysCertificate.self]
+    )
+}
+
+/// `fanfare keys app`: makes an app's ID, key and secret.
+struct KeysApp: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "app",
+        abstract: "Make the ID, key and secret of a new app.",
+        discussion: """
+            Prints them as YAML to paste into a configuration; nothing is stored, and no two runs \
+            print the same. Clients need the key; only your backend and the broker may have the \
+            secret.
+
+            Examples:
+              fanfare keys app
+              fanfare keys app --json
+            """
+    )
+
+    @Flag(help: "Print a JSON object instead of YAML.")
+    var json = false
+
+    func run() {
+        var randomness = SystemRandomNumberGenerator()
+        let credentials = AppCredentials(using: &randomness)
+        Standard.print(json ? credentials.json : credentials.yaml)
+    }
+}
+
+/// The credentials of a new app.
+struct AppCredentials: Equatable {
+    /// Seven digits: official libraries take an ID for a number.
+    let id: String
+    /// 80 bits in lower-case hexadecimal digits; public.
+    let key: String
+    /// 160 bits in lower-case hexadecimal digits: HMAC-SHA256 with it cannot be forged by guessing.
+    let secret: String
+
+    /// Draws new credentials.
+    init(using randomness: inout some RandomNumberGenerator) {
+        id = String(Int.random(in: 1_000_000...9_999_999, using: &randomness))
+        key = Self.digits(20, using: &randomness)
+        secret = Self.digits(40, using: &randomness)
+    }
+
+    /// What to paste into a configuration file.
+    var yaml: String {
+        """
+        apps:
+          - id: "\(id)"
+            key: "\(key)"
+            secret: "\(secret)"
+        """
+    }
+
+    /// What to paste into an app whose secret, or key and secret, it will replace.
+    func replacementYAML(withKey hasKey: Bool) -> String {
+        let names = (hasKey ? ["key: \"\(key)\""] : []) + ["secret: \"\(secret)\""]
+        return "    credentials:\n      - " + names.joined(separator: "\n        ")
+    }
+
+    /// The same as one line of JSON.
+    var json: String {
+        var json = JSONWriter()
+        json.beginObject()
+        for (name, value) in [("id", id), ("key", key), ("secret", secret)] {
+            json.name(name)
+            json.string(value)
+        }
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    private static func digits(
+        _ count: Int,
+        using randomness: inout some RandomNumberGenerator
+    ) -> String {
+        (0..<count)
+            .map { _ in String(Int.random(in: 0..<16, using: &randomness), radix: 16) }
+            .joined()
+    }
+}
+
+/// `fanfare keys secret`: makes a further secret for an app whose secret is to be replaced.
+struct KeysSecret: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "secret",
+        abstract: "Make a secret that replaces that of an app.",
+        discussion: """
+            Prints it as YAML to paste into the app; nothing is stored, and no two runs print the \
+            same. The broker accepts it beside the old one as soon as the file is saved. When all \
+            your backends sign with it, make it the app's secret and remove the old one: whatever \
+            that has signed is refused from then on.
+
+            Examples:
+              fanfare keys secret
+              fanfare keys secret --key
+            """
+    )
+
+    @Flag(help: "Make a new key for it, too; without one it is a secret of the key that is there.")
+    var key = false
+
+    func run() {
+        var randomness = SystemRandomNumberGenerator()
+        let credentials = AppCredentials(using: &randomness)
+        Standard.print(credentials.replacementYAML(withKey: key))
+    }
+}

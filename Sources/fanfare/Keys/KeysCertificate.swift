@@ -1,0 +1,73 @@
+import ArgumentParser
+import CommandSupport
+import Net
+
+/// `fanfare keys certificate`: makes a certificate for development.
+struct KeysCertificate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "certificate",
+        abstract: "Make a certificate and its key for development.",
+        discussion: """
+            The certificate is signed by itself: clients trust it only when told to, as by the \
+            options --trust and --insecure of "fanfare listen". For a broker that others use, take \
+            a certificate of an authority.
+
+            Examples:
+              fanfare keys certificate
+              fanfare keys certificate --host broker.test --host 10.0.0.7
+              fanfare serve --tls-port 6002 --tls-certificate certificate.pem --tls-key key.pem
+            """
+    )
+
+    @Option(
+        name: .customLong("host"),
+        help: ArgumentHelp(
+            "A name or IP address that it is for; may be repeated (default: this machine).",
+            valueName: "host"
+        )
+    )
+    var hosts: [String] = []
+
+    @Option(help: "The days from today on that it is valid, 1 to 825.")
+    var days = 365
+
+    @Option(help: ArgumentHelp("Where to put the certificate.", valueName: "file"))
+    var certificate = "certificate.pem"
+
+    @Option(help: ArgumentHelp("Where to put the key, which only you may read.", valueName: "file"))
+    var key = "key.pem"
+
+    @Flag(help: "Replace files that exist already.")
+    var force = false
+
+    func validate() throws {
+        // What browsers accept at most.
+        guard (1...825).contains(days) else { throw ValidationError("--days must be 1 to 825.") }
+        guard certificate != key else {
+            throw ValidationError("--certificate and --key must name two files.")
+        }
+    }
+
+    func run() throws {
+        let hosts = hosts.isEmpty ? ["localhost", "127.0.0.1", "::1"] : hosts
+        let made: (certificatePEM: [UInt8], keyPEM: [UInt8])
+        do {
+            made = try DevelopmentCertificate.make(hosts: hosts, days: days)
+        } catch {
+            throw Refusal("The certificate cannot be made: \(error).")
+        }
+        // The key first: without a key nobody mistakes the certificate for a usable one.
+        let keyFile = NewFile(path: key, mode: 0o600)
+        let certificateFile = NewFile(path: certificate, mode: 0o644)
+        if !force { try certificateFile.checkAbsence() }
+        try keyFile.write(made.keyPEM, overwrites: force)
+        try certificateFile.write(made.certificatePEM, overwrites: force)
+        Standard.print(
+            """
+            \(certificate) is for \(hosts.joined(separator: ", ")) and valid for \(days) days; \
+            \(key) is its key.
+            Try: fanfare serve --tls-port 6002 --tls-certificate \(certificate) --tls-key \(key)
+            """
+        )
+    }
+}

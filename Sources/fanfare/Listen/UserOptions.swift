@@ -1,0 +1,61 @@
+import ArgumentParser
+import CommandSupport
+import FanfareClient
+import Primitives
+import PusherProtocol
+
+/// Whom a client signs in as, by the app's secret; private and presence channels are joined by it too.
+struct UserOptions: ParsableArguments {
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp("Sign in as this user, and hear the user's events.", valueName: "id")
+    )
+    var id: String?
+
+    @Option(
+        name: .customLong("user-info"),
+        help: ArgumentHelp("What presence channels tell of the user.", valueName: "json")
+    )
+    var info: String?
+
+    @Option(
+        name: .customLong("watch"),
+        help: ArgumentHelp("A user whose coming and going to show; repeatable.", valueName: "id")
+    )
+    var watchlist: [String] = []
+
+    @Option(help: "The app's secret (or FANFARE_SECRET, which no one sees in a list of processes).")
+    var secret: String?
+
+    func validate() throws {
+        guard let id else {
+            guard info == nil, watchlist.isEmpty else {
+                throw ValidationError("--user-info and --watch say more of the user of --user.")
+            }
+            return
+        }
+        guard id.withUTF8Bytes({ ChannelName.isValidUserID($0) }) else {
+            throw ValidationError(
+                "--user must be 1 to \(ProtocolLimits().userIDLengthMax) characters out of "
+                    + "A-Z a-z 0-9 _ - = @ , . ;"
+            )
+        }
+        if let info, (try? JSONScanner.scan(Array(info.utf8).span)) == nil {
+            throw ValidationError("--user-info must be JSON, such as '{\"name\":\"Ann\"}'.")
+        }
+    }
+
+    /// Signs for the app with this key.
+    func signer(key: String) -> LocalSigner {
+        LocalSigner(
+            key: key,
+            secret: variable("FANFARE_SECRET", over: secret, default: "app-secret"),
+            userData: userData
+        )
+    }
+
+    /// The user as a backend would describe them; `nil` for nobody.
+    var userData: String? {
+        id.map { UserDescription.signIn(id: $0, info: info, watchlist: watchlist) }
+    }
+}

@@ -1,0 +1,136 @@
+import ArgumentParser
+import CommandSupport
+import Webhooks
+
+/// The dead letters that a command is about.
+struct DeadLetterChoice: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "Their numbers, as \"fanfare webhooks list\" shows them.",
+            valueName: "id"
+        )
+    )
+    var ids: [Int64] = []
+
+    @Flag(help: "All of them.")
+    var all = false
+
+    func validate() throws {
+        if ids.isEmpty, !all {
+            throw ValidationError("Name dead letters by their numbers, or --all.")
+        }
+        if !ids.isEmpty, all { throw ValidationError("Choose numbers or --all.") }
+    }
+
+    /// Changes those that were chosen, and says how many there were.
+    ///
+    /// - Parameters:
+    ///   - file: Where they are.
+    ///   - changeAll: Changes all of them, and returns how many.
+    ///   - change: Changes one, and returns whether it is there.
+    ///   - outcome: What to say of a number of them.
+    /// - Throws: What went wrong with the file, those before being changed; `ExitCode.failure` when some that were named
+    ///   are not there.
+    func apply(
+        in file: WebhookFile,
+        all changeAll: (WebhookQueue) throws(WebhookQueueError) -> Int,
+        each change: (WebhookQueue, Int64) throws(WebhookQueueError) -> Bool,
+        outcome: (Int) -> String
+    ) throws {
+        let queue = try file.open()
+        let count: Int
+        do throws(WebhookQueueError) {
+            count = all ? try changeAll(queue) : try self.count(in: queue, change)
+        } catch {
+            throw file.refusal(error)
+        }
+        Standard.print(outcome(count))
+        if !all, count < Set(ids).count { throw ExitCode.failure }
+    }
+
+    /// Changes each that was named, reports those that are not there, and returns how many are.
+    private func count(
+        in queue: WebhookQueue,
+        _ change: (WebhookQueue, Int64) throws(WebhookQueueError) -> Bool
+    ) throws(WebhookQueueError) -> Int {
+        var count = 0
+        for id in Set(ids).sorted() {
+            if try change(queue, id) {
+                count += 1
+            } else {
+                Standard.report("fanfare: there is no dead letter \(id)")
+            }
+        }
+        return count
+    }
+}
+
+/// `fanfare webhooks replay`: lets dead letters be sent again.
+struct WebhooksReplay: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Send webhooks again that could not be delivered.",
+        discussion: """
+            The broker that uses the file sends them within seconds, or when it is started: as new \
+            webhooks, with the time of then and a new signature, and for as long as any other. What \
+            fails once more is a dead letter again.
+
+            Examples:
+              fanfare webhooks replay 1763743203042000 --config fanfare.yaml
+              fanfare webhooks replay --all
+            """
+    )
+
+    @OptionGroup var choice: DeadLetterChoice
+
+    @OptionGroup var file: WebhookFile
+
+    func run() throws {
+        try choice.apply(
+            in: file,
+            all: { queue throws(WebhookQueueError) in try queue.replayAll() },
+            each: { queue, id throws(WebhookQueueError) in try queue.replay(id) },
+            outcome: { count in
+                switch count {
+                case 0: "There is nothing to send again."
+                case 1: "1 webhook is sent again, within seconds if the broker runs."
+                default: "\(count) webhooks are sent again, within seconds if the broker runs."
+                }
+            }
+        )
+    }
+}
+
+/// `fanfare webhooks delete`: removes dead letters for good.
+struct WebhooksDelete: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete webhooks for good that could not be delivered.",
+        discussion: """
+            --all leaves those that are about to be sent again.
+
+            Examples:
+              fanfare webhooks delete 1763743203042000 --config fanfare.yaml
+              fanfare webhooks delete --all
+            """
+    )
+
+    @OptionGroup var choice: DeadLetterChoice
+
+    @OptionGroup var file: WebhookFile
+
+    func run() throws {
+        try choice.apply(
+            in: file,
+            all: { queue throws(WebhookQueueError) in try queue.deleteAll() },
+            each: { queue, id throws(WebhookQueueError) in try queue.delete(id) },
+            outcome: { count in
+                switch count {
+                case 0: "There is nothing to delete."
+                case 1: "1 dead letter is deleted."
+                default: "\(count) dead letters are deleted."
+                }
+            }
+        )
+    }
+}

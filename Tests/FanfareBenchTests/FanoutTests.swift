@@ -1,0 +1,264 @@
+import FanfareServer
+import Foundation
+import Net
+import PusherProtocol
+import Testing
+
+@testable import FanfareBench
+
+@Suite("A fan-out against a server with a fault", .timeLimit(.minutes(1)))
+struct BenchFanoutTests {
+    private func report(
+        _ fault: BrokerFault,
+        _ plan: DeliveryPlan? = nil,
+        scheme: String = "ws",
+        trust: TLSTrust = .system
+    ) async throws -> BenchReport {
+        let plan = try plan ?? DeliveryPlan.small()
+        return try await BenchSubject.report(on: plan, fault, scheme: scheme, trust: trust)
+    }
+
+    @Test(arguments: [Pace.window(1), .window(8), .rate(500)])
+    func findsNothingWrong(pace: Pace) async throws {
+        let report = try await report(.none, .small(pace: pace))
+        #expect(report.fault == nil)
+        #expect(report["deliveries"] == .integer(100))
+        guard case .latency(let latency) = report["latency_us"],
+            case .number(let rate?, _) = report["deliveries_per_s"],
+            case .number(let serverTime?, _) = report["server_cpu_us_per_delivery"]
+        else {
+            Issue.record("\(report)")
+            return
+        }
+        #expect(latency.max > 0)
+        #expect(rate > 0)
+        // The broker of this test is a thread of the same process.
+        #expect(serverTime > 0)
+    }
+
+    @Test func privateChannelsAreSigned() async throws {
+        #expect(try await report(.none, .small("private-news")).fault == nil)
+    }
+
+    @Test func pingsAreAnsweredAndNotCounted() async throws {
+        #expect(try await report(.pings).fault == nil)
+    }
+
+    @Test func countsWhatIsLost() async throws {
+        let report = try await report(.loses(7), .small(pace: .window(8)))
+        #expect(report["lost"] == .integer(1))
+        #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
+    }
+
+    @Test func countsTheLastEventAsLost() async throws {
+        #expect(try await report(.loses(19))["lost"] == .integer(1))
+    }
+
+    @Test(arguments: [0, 19]) func countsDuplicates(sequence: Int) async throws {
+        let report = try await report(.duplicates(sequence))
+        #expect(report["duplicated"] == .integer(1))
+        #expect(report.fault == "1 duplicated")
+    }
+
+    @Test func countsWhatIsOutOfOrder() async throws {
+        let report = try await report(.swaps(3), .small(pace: .window(8)))
+        #expect(report["lost"] == .integer(0))
+        #expect(report["out_of_order"] == .integer(1))
+        #expect(report.fault == "1 out of order")
+    }
+
+    @Test func manyChannels() async throws {
+        let report = try await report(.none, .channels())
+        #expect(report.fault == nil)
+        #expect(report["deliveries"] == .integer(60))
+    }
+
+    @Test func anEventOfAnotherChannelIsAFault() async throws {
+        #expect(try await report(.misdirects(2), .channels()).fault == "1 out of order")
+    }
+
+    @Test func readsWhatIsCompressed() async throws {
+        var plan = try DeliveryPlan.small(pace: .window(8))
+        plan.dataLength = 4_096
+        let report = try await BenchSubject.report(on: plan, .compresses, deflate: true)
+        #expect(report.fault == nil)
+        #expect(report["deflate_granted"] == .integer(5))
+        guard case .number(let length?, _) = report["bytes_per_delivery"] else {
+            Issue.record("\(report)")
+            return
+        }
+        #expect(length < 4_096)
+    }
+
+    @Test func compressionMayBeDeclined() async throws {
+        let plan = try DeliveryPlan.small()
+        let report = try await BenchSubject.report(on: plan, .none, deflate: true)
+        #expect(report.fault == nil)
+        #expect(report["deflate_granted"] == .integer(0))
+    }
+
+    struct Case: CustomTestStringConvertible {
+        var fault: BrokerFault
+        var text: String
+        var testDescription: String { text }
+    }
+
+    @Test(arguments: [
+        Case(
+            fault: .refusesEvents,
+            text:
+                #"refused an event with status 401: no\u{1b}!. Check --key, --secret and --app-id"#
+        ),
+        Case(
+            fault: .refusesSubscriptions,
+            text: #"not let in: AuthError: no\u{1b}[2J (401). Check --key and --secret."#
+        ),
+        Case(fault: .answersNoSubscriptions, text: "0 of 5 are subscribed"),
+        Case(fault: .refusesUpgrades, text: "status 403 instead of 101. Check --key"),
+        Case(fault: .closesFirst(2), text: "4100 full. Raise the server's limits"),
+    ])
+    func says(_ given: Case) async throws {
+        await #expect {
+            try await report(given.fault)
+        } throws: { error in
+            "\(error)".contains(given.text)
+        }
+    }
+
+    /// Whichever of the five came first is the one that the server closes.
+    @Test func namesTheConnectionThatWasLost() async throws {
+        await #expect {
+            try await report(.closesFirst(2))
+        } throws: { error in
+            "\(error)".contains(/Connection [1-5] was lost: closed by the server/)
+        }
+    }
+
+    @Test func losesPatienceWithUnansweredEvents() async throws {
+        #expect(try await report(.answersNoEvents).fault?.hasPrefix("5 lost: nothing") == true)
+    }
+
+    @Test(arguments: [Pace.window(1), .window(8)])
+    func connectsAgainWhenTheServerEndsTheConnection(pace: Pace) async throws {
+        #expect(try await report(.closesAfterAnswers, .small(pace: pace)).fault == nil)
+    }
+
+    @Test func saysThatNobodyIsThere() async throws {
+        let broker = try FaultyBroker.start(.none)
+        await broker.stop()
+        await broker.loop.waitUntilStopped()
+        let subject = try BenchSubject(url: "ws://127.0.0.1:\(broker.port)")
+        await #expect {
+            try await subject.result(of: DeliveryPlan.small()).get()
+        } throws: { error in
+            "\(error)".contains("Is the server running there?")
+        }
+    }
+
+    @Test func ourBrokerDeliversEverything() async throws {
+        var configuration = Configuration.development
+        configuration.port = 0
+        configuration.loops = 2
+        let server = try BrokerServer(configuration: configuration)
+        let port = try #require(try await server.start().plain?.port)
+        var plan = try DeliveryPlan.small(pace: .window(8))
+        plan.subscribersPerChannel = 200
+        plan.messageCount = 50
+        var subject = try BenchSubject(url: "ws://127.0.0.1:\(port)")
+        subject.patience = .seconds(10)
+        subject.offersDeflate = true
+        let result = await subject.result(of: plan)
+        await server.stop(within: .seconds(1))
+        let report = try result.get()
+        #expect(report.fault == nil)
+        #expect(report["deliveries"] == .integer(10_000))
+        #expect(report["deflate_granted"] == .integer(200))
+    }
+
+    @Test func speaksTLS() async throws {
+        #expect(try await report(.none, scheme: "wss", trust: .insecure).fault == nil)
+    }
+
+    @Test func checksTheCertificate() async throws {
+        await #expect {
+            try await report(.none, scheme: "wss")
+        } throws: { error in
+            "\(error)".contains("--insecure accepts any")
+        }
+    }
+}
+
+extension DeliveryPlan {
+    /// Five subscribers of one channel.
+    static func small(
+        _ channel: String = "news",
+        pace: Pace = .window(1)
+    ) throws -> DeliveryPlan {
+        DeliveryPlan(
+            benchmark: "fanout",
+            channels: [try ChannelName(channel)],
+            subscribersPerChannel: 5,
+            messageCount: 20,
+            dataLength: 64,
+            pace: pace
+        )
+    }
+
+    /// Four channels of three subscribers each.
+    static func channels() throws -> DeliveryPlan {
+        DeliveryPlan(
+            benchmark: "channels",
+            channels: try (0..<4).map { try ChannelName("news-\($0)") },
+            subscribersPerChannel: 3,
+            messageCount: 20,
+            dataLength: 64,
+            pace: .window(8)
+        )
+    }
+}
+
+extension BenchSubject {
+    /// A server that one loses patience with soon.
+    init(url: String) throws {
+        self.init(
+            target: try #require(BenchTarget(url: url)),
+            key: "app-key",
+            secret: AppSecret("app-secret"),
+            appID: "1",
+            patience: .seconds(3)
+        )
+    }
+
+    /// Runs a benchmark against a server with a fault.
+    static func report(
+        on plan: any BenchPlan,
+        _ fault: BrokerFault,
+        scheme: String = "ws",
+        trust: TLSTrust = .system,
+        deflate: Bool = false
+    ) async throws -> BenchReport {
+        let broker = try FaultyBroker.start(fault, isSecure: scheme == "wss")
+        var subject = try BenchSubject(url: "\(scheme)://127.0.0.1:\(broker.port)")
+        subject.trust = trust
+        subject.offersDeflate = deflate
+        let result = await subject.result(of: plan)
+        await broker.stop()
+        return try result.get()
+    }
+
+    /// Runs a benchmark on a thread that it may block.
+    func result(of plan: any BenchPlan) async -> Result<BenchReport, any Error> {
+        await withCheckedContinuation { done in
+            Thread.detachNewThread {
+                done.resume(returning: Result { try BenchLoop.report(on: plan, of: self) })
+            }
+        }
+    }
+}
+
+extension BenchReport {
+    /// The value of a member of the JSON object.
+    subscript(name: String) -> Value? {
+        rows.flatMap(\.members).first { $0.name == name }?.value
+    }
+}

@@ -1,0 +1,49 @@
+import PusherProtocol
+import Testing
+
+@testable import FanfareBench
+
+@Suite("Connections that do nothing", .timeLimit(.minutes(1))) struct BenchIdleTests {
+    private func plan() throws -> IdlePlan {
+        IdlePlan(
+            channel: try ChannelName("news"),
+            connectionCount: 5,
+            duration: .milliseconds(100)
+        )
+    }
+
+    @Test func areWeighed() async throws {
+        let report = try await BenchSubject.report(on: plan(), .none)
+        #expect(report.fault == nil)
+        #expect(report["deliveries"] == .integer(5))
+        guard case .integer(let before) = report["memory_before_bytes"],
+            case .integer(let after) = report["memory_after_bytes"],
+            case .number(let each?, _) = report["memory_bytes_per_connection"],
+            case .number(.some, _) = report["idle_cpu_ms_per_s"]
+        else {
+            Issue.record("\(report)")
+            return
+        }
+        #expect(before > 0)
+        #expect(abs(each - Double(after - before) / 5) < 1)
+    }
+
+    @Test(
+        "What a server kept from before is not taken for what connections cost",
+        arguments: [
+            (from: 1_000, to: 3_000, text: "400 bytes"),
+            (
+                from: 3_000, to: 2_500,
+                text: "none that the server had not kept from before: start it afresh"
+            ),
+        ]
+    )
+    func growth(from before: Int, to after: Int, text: String) {
+        #expect(IdleRun.growth(from: before, to: after, of: 5).text == text)
+    }
+
+    @Test func oneThatHasGoneIsAFault() async throws {
+        let report = try await BenchSubject.report(on: plan(), .loses(0))
+        #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
+    }
+}

@@ -1,0 +1,43 @@
+import Net
+import PusherProtocol
+import Testing
+
+@testable import FanfareBench
+
+@Suite("One presence channel that grows", .timeLimit(.minutes(1))) struct BenchJoinsTests {
+    private func plan(rate: Double? = nil) throws -> JoinsPlan {
+        JoinsPlan(
+            channel: try ChannelName("presence-room"),
+            userCount: 12,
+            stepCount: 5,
+            rate: rate
+        )
+    }
+
+    @Test(arguments: [nil, 200.0]) func everybodyKnowsEverybody(rate: Double?) async throws {
+        let report = try await BenchSubject.report(on: plan(rate: rate), .none)
+        #expect(report.fault == nil)
+        #expect(report["members"] == .integer(12))
+        // Whose list was made before a join is told of it: each pair of users but those that met in a list.
+        #expect(report["notices"] == .integer(12 * 11 / 2))
+        for count in [5, 10, 12] {
+            guard case .number(let time?, _) = report["members_\(count)_duration_s"] else {
+                Issue.record("\(report)")
+                continue
+            }
+            #expect(time > 0)
+        }
+    }
+
+    @Test func aNoticeThatIsLost() async throws {
+        let report = try await BenchSubject.report(on: plan(), .losesNotice(3))
+        let fault = try #require(report.fault)
+        #expect(fault.hasSuffix("members never told of: nothing moved any more for 3.0 s"))
+    }
+
+    @Test func aNoticeThatComesTwice() async throws {
+        let report = try await BenchSubject.report(on: plan(), .duplicatesNotice(10))
+        let fault = try #require(report.fault)
+        #expect(fault.contains("1 members told of twice"))
+    }
+}
