@@ -1,20 +1,20 @@
 import Glibc
 
 /// The program's standard streams, unbuffered: a reader of a pipe gets each line when it is made.
-package enum Standard {
+package enum Console {
     /// Writes a line to standard output.
     package static func print(_ line: String) { write(line, to: STDOUT_FILENO) }
 
     /// Writes a line to standard error.
-    package static func report(_ line: String) { write(line, to: STDERR_FILENO) }
+    package static func printError(_ line: String) { write(line, to: STDERR_FILENO) }
 
     /// Whether colours make sense there: on a terminal, unless the user minds (https://no-color.org).
-    package static func isColored(_ descriptor: Int32) -> Bool {
+    package static func supportsColor(_ descriptor: Int32) -> Bool {
         isatty(descriptor) == 1 && getenv("NO_COLOR") == nil
     }
 
     /// Everything from standard input, to its end.
-    package static func input() -> [UInt8] {
+    package static func readInput() -> [UInt8] {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -41,7 +41,7 @@ package enum Standard {
 }
 
 /// Why a command cannot do what it was asked, in a line or two that say what to do; exit code 1.
-package struct Refusal: Error, CustomStringConvertible {
+package struct CommandError: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }

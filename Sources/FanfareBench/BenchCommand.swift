@@ -63,13 +63,13 @@ struct AllCommand: ParsableCommand {
 
     func run() throws {
         let output = try BenchOutput(path: options.json)
-        let subject = try options.subject()
+        let target = try options.target()
         var faults: [String] = []
         var results: [[UInt8]] = []
         for plan in try plans() {
             do throws(BenchError) {
-                let report = try BenchLoop.report(on: plan, of: subject)
-                if !output.isStandard { Standard.print(report.table + "\n") }
+                let report = try BenchLoop.report(on: plan, of: target)
+                if !output.isStandard { Console.print(report.table + "\n") }
                 results.append(report.json)
                 if let fault = report.fault { faults.append("\(plan.benchmark): \(fault).") }
             } catch {
@@ -80,7 +80,7 @@ struct AllCommand: ParsableCommand {
             }
         }
         try output.write(BenchReport.json(of: results, isFaultless: faults.isEmpty))
-        if !faults.isEmpty { throw Refusal(faults.joined(separator: "\n")) }
+        if !faults.isEmpty { throw CommandError(faults.joined(separator: "\n")) }
     }
 
     /// The benchmarks with their sizes.

@@ -41,8 +41,8 @@ struct ConfigurationSource: ParsableArguments {
         } catch {
             let count = error.faults.count
             let faults = count == 1 ? "a fault" : "\(count) faults"
-            Standard.report("fanfare: the configuration has \(faults):")
-            for fault in error.faults { Standard.report("  \(fault)") }
+            Console.printError("fanfare: the configuration has \(faults):")
+            for fault in error.faults { Console.printError("  \(fault)") }
             throw ExitCode.failure
         }
     }

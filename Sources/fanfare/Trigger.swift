@@ -87,12 +87,12 @@ struct Trigger: AsyncParsableCommand {
                 info: Set(info.map(\.attribute))
             )
             let receivers = channels + users.map { "user \($0)" }
-            Standard.print("sent \(event) to \(receivers.joined(separator: ", "))")
+            Console.print("sent \(event) to \(receivers.joined(separator: ", "))")
             for (channel, state) in states.sorted(by: { $0.key < $1.key }) {
-                Standard.print("\(channel): \(Self.describe(state))")
+                Console.print("\(channel): \(Self.describe(state))")
             }
         } catch {
-            throw Refusal("\(error)")
+            throw CommandError("\(error)")
         }
     }
 
@@ -113,10 +113,10 @@ struct Trigger: AsyncParsableCommand {
     }
 
     private static func input() throws -> String {
-        var bytes = Standard.input()
+        var bytes = Console.readInput()
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Refusal(
+            throw CommandError(
                 "The data from standard input is not UTF-8; encode it first, as by base64."
             )
         }

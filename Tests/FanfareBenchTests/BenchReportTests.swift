@@ -10,11 +10,11 @@ import Testing
     /// What a fan-out found, each event `lost` by the first of 5 subscribers apart.
     private func report(lost: Int = 0, serverTime: Int64? = nil) throws -> BenchReport {
         let plan = try DeliveryPlan.small()
-        var tally = Tally(subscriberCount: 5)
+        var tracker = DeliveryTracker(subscriberCount: 5)
         for number in 0..<20 {
-            let sequence = tally.send()
+            let sequence = tracker.send()
             for subscriber in (number < lost ? 1 : 0)..<5 {
-                tally.receive(sequence, by: subscriber)
+                tracker.receive(sequence, by: subscriber)
             }
         }
         let latency = LatencyFigures(
@@ -25,7 +25,7 @@ import Testing
             max: 1_234_000_000
         )
         let server = serverTime == nil ? nil : ServerProcess(id: ownProcess)
-        let meters = Meters(
+        let usage = ResourceUsage(
             serverTime: serverTime,
             generatorTime: 61_700,
             readCount: 50,
@@ -37,13 +37,13 @@ import Testing
             headline: plan.headline(connectingTime: .milliseconds(250)),
             parameters: plan.parameters,
             rows: [
-                BenchReport.Row.tally(tally, of: "deliveries", "deliveries"),
-                [.rate("deliveries", "deliveries", tally.deliveries, in: .seconds(2))],
+                BenchReport.Row.deliveries(tracker, of: "deliveries", "deliveries"),
+                [.rate("deliveries", "deliveries", tracker.deliveries, in: .seconds(2))],
                 BenchReport.Row.latency("latency", "latency", latency),
-                BenchReport.Row.cpu(per: "delivery", tally.deliveries, meters, of: server),
-                BenchReport.Row.traffic(per: "delivery", tally.deliveries, meters),
+                BenchReport.Row.cpu(per: "delivery", tracker.deliveries, usage, of: server),
+                BenchReport.Row.traffic(per: "delivery", tracker.deliveries, usage),
             ].flatMap { $0 },
-            fault: tally.fault(stalled: nil)
+            fault: tracker.fault(stalled: nil)
         )
     }
 
@@ -104,8 +104,8 @@ import Testing
     @Test func countsOfNothingAreNoDivisions() throws {
         let rows = [
             [.rate("visits", "visits", 0, in: .zero)],
-            BenchReport.Row.cpu(per: "notice", 0, Meters(), of: nil),
-            BenchReport.Row.traffic(per: "notice", 0, Meters()),
+            BenchReport.Row.cpu(per: "notice", 0, ResourceUsage(), of: nil),
+            BenchReport.Row.traffic(per: "notice", 0, ResourceUsage()),
         ].flatMap { $0 }
         #expect(rows.first?.text == "0 in 0.000 s")
         #expect(rows.last?.text == "0.0 bytes in 0.000 reads")

@@ -4,13 +4,13 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Connections that come and go", .timeLimit(.minutes(1))) struct BenchChurnTests {
+@Suite("Connections that come and go", .timeLimit(.minutes(1))) struct ChurnTests {
     private func plan(rate: Double? = nil) throws -> ChurnPlan {
         ChurnPlan(channel: try ChannelName("news"), cycleCount: 20, concurrency: 4, rate: rate)
     }
 
     @Test(arguments: [nil, 500.0]) func areCounted(rate: Double?) async throws {
-        let report = try await BenchSubject.report(on: plan(rate: rate), .none)
+        let report = try await TargetServer.report(on: plan(rate: rate), .none)
         #expect(report.fault == nil)
         #expect(report["cycles"] == .integer(20))
         #expect(report["unclean_closes"] == .integer(0))
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func overTLS() async throws {
-        let report = try await BenchSubject.report(
+        let report = try await TargetServer.report(
             on: plan(),
             .none,
             scheme: "wss",
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func aMissingCloseFrameIsSaid() async throws {
-        let report = try await BenchSubject.report(on: plan(), .closesWithoutFrame)
+        let report = try await TargetServer.report(on: plan(), .closesWithoutFrame)
         #expect(report["unclean_closes"] == .integer(20))
     }
 
@@ -43,7 +43,7 @@ import Testing
     ])
     func areRefused(_ fault: BrokerFault, _ text: String) async throws {
         await #expect {
-            try await BenchSubject.report(on: plan(), fault)
+            try await TargetServer.report(on: plan(), fault)
         } throws: { error in
             "\(error)".contains(text)
         }

@@ -2,17 +2,17 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Tally of a benchmark") struct BenchTallyTests {
-    /// A tally of two subscribers after some events, which the second has received in order.
-    private func tally(sent: Int, _ received: [UInt32]) -> Tally {
-        var tally = Tally(subscriberCount: 2)
+@Suite("DeliveryTracker of a benchmark") struct DeliveryTrackerTests {
+    /// A tracker of two subscribers after some events, which the second has received in order.
+    private func tracker(sent: Int, _ received: [UInt32]) -> DeliveryTracker {
+        var tracker = DeliveryTracker(subscriberCount: 2)
         for number in 0..<sent {
-            let sent = tally.send()
+            let sent = tracker.send()
             #expect(sent == UInt32(number))
-            tally.receive(UInt32(number), by: 1)
+            tracker.receive(UInt32(number), by: 1)
         }
-        for number in received { tally.receive(number, by: 0) }
-        return tally
+        for number in received { tracker.receive(number, by: 0) }
+        return tracker
     }
 
     struct Case: CustomTestStringConvertible {
@@ -37,82 +37,84 @@ import Testing
         Case(received: [.max, 0, 1, 2, 3], outOfOrder: 1),
     ])
     func counts(_ given: Case) {
-        let tally = tally(sent: 4, given.received)
-        #expect(tally.expected == 8)
-        #expect(tally.missing == given.missing)
-        #expect(tally.duplicated == given.duplicated)
-        #expect(tally.outOfOrder == given.outOfOrder)
-        #expect(tally.deliveries == 8 - given.missing)
-        #expect(tally.isFaultless == (given.received == [0, 1, 2, 3]))
+        let tracker = tracker(sent: 4, given.received)
+        #expect(tracker.expected == 8)
+        #expect(tracker.missing == given.missing)
+        #expect(tracker.duplicated == given.duplicated)
+        #expect(tracker.outOfOrder == given.outOfOrder)
+        #expect(tracker.deliveries == 8 - given.missing)
+        #expect(tracker.isFaultless == (given.received == [0, 1, 2, 3]))
     }
 
     @Test func tellsFirstArrivals() {
-        var tally = Tally(subscriberCount: 1)
-        for _ in 0..<3 { _ = tally.send() }
-        let isFirst = [0, 0, 2, 1, 1, 3].map { tally.receive($0, by: 0) }
+        var tracker = DeliveryTracker(subscriberCount: 1)
+        for _ in 0..<3 { _ = tracker.send() }
+        let isFirst = [0, 0, 2, 1, 1, 3].map { tracker.receive($0, by: 0) }
         #expect(isFirst == [true, false, true, true, false, false])
     }
 
-    private func receive(_ number: UInt32, by subscriber: Int, _ tally: inout Tally) -> Bool {
-        tally.receive(number, by: subscriber)
+    private func receive(_ number: UInt32, by subscriber: Int, _ tracker: inout DeliveryTracker)
+        -> Bool
+    {
+        tracker.receive(number, by: subscriber)
     }
 
     /// Three channels of two subscribers each: subscriber 4 listens to channel 1.
-    private func tallyOfChannels() -> Tally {
-        var tally = Tally(subscriberCount: 6, channelCount: 3)
-        let numbers = (0..<7).map { tally.send(on: $0 % 3) }
+    private func tallyOfChannels() -> DeliveryTracker {
+        var tracker = DeliveryTracker(subscriberCount: 6, channelCount: 3)
+        let numbers = (0..<7).map { tracker.send(on: $0 % 3) }
         #expect(numbers == [0, 1, 2, 3, 4, 5, 6])
-        return tally
+        return tracker
     }
 
     @Test func numbersTellTheirChannel() {
-        var tally = tallyOfChannels()
-        #expect(tally.expected == 14)
+        var tracker = tallyOfChannels()
+        #expect(tracker.expected == 14)
         for number in UInt32(0)..<7 {
             for subscriber in [Int(number) % 3, Int(number) % 3 + 3] {
-                #expect(receive(number, by: subscriber, &tally) == true)
+                #expect(receive(number, by: subscriber, &tracker) == true)
             }
         }
-        #expect(tally.isFaultless)
+        #expect(tracker.isFaultless)
     }
 
     @Test func ofAnotherChannelIsOutOfOrder() {
-        var tally = tallyOfChannels()
-        #expect(receive(0, by: 4, &tally) == false)
-        #expect(receive(2, by: 4, &tally) == false)
-        #expect(tally.outOfOrder == 2)
-        #expect(receive(1, by: 4, &tally) == true)
-        #expect(tally.deliveries == 1)
+        var tracker = tallyOfChannels()
+        #expect(receive(0, by: 4, &tracker) == false)
+        #expect(receive(2, by: 4, &tracker) == false)
+        #expect(tracker.outOfOrder == 2)
+        #expect(receive(1, by: 4, &tracker) == true)
+        #expect(tracker.deliveries == 1)
     }
 
     @Test func channelsAreNumberedEachForItself() {
-        var tally = Tally(subscriberCount: 2, channelCount: 2)
-        let numbers = [1, 1, 0, 1].map { tally.send(on: $0) }
+        var tracker = DeliveryTracker(subscriberCount: 2, channelCount: 2)
+        let numbers = [1, 1, 0, 1].map { tracker.send(on: $0) }
         #expect(numbers == [1, 3, 0, 5])
         // Number 2 is of channel 0, which has sent one event so far.
-        #expect(receive(2, by: 0, &tally) == false)
-        #expect(tally.outOfOrder == 1)
-        #expect(receive(5, by: 1, &tally) == true)
-        #expect(receive(3, by: 1, &tally) == true)
-        #expect(tally.outOfOrder == 2)
-        #expect(receive(3, by: 1, &tally) == false)
-        #expect(tally.duplicated == 1)
-        #expect(tally.missing == 2)
+        #expect(receive(2, by: 0, &tracker) == false)
+        #expect(tracker.outOfOrder == 1)
+        #expect(receive(5, by: 1, &tracker) == true)
+        #expect(receive(3, by: 1, &tracker) == true)
+        #expect(tracker.outOfOrder == 2)
+        #expect(receive(3, by: 1, &tracker) == false)
+        #expect(tracker.duplicated == 1)
+        #expect(tracker.missing == 2)
     }
 
     @Test func namesWhatIsWrong() {
-        #expect(tally(sent: 4, [0, 1, 2, 3]).fault(stalled: nil) == nil)
-        #expect(tally(sent: 4, [0, 1, 3, 2]).fault(stalled: nil) == "1 out of order")
-        #expect(tally(sent: 4, [0, 1, 1]).fault(stalled: nil) == "2 lost, 1 duplicated")
+        #expect(tracker(sent: 4, [0, 1, 2, 3]).fault(stalled: nil) == nil)
+        #expect(tracker(sent: 4, [0, 1, 3, 2]).fault(stalled: nil) == "1 out of order")
+        #expect(tracker(sent: 4, [0, 1, 1]).fault(stalled: nil) == "2 lost, 1 duplicated")
         let silence = "nothing arrived any more for 0.5 s"
-        #expect(tally(sent: 4, []).fault(stalled: .milliseconds(500)) == "4 lost: \(silence)")
+        #expect(tracker(sent: 4, []).fault(stalled: .milliseconds(500)) == "4 lost: \(silence)")
         #expect(
-            tally(sent: 1, [0]).fault(stalled: .milliseconds(500))
+            tracker(sent: 1, [0]).fault(stalled: .milliseconds(500))
                 == "an event was not answered: \(silence)"
         )
     }
 
     @Test func isFaultlessBeforeAnythingIsSent() {
-        #expect(Tally(subscriberCount: 3).isFaultless)
+        #expect(DeliveryTracker(subscriberCount: 3).isFaultless)
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Events and how they were answered") struct BenchEventLedgerTests {
+@Suite("Events and how they were answered") struct EventLedgerTests {
     /// Two connections and three readers; each connection has sent two events: 0 and 2, 1 and 3.
     private var ledger: EventLedger {
         var ledger = EventLedger(publisherCount: 2, readerCount: 3)
@@ -113,7 +113,7 @@ import Testing
     @Test func nothingIsAwaitedFromAReaderThatHasLeft() {
         var ledger = ledger
         ledger.receive(0, by: 2)
-        ledger.depart(2)
+        ledger.removeReader(2)
         #expect(ledger.outstanding == 8)
         for reader in 0..<2 { for number in 0..<4 { ledger.receive(UInt32(number), by: reader) } }
         #expect(ledger.outstanding == 0)
@@ -123,7 +123,7 @@ import Testing
 
     @Test func whatIsWrittenOffStaysLost() {
         var ledger = ledger
-        ledger.writeOff()
+        ledger.discardOutstanding()
         #expect(ledger.outstanding == 0)
         _ = ledger.send(by: 0)
         #expect(ledger.outstanding == 3)

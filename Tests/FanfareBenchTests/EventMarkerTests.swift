@@ -3,23 +3,23 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Marker of a benchmark's event") struct BenchMarkerTests {
-    private func find(_ text: String, _ scanner: inout MarkerScanner) -> Marker? {
+@Suite("EventMarker of a benchmark's event") struct EventMarkerTests {
+    private func find(_ text: String, _ scanner: inout EventMarkerScanner) -> EventMarker? {
         let bytes = Array(text.utf8)
         return scanner.find(in: bytes.span)
     }
 
-    private func text(_ marker: Marker) -> String {
+    private func text(_ marker: EventMarker) -> String {
         String(decoding: marker.data(length: 32), as: UTF8.self)
     }
 
     @Test func isWrittenInHexadecimalDigits() {
-        let marker = Marker(run: 0xAB_CDEF, sequence: 0x12, sentAt: 0x0123_4567_89AB_CDEF)
+        let marker = EventMarker(run: 0xAB_CDEF, sequence: 0x12, sentAt: 0x0123_4567_89AB_CDEF)
         #expect(text(marker) == "@-abcdef000000120123456789abcdef")
     }
 
     @Test func fillsTheDataUpToItsLength() {
-        let marker = Marker(run: 1, sequence: 2, sentAt: 3)
+        let marker = EventMarker(run: 1, sequence: 2, sentAt: 3)
         for length in 32...200 {
             let data = marker.data(length: length)
             #expect(data.count == length)
@@ -29,15 +29,17 @@ import Testing
     }
 
     @Test func isAUserID() {
-        let data = Marker(run: 0xAB_CDEF, sequence: 2, sentAt: .max).data(length: Marker.length)
+        let data = EventMarker(run: 0xAB_CDEF, sequence: 2, sentAt: .max).data(
+            length: EventMarker.length
+        )
         #expect(isUserID(data))
     }
 
     private func isUserID(_ id: [UInt8]) -> Bool { ChannelName.isValidUserID(id.span) }
 
     @Test func isFoundWhereverItLies() {
-        let marker = Marker(run: 7, sequence: 41, sentAt: 1_000)
-        var scanner = MarkerScanner(run: 7)
+        let marker = EventMarker(run: 7, sequence: 41, sentAt: 1_000)
+        var scanner = EventMarkerScanner(run: 7)
         for count in [0, 1, 7, 8, 40, 3, 0, 40] {
             let before = String(repeating: "@", count: count)
             #expect(find(before + text(marker), &scanner) == marker)
@@ -46,22 +48,22 @@ import Testing
     }
 
     @Test func isReadAnewWhenItChanges() {
-        var scanner = MarkerScanner(run: 0xFF_FFFF)
+        var scanner = EventMarkerScanner(run: 0xFF_FFFF)
         for sequence in [0, 1, 1, 2, UInt32.max, 0] {
             for sentAt in [0, 5, Int64.max, 5] {
-                let marker = Marker(run: 0xFF_FFFF, sequence: sequence, sentAt: sentAt)
+                let marker = EventMarker(run: 0xFF_FFFF, sequence: sequence, sentAt: sentAt)
                 #expect(find(text(marker), &scanner) == marker)
             }
         }
     }
 
     @Test func ofAnotherRunIsIgnored() {
-        var scanner = MarkerScanner(run: 1)
-        #expect(find(text(Marker(run: 2, sequence: 0, sentAt: 0)), &scanner) == nil)
+        var scanner = EventMarkerScanner(run: 1)
+        #expect(find(text(EventMarker(run: 2, sequence: 0, sentAt: 0)), &scanner) == nil)
         // Also behind the place where one of this run was found.
-        let own = Marker(run: 1, sequence: 0, sentAt: 0)
+        let own = EventMarker(run: 1, sequence: 0, sentAt: 0)
         #expect(find(text(own), &scanner) == own)
-        #expect(find(text(Marker(run: 2, sequence: 0, sentAt: 0)), &scanner) == nil)
+        #expect(find(text(EventMarker(run: 2, sequence: 0, sentAt: 0)), &scanner) == nil)
     }
 
     @Test(arguments: [
@@ -70,7 +72,7 @@ import Testing
         #"{"event":"pusher:ping","data":"{}"}"#,
     ])
     func isNotFoundIn(_ message: String) {
-        var scanner = MarkerScanner(run: 1)
+        var scanner = EventMarkerScanner(run: 1)
         #expect(find(message, &scanner) == nil)
     }
 }

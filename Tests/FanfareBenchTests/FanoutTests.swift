@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareBench
 
 @Suite("A fan-out against a server with a fault", .timeLimit(.minutes(1)))
-struct BenchFanoutTests {
+struct FanoutTests {
     private func report(
         _ fault: BrokerFault,
         _ plan: DeliveryPlan? = nil,
@@ -15,7 +15,7 @@ struct BenchFanoutTests {
         trust: TLSTrust = .system
     ) async throws -> BenchReport {
         let plan = try plan ?? DeliveryPlan.small()
-        return try await BenchSubject.report(on: plan, fault, scheme: scheme, trust: trust)
+        return try await TargetServer.report(on: plan, fault, scheme: scheme, trust: trust)
     }
 
     @Test(arguments: [Pace.window(1), .window(8), .rate(500)])
@@ -80,7 +80,7 @@ struct BenchFanoutTests {
     @Test func readsWhatIsCompressed() async throws {
         var plan = try DeliveryPlan.small(pace: .window(8))
         plan.dataLength = 4_096
-        let report = try await BenchSubject.report(on: plan, .compresses, deflate: true)
+        let report = try await TargetServer.report(on: plan, .compresses, deflate: true)
         #expect(report.fault == nil)
         #expect(report["deflate_granted"] == .integer(5))
         guard case .number(let length?, _) = report["bytes_per_delivery"] else {
@@ -92,7 +92,7 @@ struct BenchFanoutTests {
 
     @Test func compressionMayBeDeclined() async throws {
         let plan = try DeliveryPlan.small()
-        let report = try await BenchSubject.report(on: plan, .none, deflate: true)
+        let report = try await TargetServer.report(on: plan, .none, deflate: true)
         #expect(report.fault == nil)
         #expect(report["deflate_granted"] == .integer(0))
     }
@@ -147,9 +147,9 @@ struct BenchFanoutTests {
         let broker = try FaultyBroker.start(.none)
         await broker.stop()
         await broker.loop.waitUntilStopped()
-        let subject = try BenchSubject(url: "ws://127.0.0.1:\(broker.port)")
+        let target = try TargetServer(url: "ws://127.0.0.1:\(broker.port)")
         await #expect {
-            try await subject.result(of: DeliveryPlan.small()).get()
+            try await target.result(of: DeliveryPlan.small()).get()
         } throws: { error in
             "\(error)".contains("Is the server running there?")
         }
@@ -164,10 +164,10 @@ struct BenchFanoutTests {
         var plan = try DeliveryPlan.small(pace: .window(8))
         plan.subscribersPerChannel = 200
         plan.messageCount = 50
-        var subject = try BenchSubject(url: "ws://127.0.0.1:\(port)")
-        subject.patience = .seconds(10)
-        subject.offersDeflate = true
-        let result = await subject.result(of: plan)
+        var target = try TargetServer(url: "ws://127.0.0.1:\(port)")
+        target.stallTimeout = .seconds(10)
+        target.offersDeflate = true
+        let result = await target.result(of: plan)
         await server.stop(within: .seconds(1))
         let report = try result.get()
         #expect(report.fault == nil)
@@ -185,80 +185,5 @@ struct BenchFanoutTests {
         } throws: { error in
             "\(error)".contains("--insecure accepts any")
         }
-    }
-}
-
-extension DeliveryPlan {
-    /// Five subscribers of one channel.
-    static func small(
-        _ channel: String = "news",
-        pace: Pace = .window(1)
-    ) throws -> DeliveryPlan {
-        DeliveryPlan(
-            benchmark: "fanout",
-            channels: [try ChannelName(channel)],
-            subscribersPerChannel: 5,
-            messageCount: 20,
-            dataLength: 64,
-            pace: pace
-        )
-    }
-
-    /// Four channels of three subscribers each.
-    static func channels() throws -> DeliveryPlan {
-        DeliveryPlan(
-            benchmark: "channels",
-            channels: try (0..<4).map { try ChannelName("news-\($0)") },
-            subscribersPerChannel: 3,
-            messageCount: 20,
-            dataLength: 64,
-            pace: .window(8)
-        )
-    }
-}
-
-extension BenchSubject {
-    /// A server that one loses patience with soon.
-    init(url: String) throws {
-        self.init(
-            target: try #require(BenchTarget(url: url)),
-            key: "app-key",
-            secret: AppSecret("app-secret"),
-            appID: "1",
-            patience: .seconds(3)
-        )
-    }
-
-    /// Runs a benchmark against a server with a fault.
-    static func report(
-        on plan: any BenchPlan,
-        _ fault: BrokerFault,
-        scheme: String = "ws",
-        trust: TLSTrust = .system,
-        deflate: Bool = false
-    ) async throws -> BenchReport {
-        let broker = try FaultyBroker.start(fault, isSecure: scheme == "wss")
-        var subject = try BenchSubject(url: "\(scheme)://127.0.0.1:\(broker.port)")
-        subject.trust = trust
-        subject.offersDeflate = deflate
-        let result = await subject.result(of: plan)
-        await broker.stop()
-        return try result.get()
-    }
-
-    /// Runs a benchmark on a thread that it may block.
-    func result(of plan: any BenchPlan) async -> Result<BenchReport, any Error> {
-        await withCheckedContinuation { done in
-            Thread.detachNewThread {
-                done.resume(returning: Result { try BenchLoop.report(on: plan, of: self) })
-            }
-        }
-    }
-}
-
-extension BenchReport {
-    /// The value of a member of the JSON object.
-    subscript(name: String) -> Value? {
-        rows.flatMap(\.members).first { $0.name == name }?.value
     }
 }

@@ -58,19 +58,19 @@ actor FaultyBroker: LoopResident {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     nonisolated let port: UInt16
     private let reactor: Reactor
-    private let hall: Hall
+    private let channels: FaultyChannels
     private var isStopping = false
 
     private init(_ fault: BrokerFault, isSecure: Bool, loop: EventLoop) throws {
         self.loop = loop
         let reactor = try Reactor(loop: loop)
         self.reactor = reactor
-        let (hall, lobby) = (Hall(fault), FaultyLobby(fault))
-        self.hall = hall
+        let (channels, presence) = (FaultyChannels(fault), FaultyPresence(fault))
+        self.channels = channels
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw NoLoopback() }
         let tls = isSecure ? try Self.tls() : nil
         let listener = try reactor.listen(on: address, tls: tls) { _ in
-            FaultyConnection(hall, lobby)
+            FaultyConnection(channels, presence)
         }
         port = listener.address.port ?? 0
     }
@@ -89,7 +89,7 @@ actor FaultyBroker: LoopResident {
 
     func stop() {
         reactor.shutDown()
-        hall.clear()
+        channels.clear()
         isStopping = true
     }
 
@@ -104,7 +104,7 @@ actor FaultyBroker: LoopResident {
 private struct NoLoopback: Error {}
 
 /// The subscribers and what is sent to them.
-private final class Hall {
+private final class FaultyChannels {
     let fault: BrokerFault
     private var members: [(FaultyConnection, stream: Stream, channel: String)] = []
     private(set) var sequence = 0
@@ -119,7 +119,7 @@ private final class Hall {
         members.append((connection, stream, channel))
     }
 
-    /// Lets go of the members, each of which has the hall.
+    /// Lets go of the members, each of which has the channels.
     func clear() { members = [] }
 
     /// Whether an event goes to a channel beside the one that is at fault: it has no number, and no fault.
@@ -172,14 +172,14 @@ private final class Hall {
 
 /// A connection of either kind.
 private final class FaultyConnection: StreamDelegate {
-    private let hall: Hall
-    private let lobby: FaultyLobby
+    private let channels: FaultyChannels
+    private let presence: FaultyPresence
     private var parser = RequestParser()
     private var endpoint: WebSocketEndpoint?
 
-    init(_ hall: Hall, _ lobby: FaultyLobby) {
-        self.hall = hall
-        self.lobby = lobby
+    init(_ channels: FaultyChannels, _ presence: FaultyPresence) {
+        self.channels = channels
+        self.presence = presence
     }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
@@ -190,13 +190,13 @@ private final class FaultyConnection: StreamDelegate {
                 case .needsMore: return position
                 case .head(let head):
                     guard head.isUpgrade else { continue }
-                    if case .refusesUpgrades = hall.fault {
+                    if case .refusesUpgrades = channels.fault {
                         stream.write(
                             Array("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n".utf8)
                         )
                         return bytes.count
                     }
-                    let compresses = if case .compresses = hall.fault { true } else { false }
+                    let compresses = if case .compresses = channels.fault { true } else { false }
                     let deflate = compresses ? DeflateOptions(clientNoContextTakeover: true) : nil
                     let upgrade = try ServerHandshake(deflate: deflate).accept(
                         method: "GET",
@@ -205,8 +205,8 @@ private final class FaultyConnection: StreamDelegate {
                     )
                     stream.write(upgrade.response)
                     endpoint = WebSocketEndpoint(role: .server, compression: upgrade.deflate)
-                    hall.deflate = upgrade.deflate
-                    say(
+                    channels.deflate = upgrade.deflate
+                    send(
                         .connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120),
                         stream
                     )
@@ -221,9 +221,9 @@ private final class FaultyConnection: StreamDelegate {
                 guard incoming.kind == .text else { continue }
                 let text = incoming.payload(in: bytes.span)
                 switch try ClientMessage.parse(text.span) {
-                case .subscribe(let channel, _, let data?): lobby.join(stream, channel, data)
+                case .subscribe(let channel, _, let data?): presence.join(stream, channel, data)
                 case .subscribe(let channel, _, nil): subscribe(channel, stream)
-                case .unsubscribe(let channel): lobby.leave(stream, channel)
+                case .unsubscribe(let channel): presence.leave(stream, channel)
                 default: break
                 }
             }
@@ -237,11 +237,11 @@ private final class FaultyConnection: StreamDelegate {
 
     func ping(_ stream: Stream) {
         stream.write(FrameEncoder.frame(.ping, payload: [1, 2, 3].span))
-        say(.ping, stream)
+        send(.ping, stream)
     }
 
     private func close(_ stream: Stream) {
-        switch hall.fault {
+        switch channels.fault {
         case .answersNoCloses: break
         case .closesWithoutFrame: stream.close(within: .seconds(1))
         default:
@@ -251,10 +251,10 @@ private final class FaultyConnection: StreamDelegate {
     }
 
     private func subscribe(_ channel: String, _ stream: Stream) {
-        switch hall.fault {
+        switch channels.fault {
         case .answersNoSubscriptions: break
         case .refusesSubscriptions:
-            say(
+            send(
                 .subscriptionError(
                     channel: channel,
                     type: "AuthError",
@@ -264,18 +264,18 @@ private final class FaultyConnection: StreamDelegate {
                 stream
             )
         default:
-            hall.join(self, stream, channel)
-            say(.subscriptionSucceeded(channel: channel, data: "{}"), stream)
+            channels.join(self, stream, channel)
+            send(.subscriptionSucceeded(channel: channel, data: "{}"), stream)
         }
     }
 
-    private func say(_ message: ServerMessage, _ stream: Stream) {
+    private func send(_ message: ServerMessage, _ stream: Stream) {
         let text = message.bytes
         stream.write(FrameEncoder.frame(.text, payload: text.span))
     }
 
     private func answer(_ body: [UInt8], _ stream: Stream) {
-        switch hall.fault {
+        switch channels.fault {
         case .answersNoEvents: return
         case .refusesEvents:
             stream.write(
@@ -286,10 +286,10 @@ private final class FaultyConnection: StreamDelegate {
             guard let publication = try? TriggerRequest.parse(body.span) else {
                 return stream.abort()
             }
-            let isUnrelated = publication.channels.contains { Hall.isUnrelated($0.text) }
+            let isUnrelated = publication.channels.contains { FaultyChannels.isUnrelated($0.text) }
             if !isUnrelated, refuses(publication, stream) { return }
-            hall.publish(publication)
-            let isLast = if case .closesAfterAnswers = hall.fault { true } else { false }
+            channels.publish(publication)
+            let isLast = if case .closesAfterAnswers = channels.fault { true } else { false }
             let close = isLast ? "Connection: close\r\n" : ""
             stream.write(Array("HTTP/1.1 200 OK\r\n\(close)Content-Length: 2\r\n\r\n{}".utf8))
             if isLast { stream.close(within: .seconds(1)) }
@@ -298,16 +298,16 @@ private final class FaultyConnection: StreamDelegate {
 
     /// Does with an event what the fault has instead of 200; whether there is such a fault.
     private func refuses(_ publication: Publication, _ stream: Stream) -> Bool {
-        let number = hall.sequence
+        let number = channels.sequence
         var field = "Retry-After: 1\r\n"
-        switch hall.fault {
-        case .refusesEvery(let count) where number.isMultiple(of: count): hall.skip()
+        switch channels.fault {
+        case .refusesEvery(let count) where number.isMultiple(of: count): channels.skip()
         case .refusesBriefly(let count) where number.isMultiple(of: count):
-            hall.skip()
+            channels.skip()
             field = ""
-        case .deliversRefused(number): hall.publish(publication)
+        case .deliversRefused(number): channels.publish(publication)
         case .endsConnection(number):
-            hall.skip()
+            channels.skip()
             stream.abort()
             return true
         default: return false

@@ -3,7 +3,7 @@ import PusherProtocol
 import WebSocket
 
 /// The presence channel of a ``FaultyBroker``, with the faults that are about notices.
-final class FaultyLobby {
+final class FaultyPresence {
     private let fault: BrokerFault
     private var members: [(stream: Stream, channel: String, userID: String)] = []
     private var noticeCount = 0
@@ -14,12 +14,12 @@ final class FaultyLobby {
     func join(_ stream: Stream, _ channel: String, _ data: String) {
         guard let userID = Self.userID(in: data) else { return stream.abort() }
         let isNew = !members.contains { $0.channel == channel && $0.userID == userID }
-        if isNew { tell(.memberAdded(channel: channel, userID: userID, userInfo: nil), channel) }
+        if isNew { notify(.memberAdded(channel: channel, userID: userID, userInfo: nil), channel) }
         members.append((stream, channel, userID))
         // The snapshot names its users like the notices do, and is none.
         let ids = members.map { #""\#($0.userID)""# }.joined(separator: ",")
         let presence = #"{"presence":{"ids":[\#(ids)],"hash":{},"count":\#(members.count)}}"#
-        say(.subscriptionSucceeded(channel: channel, data: presence), stream)
+        send(.subscriptionSucceeded(channel: channel, data: presence), stream)
     }
 
     /// Lets a connection out; tells the others if it was the last of its user.
@@ -30,22 +30,22 @@ final class FaultyLobby {
         guard !members.contains(where: { $0.channel == channel && $0.userID == userID }) else {
             return
         }
-        tell(.memberRemoved(channel: channel, userID: userID), channel)
+        notify(.memberRemoved(channel: channel, userID: userID), channel)
     }
 
-    private func tell(_ message: ServerMessage, _ channel: String) {
+    private func notify(_ message: ServerMessage, _ channel: String) {
         defer { noticeCount += members.isEmpty ? 0 : 1 }
         for (index, member) in members.enumerated() where member.channel == channel {
             switch fault {
             case .losesNotice(noticeCount) where index == 0: break
             case .duplicatesNotice(noticeCount) where index == 0:
-                for _ in 0..<2 { say(message, member.stream) }
-            default: say(message, member.stream)
+                for _ in 0..<2 { send(message, member.stream) }
+            default: send(message, member.stream)
             }
         }
     }
 
-    private func say(_ message: ServerMessage, _ stream: Stream) {
+    private func send(_ message: ServerMessage, _ stream: Stream) {
         let text = message.bytes
         stream.write(FrameEncoder.frame(.text, payload: text.span))
     }

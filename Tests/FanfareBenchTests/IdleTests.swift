@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Connections that do nothing", .timeLimit(.minutes(1))) struct BenchIdleTests {
+@Suite("Connections that do nothing", .timeLimit(.minutes(1))) struct IdleTests {
     private func plan() throws -> IdlePlan {
         IdlePlan(
             channel: try ChannelName("news"),
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func areWeighed() async throws {
-        let report = try await BenchSubject.report(on: plan(), .none)
+        let report = try await TargetServer.report(on: plan(), .none)
         #expect(report.fault == nil)
         #expect(report["deliveries"] == .integer(5))
         guard case .integer(let before) = report["memory_before_bytes"],
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func oneThatHasGoneIsAFault() async throws {
-        let report = try await BenchSubject.report(on: plan(), .loses(0))
+        let report = try await TargetServer.report(on: plan(), .loses(0))
         #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
     }
 }

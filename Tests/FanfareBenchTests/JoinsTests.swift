@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("One presence channel that grows", .timeLimit(.minutes(1))) struct BenchJoinsTests {
+@Suite("One presence channel that grows", .timeLimit(.minutes(1))) struct JoinsTests {
     private func plan(rate: Double? = nil) throws -> JoinsPlan {
         JoinsPlan(
             channel: try ChannelName("presence-room"),
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 200.0]) func everybodyKnowsEverybody(rate: Double?) async throws {
-        let report = try await BenchSubject.report(on: plan(rate: rate), .none)
+        let report = try await TargetServer.report(on: plan(rate: rate), .none)
         #expect(report.fault == nil)
         #expect(report["members"] == .integer(12))
         // Whose list was made before a join is told of it: each pair of users but those that met in a list.
@@ -30,13 +30,13 @@ import Testing
     }
 
     @Test func aNoticeThatIsLost() async throws {
-        let report = try await BenchSubject.report(on: plan(), .losesNotice(3))
+        let report = try await TargetServer.report(on: plan(), .losesNotice(3))
         let fault = try #require(report.fault)
         #expect(fault.hasSuffix("members never told of: nothing moved any more for 3.0 s"))
     }
 
     @Test func aNoticeThatComesTwice() async throws {
-        let report = try await BenchSubject.report(on: plan(), .duplicatesNotice(10))
+        let report = try await TargetServer.report(on: plan(), .duplicatesNotice(10))
         let fault = try #require(report.fault)
         #expect(fault.contains("1 members told of twice"))
     }

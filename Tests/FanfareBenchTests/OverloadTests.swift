@@ -6,7 +6,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("An overload", .timeLimit(.minutes(1))) struct BenchOverloadTests {
+@Suite("An overload", .timeLimit(.minutes(1))) struct OverloadTests {
     private func plan(publishers: Int = 2, events: Int = 60) throws -> OverloadPlan {
         OverloadPlan(
             channel: try ChannelName("news"),
@@ -26,43 +26,43 @@ import Testing
 
     // MARK: The verdict
 
-    private func findings(
+    private func results(
         window: Int = 1_000,
         overload: Int = 1_000,
         quiet: UInt64 = 1_000_000,
         loaded: UInt64 = 1_000_000
-    ) -> OverloadFindings {
-        var findings = OverloadFindings()
-        findings.window = .init(deliveries: window, time: .seconds(1))
-        findings.overload = .init(deliveries: overload, time: .seconds(1))
+    ) -> OverloadResults {
+        var results = OverloadResults()
+        results.window = .init(deliveries: window, time: .seconds(1))
+        results.overload = .init(deliveries: overload, time: .seconds(1))
         let latencies = [quiet, quiet, quiet, loaded].map {
             LatencyFigures(p50: $0, p90: $0, p99: $0, p999: $0, max: $0)
         }
-        findings.unrelated = .init(latencies: latencies, fault: nil, refusedCount: 0)
-        return findings
+        results.unrelated = .init(latencies: latencies, fault: nil, refusedCount: 0)
+        return results
     }
 
     @Test func aTenthFewerDeliveriesAreAllowed() throws {
         let plan = try plan()
-        #expect(findings(overload: 901).faults(plan, growth: nil) == [])
+        #expect(results(overload: 901).faults(plan, growth: nil) == [])
         #expect(
-            findings(overload: 880).faults(plan, growth: nil)
+            results(overload: 880).faults(plan, growth: nil)
                 == ["0.88 of what a window allows arrived a second; 0.9 is the least"]
         )
         #expect(
-            findings(window: 0).faults(plan, growth: nil)
+            results(window: 0).faults(plan, growth: nil)
                 == ["unknown of what a window allows arrived a second; 0.9 is the least"]
         )
     }
 
     @Test func threeTimesTheLatencyIsAllowed() throws {
         let plan = try plan()
-        #expect(findings(loaded: 3_000_000).faults(plan, growth: nil) == [])
+        #expect(results(loaded: 3_000_000).faults(plan, growth: nil) == [])
         #expect(
-            findings(loaded: 3_100_000).faults(plan, growth: nil)
+            results(loaded: 3_100_000).faults(plan, growth: nil)
                 == ["the unrelated channel's p99 is 3.10 times as long; 3.0 is allowed"]
         )
-        var lost = findings()
+        var lost = results()
         lost.unrelated?.fault = "1 repeated or out of order"
         lost.unrelated?.refusedCount = 2
         #expect(
@@ -76,11 +76,11 @@ import Testing
 
     @Test func memoryMayGrowByTheBudget() throws {
         var plan = try plan()
-        #expect(findings().faults(plan, growth: 1 << 40) == [])
+        #expect(results().faults(plan, growth: 1 << 40) == [])
         plan.budget = 64 << 20
-        #expect(findings().faults(plan, growth: 64 << 20) == [])
+        #expect(results().faults(plan, growth: 64 << 20) == [])
         #expect(
-            findings().faults(plan, growth: 65 << 20)
+            results().faults(plan, growth: 65 << 20)
                 == ["the server's memory grew by 65.0 MiB; 64.0 MiB is allowed"]
         )
     }
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func findsNothingWrong() async throws {
-        let report = try await BenchSubject.report(on: plan(), .none)
+        let report = try await TargetServer.report(on: plan(), .none)
         #expect(faults(report) == [])
         #expect(report["lost"] == .integer(0))
         #expect(report["closed"] == .integer(0))
@@ -136,12 +136,12 @@ import Testing
     ])
     func finds(_ given: Case) async throws {
         let plan = try plan(publishers: given.publishers)
-        let report = try await BenchSubject.report(on: plan, given.fault)
+        let report = try await TargetServer.report(on: plan, given.fault)
         #expect(faults(report).contains(given.found), "\(report.fault ?? "no fault")")
     }
 
     @Test func whatIsRefusedReachesNobody() async throws {
-        let report = try await BenchSubject.report(on: plan(), .refusesEvery(3))
+        let report = try await TargetServer.report(on: plan(), .refusesEvery(3))
         #expect(faults(report) == [])
         guard case .integer(let refused) = report["overload_refused"],
             case .integer(let accepted) = report["overload_accepted"]
@@ -157,7 +157,7 @@ import Testing
         var plan = try plan(publishers: 1)
         plan.obeysRetryAfter = true
         plan.duration = .seconds(1.5)
-        let report = try await BenchSubject.report(on: plan, .refusesEvery(10_000))
+        let report = try await TargetServer.report(on: plan, .refusesEvery(10_000))
         #expect(faults(report) == [])
         #expect(report["pauses"] == .integer(1))
     }
@@ -168,9 +168,9 @@ import Testing
         configuration.loops = 2
         let server = try BrokerServer(configuration: configuration)
         let port = try #require(try await server.start().plain?.port)
-        var subject = try BenchSubject(url: "ws://127.0.0.1:\(port)")
-        subject.patience = .seconds(10)
-        let result = await subject.result(of: try plan(events: 500))
+        var target = try TargetServer(url: "ws://127.0.0.1:\(port)")
+        target.stallTimeout = .seconds(10)
+        let result = await target.result(of: try plan(events: 500))
         await server.stop(within: .seconds(1))
         let report = try result.get()
         #expect(faults(report) == [])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Members who come and go", .timeLimit(.minutes(1))) struct BenchPresenceTests {
+@Suite("Members who come and go", .timeLimit(.minutes(1))) struct PresenceTests {
     private func plan(rate: Double? = nil) throws -> PresencePlan {
         PresencePlan(
             channel: try ChannelName("presence-room"),
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 200.0]) func areAllSeen(rate: Double?) async throws {
-        let report = try await BenchSubject.report(on: plan(rate: rate), .none)
+        let report = try await TargetServer.report(on: plan(rate: rate), .none)
         #expect(report.fault == nil)
         #expect(report["notices"] == .integer(60))
         #expect(report["expected"] == .integer(60))
@@ -30,22 +30,22 @@ import Testing
     }
 
     @Test(arguments: [0, 1]) func aNoticeThatIsLost(number: Int) async throws {
-        let report = try await BenchSubject.report(on: plan(), .losesNotice(number))
+        let report = try await TargetServer.report(on: plan(), .losesNotice(number))
         #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
     }
 
     @Test(arguments: [0, 19]) func aNoticeThatComesTwice(number: Int) async throws {
-        let report = try await BenchSubject.report(on: plan(), .duplicatesNotice(number))
+        let report = try await TargetServer.report(on: plan(), .duplicatesNotice(number))
         #expect(report.fault == "1 duplicated")
     }
 }
 
-@Suite("Visits of a presence channel") struct BenchVisitsTests {
+@Suite("VisitTracker of a presence channel") struct VisitTrackerTests {
     private let now = MonotonicTime(nanoseconds: 1_000)
     private let later = MonotonicTime(nanoseconds: 5_000)
 
-    private func notice(_ sequence: UInt32, isJoin: Bool) -> Notice {
-        Notice(isJoin: isJoin, marker: Marker(run: 1, sequence: sequence, sentAt: 7))
+    private func notice(_ sequence: UInt32, isJoin: Bool) -> PresenceNotice {
+        PresenceNotice(isJoin: isJoin, marker: EventMarker(run: 1, sequence: sequence, sentAt: 7))
     }
 
     private func receive(
@@ -53,23 +53,23 @@ import Testing
         isJoin: Bool,
         by observer: Int,
         at now: MonotonicTime,
-        _ visits: inout Visits
+        _ visits: inout VisitTracker
     ) -> Int64? {
         visits.receive(notice(sequence, isJoin: isJoin), by: observer, at: now)
     }
 
     @Test func goOnWhenEverybodyHasSeenThem() {
-        var visits = Visits(observerCount: 2, visitorCount: 3)
-        #expect(visits.away == 0)
+        var visits = VisitTracker(observerCount: 2, visitorCount: 3)
+        #expect(visits.absentVisitor == 0)
         let first = visits.join(1, due: now)
         #expect(first == 1)
         #expect(receive(1, isJoin: true, by: 0, at: later, &visits) == 7)
-        visits.acknowledge(1, at: later)
+        visits.confirmJoin(1, at: later)
         #expect(visits.presence(of: 1) == nil)
         #expect(receive(1, isJoin: true, by: 1, at: later, &visits) == 7)
         #expect(visits.presence(of: 1)?.due == now)
         #expect(visits.presence(of: 1)?.since == later)
-        #expect(visits.underWayCount == 1)
+        #expect(visits.inProgressCount == 1)
 
         visits.leave(1, due: later)
         #expect(visits.presence(of: 1) == nil)
@@ -77,56 +77,56 @@ import Testing
         #expect(visits.endedCount == 0)
         #expect(receive(1, isJoin: false, by: 0, at: later, &visits) == 5_000)
         #expect(visits.endedCount == 1)
-        #expect(visits.underWayCount == 0)
-        #expect(visits.tally.isFaultless)
+        #expect(visits.inProgressCount == 0)
+        #expect(visits.tracker.isFaultless)
         // The next visit is another user's.
         let next = visits.join(1, due: later)
         #expect(next == 7)
     }
 
     @Test func waitForTheAcknowledgement() {
-        var visits = Visits(observerCount: 1, visitorCount: 1)
+        var visits = VisitTracker(observerCount: 1, visitorCount: 1)
         _ = visits.join(0, due: now)
         _ = visits.receive(notice(0, isJoin: true), by: 0, at: now)
         #expect(visits.presence(of: 0) == nil)
-        visits.acknowledge(0, at: later)
+        visits.confirmJoin(0, at: later)
         #expect(visits.presence(of: 0)?.since == later)
     }
 
     @Test func everyNoticeComesOnce() {
-        var visits = Visits(observerCount: 1, visitorCount: 2)
+        var visits = VisitTracker(observerCount: 1, visitorCount: 2)
         _ = visits.join(0, due: now)
         #expect(receive(0, isJoin: true, by: 0, at: now, &visits) != nil)
         #expect(receive(0, isJoin: true, by: 0, at: now, &visits) == nil)
-        #expect(visits.tally.duplicated == 1)
+        #expect(visits.tracker.duplicated == 1)
         // Nobody has left yet, and nobody else has come.
         #expect(receive(0, isJoin: false, by: 0, at: now, &visits) == nil)
         #expect(receive(1, isJoin: true, by: 0, at: now, &visits) == nil)
         #expect(receive(.max, isJoin: false, by: 0, at: now, &visits) == nil)
-        #expect(visits.tally.outOfOrder == 3)
-        #expect(visits.tally.deliveries == 1)
+        #expect(visits.tracker.outOfOrder == 3)
+        #expect(visits.tracker.deliveries == 1)
     }
 }
 
-@Suite("Notices of a presence channel") struct BenchNoticeTests {
-    private let marker = Marker(run: 5, sequence: 9, sentAt: 1_000)
+@Suite("Notices of a presence channel") struct PresenceNoticeTests {
+    private let marker = EventMarker(run: 5, sequence: 9, sentAt: 1_000)
 
-    private func find(_ text: String, _ scanner: inout NoticeScanner) -> Notice? {
+    private func find(_ text: String, _ scanner: inout PresenceNoticeScanner) -> PresenceNotice? {
         let bytes = Array(text.utf8)
         return scanner.find(in: bytes.span)
     }
 
     private func text(_ name: String, channel: String = "presence-a") -> String {
-        let id = String(decoding: marker.data(length: Marker.length), as: UTF8.self)
+        let id = String(decoding: marker.data(length: EventMarker.length), as: UTF8.self)
         let data = #"{\"user_id\":\"\#(id)\"}"#
         return #"{"event":"pusher_internal:\#(name)","channel":"\#(channel)","data":"\#(data)"}"#
     }
 
     @Test func areFoundInAnyOrder() {
-        var scanner = NoticeScanner(run: 5)
+        var scanner = PresenceNoticeScanner(run: 5)
         for isJoin in [true, false, false, true, true] {
             let name = isJoin ? "member_added" : "member_removed"
-            let expected = Notice(isJoin: isJoin, marker: marker)
+            let expected = PresenceNotice(isJoin: isJoin, marker: marker)
             #expect(find(text(name), &scanner) == expected)
             #expect(find(text(name, channel: "presence-member_added"), &scanner) == expected)
             #expect(find(" \n" + text(name), &scanner) == expected)
@@ -134,8 +134,8 @@ import Testing
     }
 
     @Test func asOurBrokerWritesThem() {
-        var scanner = NoticeScanner(run: 5)
-        let id = String(decoding: marker.data(length: Marker.length), as: UTF8.self)
+        var scanner = PresenceNoticeScanner(run: 5)
+        let id = String(decoding: marker.data(length: EventMarker.length), as: UTF8.self)
         let added = ServerMessage.memberAdded(channel: "presence-a", userID: id, userInfo: nil)
         let removed = ServerMessage.memberRemoved(channel: "presence-a", userID: id)
         let texts = [added, removed].map { String(decoding: $0.bytes, as: UTF8.self) }
@@ -144,11 +144,11 @@ import Testing
     }
 
     @Test func otherMessagesAreNone() {
-        var scanner = NoticeScanner(run: 5)
+        var scanner = PresenceNoticeScanner(run: 5)
         for name in ["subscription_succeeded", "member_", "member_x", "members"] {
             #expect(find(text(name), &scanner) == nil)
         }
-        var stranger = NoticeScanner(run: 6)
+        var stranger = PresenceNoticeScanner(run: 6)
         #expect(find(text("member_added"), &stranger) == nil)
         // Cut before the end of the user id.
         for length in 0..<text("member_added").utf8.count - 5 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Pace of a benchmark") struct BenchPaceTests {
+@Suite("Pace of a benchmark") struct ScheduleTests {
     private let start = MonotonicTime(nanoseconds: 1_000)
 
     private func schedule(_ pace: Pace) -> Schedule {
@@ -38,15 +38,15 @@ import Testing
     }
 
     @Test func patienceEndsWhenNothingMoves() {
-        var patience = Patience(.seconds(10), since: start)
+        var detector = StallDetector(.seconds(10), since: start)
         func isExhausted(_ progress: Int, after seconds: Int) -> Bool {
-            patience.isExhausted(progress: progress, at: start.advanced(by: .seconds(seconds)))
+            detector.isStalled(progress: progress, at: start.advanced(by: .seconds(seconds)))
         }
         #expect(!isExhausted(0, after: 9))
         #expect(!isExhausted(0, after: 18))
         #expect(isExhausted(0, after: 19))
         #expect(!isExhausted(1, after: 20))
-        patience.renew(at: start.advanced(by: .seconds(25)))
+        detector.reset(at: start.advanced(by: .seconds(25)))
         #expect(!isExhausted(1, after: 34))
         #expect(isExhausted(1, after: 35))
     }

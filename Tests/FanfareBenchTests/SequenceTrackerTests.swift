@@ -2,81 +2,90 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("What a visitor receives") struct BenchFollowingTests {
+@Suite("What a visitor receives") struct SequenceTrackerTests {
     struct Case: CustomTestStringConvertible {
         var arrivals: [UInt32]
-        var receipts: Receipts
+        var deliveryCounts: DeliveryCounts
         var missing = 0
         var testDescription: String { "\(arrivals)" }
     }
 
     /// Of three channels' events those of the second are 1, 4, 7 …; the visitor came when 7 was to be sent next.
     @Test(arguments: [
-        Case(arrivals: [7, 10, 13], receipts: Receipts(deliveries: 3)),
+        Case(arrivals: [7, 10, 13], deliveryCounts: DeliveryCounts(deliveries: 3)),
         // What was on its way when it came may come too.
-        Case(arrivals: [4, 7, 10, 13], receipts: Receipts(deliveries: 4)),
-        Case(arrivals: [], receipts: Receipts(), missing: 3),
-        Case(arrivals: [7], receipts: Receipts(deliveries: 1), missing: 2),
-        Case(arrivals: [10, 13], receipts: Receipts(deliveries: 2, lost: 1)),
-        Case(arrivals: [4, 10, 13], receipts: Receipts(deliveries: 3, lost: 1)),
-        Case(arrivals: [7, 13], receipts: Receipts(deliveries: 2, lost: 1)),
-        Case(arrivals: [7, 10, 10, 13], receipts: Receipts(deliveries: 4, misplaced: 1)),
-        Case(arrivals: [7, 13, 10], receipts: Receipts(deliveries: 3, lost: 1, misplaced: 1)),
-        Case(arrivals: [7, 4, 10, 13], receipts: Receipts(deliveries: 4, misplaced: 1)),
+        Case(arrivals: [4, 7, 10, 13], deliveryCounts: DeliveryCounts(deliveries: 4)),
+        Case(arrivals: [], deliveryCounts: DeliveryCounts(), missing: 3),
+        Case(arrivals: [7], deliveryCounts: DeliveryCounts(deliveries: 1), missing: 2),
+        Case(arrivals: [10, 13], deliveryCounts: DeliveryCounts(deliveries: 2, lost: 1)),
+        Case(arrivals: [4, 10, 13], deliveryCounts: DeliveryCounts(deliveries: 3, lost: 1)),
+        Case(arrivals: [7, 13], deliveryCounts: DeliveryCounts(deliveries: 2, lost: 1)),
+        Case(
+            arrivals: [7, 10, 10, 13],
+            deliveryCounts: DeliveryCounts(deliveries: 4, misplaced: 1)
+        ),
+        Case(
+            arrivals: [7, 13, 10],
+            deliveryCounts: DeliveryCounts(deliveries: 3, lost: 1, misplaced: 1)
+        ),
+        Case(
+            arrivals: [7, 4, 10, 13],
+            deliveryCounts: DeliveryCounts(deliveries: 4, misplaced: 1)
+        ),
     ])
     func isChecked(_ given: Case) {
-        var following = Following(from: 7, stride: 3)
-        var receipts = Receipts()
-        for number in given.arrivals { receipts.count(following.receive(number)) }
-        #expect(receipts == given.receipts)
-        #expect(following.missing(before: 16) == given.missing)
+        var sequence = SequenceTracker(from: 7, stride: 3)
+        var deliveryCounts = DeliveryCounts()
+        for number in given.arrivals { deliveryCounts.count(sequence.receive(number)) }
+        #expect(deliveryCounts == given.deliveryCounts)
+        #expect(sequence.missing(before: 16) == given.missing)
     }
 
     @Test func nothingIsMissingWhereNothingWasSent() {
-        let following = Following(from: 7, stride: 3)
-        #expect(following.missing(before: 7) == 0)
-        #expect(following.missing(before: 4) == 0)
+        let sequence = SequenceTracker(from: 7, stride: 3)
+        #expect(sequence.missing(before: 7) == 0)
+        #expect(sequence.missing(before: 4) == 0)
     }
 
     @Test func receiptsAreAddedAndNameWhatIsWrong() {
         let sum =
-            Receipts(deliveries: 1_000, lost: 2)
-            + Receipts(deliveries: 234, misplaced: 3)
-        #expect(sum == Receipts(deliveries: 1_234, lost: 2, misplaced: 3))
+            DeliveryCounts(deliveries: 1_000, lost: 2)
+            + DeliveryCounts(deliveries: 234, misplaced: 3)
+        #expect(sum == DeliveryCounts(deliveries: 1_234, lost: 2, misplaced: 3))
         #expect(sum.fault == "2 lost, 3 repeated or out of order")
         #expect(sum.text == "1,234 received, 2 lost, 3 repeated or out of order")
-        #expect(Receipts(deliveries: 5).fault == nil)
-        #expect(Receipts(deliveries: 5).text == "5 received, each once and in order")
+        #expect(DeliveryCounts(deliveries: 5).fault == nil)
+        #expect(DeliveryCounts(deliveries: 5).text == "5 received, each once and in order")
     }
 }
 
-@Suite("How connections part") struct BenchPartingTests {
+@Suite("How connections part") struct DisconnectionCountsTests {
     @Test func isCountedByCode() {
-        var partings = Partings()
-        #expect(partings.description == "none")
-        for _ in 0..<1_200 { partings.count(Parting(wasSubscribed: true, code: 4100)) }
-        partings.count(Parting(wasSubscribed: true, code: 4200))
-        partings.count(Parting(wasSubscribed: true, code: nil))
-        partings.count(Parting(wasSubscribed: false, code: 4100))
-        partings.count(Parting(wasSubscribed: false, code: nil))
+        var disconnections = DisconnectionCounts()
+        #expect(disconnections.description == "none")
+        for _ in 0..<1_200 { disconnections.count(Disconnection(wasSubscribed: true, code: 4100)) }
+        disconnections.count(Disconnection(wasSubscribed: true, code: 4200))
+        disconnections.count(Disconnection(wasSubscribed: true, code: nil))
+        disconnections.count(Disconnection(wasSubscribed: false, code: 4100))
+        disconnections.count(Disconnection(wasSubscribed: false, code: nil))
         #expect(
-            partings.description
+            disconnections.description
                 == "1,200 with 4100, 1 with 4200, 1 without a code, 1 not let in (no code), "
                 + "1 not let in (4100)"
         )
-        #expect(partings.total == 1_204)
+        #expect(disconnections.total == 1_204)
         #expect(
-            partings.members("slow").map(\.name) == [
+            disconnections.members("slow").map(\.name) == [
                 "slow_closed_4100", "slow_closed_4200", "slow_ended",
                 "slow_refused_without_code", "slow_refused_4100",
             ]
         )
-        #expect(partings.fault == nil)
+        #expect(disconnections.fault == nil)
     }
 
     @Test(arguments: [1002, 1006, 3999, 4301]) func aCodeOfAnErrorIsAFault(code: Int) {
-        var partings = Partings()
-        partings.count(Parting(wasSubscribed: true, code: code))
-        #expect(partings.fault == "connections were closed with \(code)")
+        var disconnections = DisconnectionCounts()
+        disconnections.count(Disconnection(wasSubscribed: true, code: code))
+        #expect(disconnections.fault == "connections were closed with \(code)")
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("The server's process, proc(5)") struct BenchServerProcessTests {
+@Suite("The server's process, proc(5)") struct ServerProcessTests {
     private let table = """
           sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
            0: 0100007F:1771 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0000000000000000 100 0 0 10 0

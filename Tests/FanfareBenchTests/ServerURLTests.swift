@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Target of a benchmark") struct BenchTargetTests {
+@Suite("Target of a benchmark") struct ServerURLTests {
     struct Case: CustomTestStringConvertible {
         var url: String
         var isSecure = false
@@ -46,7 +46,7 @@ import Testing
         Case(url: "ws://[::1]", host: "::1", port: 80, hostField: "[::1]"),
     ])
     func reads(_ given: Case) throws {
-        let target = try #require(BenchTarget(url: given.url))
+        let target = try #require(ServerURL(given.url))
         #expect(target.isSecure == given.isSecure)
         #expect(target.host == given.host)
         #expect(target.port == given.port)
@@ -55,8 +55,8 @@ import Testing
     }
 
     @Test func writesItsURL() {
-        #expect(BenchTarget(url: "https://h:443/ws/")?.url == "wss://h/ws")
-        #expect(BenchTarget(url: "ws://[::1]:6001")?.url == "ws://[::1]:6001")
+        #expect(ServerURL("https://h:443/ws/")?.text == "wss://h/ws")
+        #expect(ServerURL("ws://[::1]:6001")?.text == "ws://[::1]:6001")
     }
 
     @Test(arguments: [
@@ -64,6 +64,6 @@ import Testing
         "ws://h:x", "ws://[::1", "ws://[::1]x", "ws://h/?a", "ws://u@h", "ws://h /", "ws:// h",
     ])
     func refuses(_ url: String) {
-        #expect(BenchTarget(url: url) == nil)
+        #expect(ServerURL(url) == nil)
     }
 }

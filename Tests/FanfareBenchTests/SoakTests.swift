@@ -7,7 +7,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("A mixed load for a long time", .timeLimit(.minutes(1))) struct BenchSoakTests {
+@Suite("A mixed load for a long time", .timeLimit(.minutes(1))) struct SoakTests {
     private func plan() -> SoakPlan {
         SoakPlan(
             duration: .seconds(1.5),
@@ -19,7 +19,7 @@ import Testing
             visitorRate: 20,
             slowCount: 4,
             backlog: 1 << 20,
-            secureTarget: nil
+            secureURL: nil
         )
     }
 
@@ -29,8 +29,8 @@ import Testing
         configuration.loops = 2
         let server = try BrokerServer(configuration: configuration)
         let port = try #require(try await server.start().plain?.port)
-        let subject = try BenchSubject(url: "ws://127.0.0.1:\(port)")
-        let result = await subject.result(of: plan())
+        let target = try TargetServer(url: "ws://127.0.0.1:\(port)")
+        let result = await target.result(of: plan())
         await server.stop(within: .seconds(1))
         return try result.get()
     }
@@ -69,29 +69,29 @@ import Testing
         }
     }
 
-    // MARK: The verdict
+    // MARK: The comparison
 
-    private func verdict(
+    private func comparison(
         _ before: (Int, Int),
         _ after: (Int, Int)
-    ) -> SoakVerdict {
-        SoakVerdict(
+    ) -> SoakComparison {
+        SoakComparison(
             before: Footprint(resident: before.0 << 20, descriptors: before.1),
             after: Footprint(resident: after.0 << 20, descriptors: after.1)
         )
     }
 
     @Test func whatIsKeptIsAFault() {
-        #expect(verdict((32, 50), (36, 50)).fault == nil)
-        #expect(verdict((32, 50), (20, 40)).fault == nil)
+        #expect(comparison((32, 50), (36, 50)).fault == nil)
+        #expect(comparison((32, 50), (20, 40)).fault == nil)
         #expect(
-            verdict((32, 50), (37, 50)).fault == "memory grew by 5.0 MiB; 4.0 MiB is allowed"
+            comparison((32, 50), (37, 50)).fault == "memory grew by 5.0 MiB; 4.0 MiB is allowed"
         )
-        #expect(verdict((320, 50), (340, 50)).fault == nil)
+        #expect(comparison((320, 50), (340, 50)).fault == nil)
         #expect(
-            verdict((320, 50), (341, 50)).fault == "memory grew by 21.0 MiB; 20.0 MiB is allowed"
+            comparison((320, 50), (341, 50)).fault == "memory grew by 21.0 MiB; 20.0 MiB is allowed"
         )
-        #expect(verdict((32, 50), (32, 51)).fault == "1 descriptors were not closed")
+        #expect(comparison((32, 50), (32, 51)).fault == "1 descriptors were not closed")
     }
 
     // MARK: The footprint

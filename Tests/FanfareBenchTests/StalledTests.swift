@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareBench
 
 @Suite("Readers beside others that do not read", .timeLimit(.minutes(1)))
-struct BenchStalledTests {
+struct StalledTests {
     private func plan(rounds: Int = 1, pace: Pace = .window(4)) throws -> StalledPlan {
         StalledPlan(
             channels: [try ChannelName("news")],
@@ -32,47 +32,47 @@ struct BenchStalledTests {
 
     // MARK: The verdict
 
-    private func findings(
+    private func results(
         alone: UInt64,
         beside: UInt64,
         memory: (before: Int, peak: Int)? = nil
-    ) -> StalledFindings {
-        var findings = StalledFindings()
-        for (isCrowded, latency) in [(false, alone), (true, beside)] {
+    ) -> StalledResults {
+        var results = StalledResults()
+        for (hasStalled, latency) in [(false, alone), (true, beside)] {
             var latencies = Histogram<UInt64>.latencies
             latencies.record(latency * 1_000_000, count: 100)
-            findings.add(
+            results.add(
                 .init(
-                    isCrowded: isCrowded,
+                    hasStalled: hasStalled,
                     latencies: latencies,
                     deliveries: 100,
                     time: .seconds(2)
                 )
             )
         }
-        findings.residentBefore = memory?.before
-        findings.residentPeak = memory?.peak
-        return findings
+        results.residentBefore = memory?.before
+        results.residentPeak = memory?.peak
+        return results
     }
 
     @Test func aFifthMoreLatencyIsAllowed() throws {
         let plan = try plan()
-        #expect(findings(alone: 100, beside: 119).fault(plan, unclosedCount: 0) == nil)
-        #expect(findings(alone: 100, beside: 50).fault(plan, unclosedCount: 0) == nil)
-        let fault = findings(alone: 100, beside: 130).fault(plan, unclosedCount: 0)
+        #expect(results(alone: 100, beside: 119).fault(plan, unclosedCount: 0) == nil)
+        #expect(results(alone: 100, beside: 50).fault(plan, unclosedCount: 0) == nil)
+        let fault = results(alone: 100, beside: 130).fault(plan, unclosedCount: 0)
         #expect(fault == "p99 beside them is 1.30 times as long; 1.2 is allowed")
     }
 
     @Test func nothingReceivedIsNoProof() throws {
-        let fault = StalledFindings().fault(try plan(), unclosedCount: 0)
+        let fault = StalledResults().fault(try plan(), unclosedCount: 0)
         #expect(fault == "p99 beside them is unknown times as long; 1.2 is allowed")
     }
 
     @Test func memoryMayGrowByTheBudget() throws {
         let plan = try plan()
-        let within = findings(alone: 9, beside: 9, memory: (100 << 20, 164 << 20))
+        let within = results(alone: 9, beside: 9, memory: (100 << 20, 164 << 20))
         #expect(within.fault(plan, unclosedCount: 0) == nil)
-        let beyond = findings(alone: 9, beside: 9, memory: (100 << 20, 165 << 20))
+        let beyond = results(alone: 9, beside: 9, memory: (100 << 20, 165 << 20))
         #expect(
             beyond.fault(plan, unclosedCount: 0)
                 == "the server's memory grew by 65.0 MiB; 64.0 MiB is allowed"
@@ -81,16 +81,16 @@ struct BenchStalledTests {
 
     @Test func oneThatIsNeverClosedIsAFault() throws {
         #expect(
-            findings(alone: 9, beside: 9).fault(try plan(), unclosedCount: 2)
+            results(alone: 9, beside: 9).fault(try plan(), unclosedCount: 2)
                 == "2 that did not read were not closed behind 1.0 MiB"
         )
     }
 
     @Test func ratesAreThoseOfTheirSlices() {
-        let findings = findings(alone: 9, beside: 18)
-        #expect(findings.rate(crowded: false) == 50)
-        #expect(findings.rate(crowded: true) == 50)
-        #expect(abs((findings.ratio(\.p99) ?? 0) - 2) < 0.01)
+        let results = results(alone: 9, beside: 18)
+        #expect(results.rate(withStalled: false) == 50)
+        #expect(results.rate(withStalled: true) == 50)
+        #expect(abs((results.ratio(\.p99) ?? 0) - 2) < 0.01)
     }
 
     // MARK: Against a server
@@ -102,9 +102,9 @@ struct BenchStalledTests {
         configuration.queuedBytesMax = 64 << 10
         let server = try BrokerServer(configuration: configuration)
         let port = try #require(try await server.start().plain?.port)
-        var subject = try BenchSubject(url: "ws://127.0.0.1:\(port)")
-        subject.patience = .seconds(10)
-        let result = await subject.result(of: try plan())
+        var target = try TargetServer(url: "ws://127.0.0.1:\(port)")
+        target.stallTimeout = .seconds(10)
+        let result = await target.result(of: try plan())
         await server.stop(within: .seconds(1))
         let report = try result.get()
         #expect(report["lost"] == .integer(0))
@@ -126,7 +126,7 @@ struct BenchStalledTests {
     }
 
     @Test func countsWhatAReaderLoses() async throws {
-        let report = try await BenchSubject.report(on: plan(pace: .window(1)), .loses(7))
+        let report = try await TargetServer.report(on: plan(pace: .window(1)), .loses(7))
         #expect(report["lost"] == .integer(1))
         #expect(report.fault?.hasPrefix("1 lost: nothing arrived any more for 3.0 s") == true)
     }
@@ -136,9 +136,9 @@ struct BenchStalledTests {
         var plan = try plan(pace: .rate(200))
         plan.duration = .seconds(2.5)
         let broker = try FaultyBroker.start(.none)
-        var subject = try BenchSubject(url: "ws://127.0.0.1:\(broker.port)")
-        subject.patience = .seconds(1)
-        let result = await subject.result(of: plan)
+        var target = try TargetServer(url: "ws://127.0.0.1:\(broker.port)")
+        target.stallTimeout = .seconds(1)
+        let result = await target.result(of: plan)
         await broker.stop()
         let report = try result.get()
         #expect(report["lost"] == .integer(0))

@@ -64,7 +64,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let file = NewFile(path: directory.path("key.pem"), mode: 0o600)
         try file.write([1], overwrites: false)
-        let refusal = #expect(throws: Refusal.self) { try file.write([2], overwrites: false) }
+        let refusal = #expect(throws: CommandError.self) { try file.write([2], overwrites: false) }
         #expect(
             refusal?.description
                 == "\(file.path) exists already; choose another name, or add --force"
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func aDirectoryThatIsNotThere() {
-        let refusal = #expect(throws: Refusal.self) {
+        let refusal = #expect(throws: CommandError.self) {
             try NewFile(path: "/nonexistent/key.pem", mode: 0o600).write([1], overwrites: false)
         }
         #expect(

@@ -63,10 +63,10 @@ import Testing
     }
 
     @Test func countingEndsOnce() {
-        let three = Countdown(from: 3)
+        let three = RemainingEvents(from: 3)
         #expect((0..<5).map { _ in three.step() } == [false, false, true, false, false])
         #expect(three.isOver)
-        let endless = Countdown(from: nil)
+        let endless = RemainingEvents(from: nil)
         #expect((0..<5).map { _ in endless.step() }.allSatisfy { !$0 })
         #expect(!endless.isOver)
     }

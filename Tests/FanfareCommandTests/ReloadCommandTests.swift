@@ -2,7 +2,7 @@ import Foundation
 import TestProgram
 import Testing
 
-@Suite("fanfare serve: reloading", .timeLimit(.minutes(1))) struct ReloadCommandTests {
+@Suite("fanfare serve: reload", .timeLimit(.minutes(1))) struct ReloadCommandTests {
     private static let first = "{id: 1, key: first, secret: a, features: {client_events: true}}"
     private static let second = "{id: 2, key: second, secret: b}"
 

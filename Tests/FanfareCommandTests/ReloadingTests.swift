@@ -46,7 +46,7 @@ import Testing
         let server = try BrokerServer(configuration: before, log: log.logger(label: "test"))
         _ = try await server.start()
         let watched = Mutex<[[String]]>([])
-        let reloading = Reloading(server: server, log: log) { certificates in
+        let reload = ConfigurationReload(server: server, log: log) { certificates in
             watched.withLock { $0.append(certificates.paths) }
         }
 
@@ -54,12 +54,12 @@ import Testing
         let after = try configuration("debug", new.files)
         let key = try Data(contentsOf: URL(filePath: new.files.key))
         try Data("no key".utf8).write(to: URL(filePath: new.files.key))
-        await reloading.run { after }
+        await reload.run { after }
         #expect(log.level == before.log.level)
         #expect(watched.withLock { $0 }.isEmpty)
 
         try key.write(to: URL(filePath: new.files.key))
-        await reloading.run { after }
+        await reload.run { after }
         #expect(log.level == after.log.level)
         #expect(watched.withLock { $0 } == [[new.files.certificate, new.files.key]])
         await server.stop(within: .zero)

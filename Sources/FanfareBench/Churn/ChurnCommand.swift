@@ -71,7 +71,7 @@ struct ChurnPlan: BenchPlan {
 
     var connections: (count: Int, option: String) { (concurrency, "--concurrency") }
 
-    func begin(with generator: Generator) -> any BenchRun {
+    func begin(with generator: LoadGenerator) -> any BenchRun {
         ChurnRun(plan: self, generator: generator)
     }
 

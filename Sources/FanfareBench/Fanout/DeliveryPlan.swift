@@ -10,7 +10,7 @@ struct DeliveryPlan: BenchPlan {
     var subscribersPerChannel: Int
     /// How many events are sent, to one channel after another.
     var messageCount: Int
-    /// The length of each event's data, in bytes; at least ``Marker/length``.
+    /// The length of each event's data, in bytes; at least ``EventMarker/length``.
     var dataLength: Int
     /// How fast they are sent.
     var pace: Pace
@@ -19,7 +19,7 @@ struct DeliveryPlan: BenchPlan {
         (channels.count * subscribersPerChannel, "--subscribers")
     }
 
-    func begin(with generator: Generator) -> any BenchRun {
+    func begin(with generator: LoadGenerator) -> any BenchRun {
         DeliveryRun(plan: self, generator: generator)
     }
 

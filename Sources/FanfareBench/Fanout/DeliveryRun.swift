@@ -4,9 +4,9 @@ import Net
 /// A delivery benchmark from its first connection to the report; a step a turn of the loop.
 final class DeliveryRun: BenchRun {
     private let plan: DeliveryPlan
-    private let generator: Generator
-    private let audience: Subscribers
-    private let publisher: Publisher
+    private let generator: LoadGenerator
+    private let subscribers: Subscribers
+    private let publisher: EventPublisher
     private var phase = Phase.connecting
     private let beganAt = MonotonicTime.current
     private var connectingTime = Duration.zero
@@ -14,10 +14,10 @@ final class DeliveryRun: BenchRun {
     private enum Phase {
         case connecting
         /// Everybody is there; the HTTP API is to be reached.
-        case reaching
-        case delivering(Schedule, before: Meters)
+        case openingPublisher
+        case delivering(Schedule, before: ResourceUsage)
         /// Everything has arrived; what comes now comes twice.
-        case listening(Schedule, Meters, until: MonotonicTime)
+        case awaitingDuplicates(Schedule, ResourceUsage, until: MonotonicTime)
     }
 
     /// A run that has yet to connect.
@@ -25,40 +25,44 @@ final class DeliveryRun: BenchRun {
     /// - Parameters:
     ///   - plan: What to do.
     ///   - generator: The means.
-    init(plan: DeliveryPlan, generator: Generator) {
+    init(plan: DeliveryPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
-        audience = Subscribers(
+        subscribers = Subscribers(
             channels: plan.channels,
             subscribersPerChannel: plan.subscribersPerChannel,
             generator: generator
         )
-        publisher = Publisher(generator: generator)
+        publisher = EventPublisher(
+            subscribers.requests(dataLength: plan.dataLength),
+            policy: .endRun,
+            generator: generator
+        )
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = publisher.failure ?? audience.failure { throw failure }
+        if let failure = publisher.failure ?? subscribers.failure { throw failure }
         switch phase {
         case .connecting:
-            guard try audience.assemble(at: now) else { return .idle }
+            guard try subscribers.connect(at: now) else { return .idle }
             connectingTime = beganAt.duration(to: now)
             publisher.connect()
-            phase = .reaching
-        case .reaching:
-            if publisher.canPublish { return beginDelivering() }
+            phase = .openingPublisher
+        case .openingPublisher:
+            if publisher.canSend { return beginDelivering() }
             if generator.isStalled(0, at: now) {
                 throw .publisherLost(reason: "no connection in time")
             }
         case .delivering(let schedule, let before):
             return deliver(schedule, before: before, at: now)
-        case .listening(let schedule, let meters, let end):
-            guard now < end else { return .finished(report(schedule, meters, stalled: nil)) }
+        case .awaitingDuplicates(let schedule, let usage, let end):
+            guard now < end else { return .finished(report(schedule, usage, stalled: nil)) }
         }
         return .idle
     }
 
     private func beginDelivering() -> BenchStep {
-        let before = generator.meters()
+        let before = generator.resourceUsage()
         let schedule = Schedule(
             pace: plan.pace,
             messageCount: plan.messageCount,
@@ -71,40 +75,43 @@ final class DeliveryRun: BenchRun {
 
     private func deliver(
         _ schedule: Schedule,
-        before: Meters,
+        before: ResourceUsage,
         at now: MonotonicTime
     ) -> BenchStep {
         let step = publish(schedule)
-        let tally = audience.tally
+        let tracker = subscribers.tracker
         let all = plan.messageCount * plan.subscribersPerChannel
-        generator.progress.show("Delivering", tally.deliveries, of: all, at: now)
-        if tally.missing == 0 && publisher.unansweredCount == 0 {
-            if tally.sentCount == plan.messageCount {
-                let end = now.advanced(by: BenchStep.aftermath)
-                phase = .listening(schedule, generator.meters() - before, until: end)
+        generator.progress.show("Delivering", tracker.deliveries, of: all, at: now)
+        if tracker.missing == 0 && publisher.unansweredCount == 0 {
+            if tracker.sentCount == plan.messageCount {
+                let end = now.advanced(by: BenchStep.duplicateWait)
+                phase = .awaitingDuplicates(
+                    schedule,
+                    generator.resourceUsage() - before,
+                    until: end
+                )
                 return .idle
             }
             // Between two events of a slow rate there is nothing to lose patience with.
-            generator.renewPatience(at: now)
+            generator.resetStallTimer(at: now)
         }
-        let arrivals = tally.deliveries + tally.duplicated + tally.sentCount
+        let arrivals = tracker.deliveries + tracker.duplicated + tracker.sentCount
         if generator.isStalled(arrivals, at: now) {
-            let meters = generator.meters() - before
-            return .finished(report(schedule, meters, stalled: generator.subject.patience))
+            let usage = generator.resourceUsage() - before
+            return .finished(report(schedule, usage, stalled: generator.target.stallTimeout))
         }
         return step
     }
 
     /// Sends all events that are due, and says when the next one is.
     private func publish(_ schedule: Schedule) -> BenchStep {
-        while publisher.canPublish {
+        while publisher.canSend {
             let now = MonotonicTime.current
-            let tally = audience.tally
-            switch schedule.step(sent: tally.sentCount, missing: tally.missing, now: now) {
+            let tracker = subscribers.tracker
+            switch schedule.step(sent: tracker.sentCount, missing: tracker.missing, now: now) {
             case .send(let due):
-                let channel = tally.sentCount % plan.channels.count
-                let data = audience.nextData(on: channel, length: plan.dataLength, due: due)
-                publisher.publish(data, to: plan.channels[channel])
+                let channel = tracker.sentCount % plan.channels.count
+                publisher.trigger(subscribers.nextEvent(on: channel, due: due))
             case .wait(let due): return .wait(from: now, until: due)
             case .waitForDeliveries, .finished: return .idle
             }
@@ -114,27 +121,31 @@ final class DeliveryRun: BenchRun {
 
     private func report(
         _ schedule: Schedule,
-        _ meters: Meters,
+        _ usage: ResourceUsage,
         stalled: Duration?
     ) -> BenchReport {
-        let tally = audience.tally
-        let time = schedule.start.duration(to: audience.lastDeliveryAt ?? schedule.start)
+        let tracker = subscribers.tracker
+        let time = schedule.start.duration(to: subscribers.lastDeliveryAt ?? schedule.start)
         let server = generator.server
         return BenchReport(
             benchmark: plan.benchmark,
-            url: generator.subject.target.url,
+            url: generator.target.url.text,
             headline: plan.headline(connectingTime: connectingTime),
             parameters: plan.parameters,
             rows: [
-                BenchReport.Row.tally(tally, of: "deliveries", "deliveries"),
-                BenchReport.Row.deflate(audience.admission, of: generator.subject),
-                [.rate("deliveries", "deliveries", tally.deliveries, in: time)],
-                BenchReport.Row.latency("latency", "latency", LatencyFigures(audience.latencies)),
-                BenchReport.Row.cpu(per: "delivery", tally.deliveries, meters, of: server),
-                BenchReport.Row.traffic(per: "delivery", tally.deliveries, meters),
+                BenchReport.Row.deliveries(tracker, of: "deliveries", "deliveries"),
+                BenchReport.Row.deflate(subscribers.ramp, of: generator.target),
+                [.rate("deliveries", "deliveries", tracker.deliveries, in: time)],
+                BenchReport.Row.latency(
+                    "latency",
+                    "latency",
+                    LatencyFigures(subscribers.latencies)
+                ),
+                BenchReport.Row.cpu(per: "delivery", tracker.deliveries, usage, of: server),
+                BenchReport.Row.traffic(per: "delivery", tracker.deliveries, usage),
                 BenchReport.Row.memory(of: server),
             ].flatMap { $0 },
-            fault: tally.fault(stalled: stalled)
+            fault: tracker.fault(stalled: stalled)
         )
     }
 }

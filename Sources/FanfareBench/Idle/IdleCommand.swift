@@ -62,7 +62,7 @@ struct IdlePlan: BenchPlan {
 
     var connections: (count: Int, option: String) { (connectionCount, "--connections") }
 
-    func begin(with generator: Generator) throws(BenchError) -> any BenchRun {
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any BenchRun {
         guard let server = generator.server else { throw .noServerProcess }
         guard let memory = server.memory() else { throw .memoryUnreadable(ids: server.ids) }
         return IdleRun(plan: self, generator: generator, memoryBefore: memory)

@@ -7,20 +7,20 @@ import Primitives
 /// At the end one event goes to all connections: each must still be there.
 final class IdleRun: BenchRun {
     private let plan: IdlePlan
-    private let generator: Generator
-    private let audience: Subscribers
-    private let publisher: Publisher
+    private let generator: LoadGenerator
+    private let subscribers: Subscribers
+    private let publisher: EventPublisher
     private var phase = Phase.connecting
     private let beganAt = MonotonicTime.current
     private let memoryBefore: Int
-    private let metersBefore: Meters
+    private let usageBefore: ResourceUsage
     private var costs = Costs()
 
     private enum Phase {
         case connecting
         /// The server may tidy up.
         case settling(until: MonotonicTime)
-        case idling(since: MonotonicTime, before: Meters)
+        case idling(since: MonotonicTime, before: ResourceUsage)
         /// One event shall reach everybody.
         case delivering(until: MonotonicTime?)
     }
@@ -28,10 +28,10 @@ final class IdleRun: BenchRun {
     /// What was measured.
     private struct Costs {
         var connectingTime = Duration.zero
-        var connecting = Meters()
+        var connecting = ResourceUsage()
         var memory = 0
         var idleTime = Duration.zero
-        var idling = Meters()
+        var idling = ResourceUsage()
     }
 
     /// How long the server may tidy up before its memory is read.
@@ -43,26 +43,30 @@ final class IdleRun: BenchRun {
     ///   - plan: What to do.
     ///   - generator: The means.
     ///   - memoryBefore: The server's memory without the connections, in bytes.
-    init(plan: IdlePlan, generator: Generator, memoryBefore: Int) {
+    init(plan: IdlePlan, generator: LoadGenerator, memoryBefore: Int) {
         self.plan = plan
         self.generator = generator
         self.memoryBefore = memoryBefore
-        metersBefore = generator.meters()
-        audience = Subscribers(
+        usageBefore = generator.resourceUsage()
+        subscribers = Subscribers(
             channels: [plan.channel],
             subscribersPerChannel: plan.connectionCount,
             generator: generator
         )
-        publisher = Publisher(generator: generator)
+        publisher = EventPublisher(
+            subscribers.requests(dataLength: EventMarker.length),
+            policy: .endRun,
+            generator: generator
+        )
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = publisher.failure ?? audience.failure { throw failure }
+        if let failure = publisher.failure ?? subscribers.failure { throw failure }
         switch phase {
         case .connecting:
-            guard try audience.assemble(at: now) else { return .idle }
+            guard try subscribers.connect(at: now) else { return .idle }
             costs.connectingTime = beganAt.duration(to: now)
-            costs.connecting = generator.meters() - metersBefore
+            costs.connecting = generator.resourceUsage() - usageBefore
             phase = .settling(until: now.advanced(by: Self.settling))
         case .settling(let end):
             guard now >= end else { return .wait(from: now, until: end) }
@@ -70,7 +74,7 @@ final class IdleRun: BenchRun {
                 throw .noServerProcess
             }
             costs.memory = memory
-            phase = .idling(since: .current, before: generator.meters())
+            phase = .idling(since: .current, before: generator.resourceUsage())
         case .idling(let since, let before):
             let end = since.advanced(by: plan.duration)
             let done = Int(since.duration(to: now) / .milliseconds(1))
@@ -78,9 +82,9 @@ final class IdleRun: BenchRun {
             generator.progress.show("Idling (ms)", min(done, all), of: all, at: now)
             guard now >= end else { return .wait(from: now, until: end) }
             costs.idleTime = since.duration(to: now)
-            costs.idling = generator.meters() - before
+            costs.idling = generator.resourceUsage() - before
             generator.progress.end()
-            generator.renewPatience(at: now)
+            generator.resetStallTimer(at: now)
             publisher.connect()
             phase = .delivering(until: nil)
         case .delivering(let end?):
@@ -92,35 +96,38 @@ final class IdleRun: BenchRun {
     }
 
     private func deliver(at now: MonotonicTime) -> BenchStep {
-        let tally = audience.tally
-        if tally.sentCount == 0, publisher.canPublish {
-            let data = audience.nextData(on: 0, length: Marker.length, due: now)
-            publisher.publish(data, to: plan.channel)
-        } else if tally.sentCount > 0, tally.missing == 0, publisher.unansweredCount == 0 {
-            phase = .delivering(until: now.advanced(by: BenchStep.aftermath))
+        let tracker = subscribers.tracker
+        if tracker.sentCount == 0, publisher.canSend {
+            publisher.trigger(subscribers.nextEvent(on: 0, due: now))
+        } else if tracker.sentCount > 0, tracker.missing == 0, publisher.unansweredCount == 0 {
+            phase = .delivering(until: now.advanced(by: BenchStep.duplicateWait))
         }
-        guard generator.isStalled(tally.deliveries, at: now) else { return .idle }
-        return .finished(report(stalled: generator.subject.patience))
+        guard generator.isStalled(tracker.deliveries, at: now) else { return .idle }
+        return .finished(report(stalled: generator.target.stallTimeout))
     }
 
     private func report(stalled: Duration?) -> BenchReport {
         BenchReport(
             benchmark: plan.benchmark,
-            url: generator.subject.target.url,
+            url: generator.target.url.text,
             headline: plan.headline(connectingTime: costs.connectingTime),
             parameters: plan.parameters,
             rows: [
                 costRows,
-                BenchReport.Row.deflate(audience.admission, of: generator.subject),
+                BenchReport.Row.deflate(subscribers.ramp, of: generator.target),
                 BenchReport.Row.cpu(
                     per: "connection",
                     plan.connectionCount,
                     costs.connecting,
                     of: generator.server
                 ),
-                BenchReport.Row.tally(audience.tally, of: "reached at the end", "deliveries"),
+                BenchReport.Row.deliveries(
+                    subscribers.tracker,
+                    of: "reached at the end",
+                    "deliveries"
+                ),
             ].flatMap { $0 },
-            fault: audience.tally.fault(stalled: stalled)
+            fault: subscribers.tracker.fault(stalled: stalled)
         )
     }
 

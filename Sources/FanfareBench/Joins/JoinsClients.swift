@@ -3,11 +3,11 @@ import Net
 import PusherProtocol
 
 /// The users of a presence channel that grows: whom each of them knows.
-final class JoinsCrowd: Crowd {
+final class JoinsClients: BenchClientDelegate {
     /// Who is connected.
-    private(set) var admission: Admission
+    private(set) var ramp: ConnectionRamp
     /// How many have asked to join.
-    private(set) var begunCount = 0
+    private(set) var startedCount = 0
     /// How many have the list of members.
     private(set) var joinedCount = 0
     /// How many members all of them know, together: those of the lists, and those they were told of.
@@ -18,25 +18,25 @@ final class JoinsCrowd: Crowd {
     private(set) var failure: BenchError?
 
     private let plan: JoinsPlan
-    private let generator: Generator
+    private let generator: LoadGenerator
     private let run: UInt32
-    private var scanner: NoticeScanner
-    private var users: [(device: Device, socketID: SocketID)] = []
-    /// How many members each device knows.
+    private var scanner: PresenceNoticeScanner
+    private var users: [(client: BenchClient, socketID: SocketID)] = []
+    /// How many members each client knows.
     private var known: [Int]
 
-    /// A crowd that nobody belongs to yet.
+    /// A clients that nobody belongs to yet.
     ///
     /// - Parameters:
     ///   - plan: Says how many they are.
     ///   - generator: Makes the connections.
-    init(plan: JoinsPlan, generator: Generator) {
+    init(plan: JoinsPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
-        admission = Admission(count: plan.userCount)
+        ramp = ConnectionRamp(count: plan.userCount)
         known = [Int](repeating: 0, count: plan.userCount)
         run = .random(in: 0..<1 << 24)
-        scanner = NoticeScanner(run: run)
+        scanner = PresenceNoticeScanner(run: run)
     }
 
     /// Lets more of them connect, and shows how many are.
@@ -44,23 +44,23 @@ final class JoinsCrowd: Crowd {
     /// - Parameter now: The time.
     /// - Returns: Whether all are connected.
     /// - Throws: Why there can be no connection, or that none has been let in for too long.
-    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool {
-        try generator.assemble(self, &admission, at: now)
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
+        try generator.connectClients(of: self, &ramp, at: now)
     }
 
     /// Lets the next one join.
-    func inviteNext() {
-        let marker = Marker(run: run, sequence: UInt32(begunCount), sentAt: 0)
-        let userID = String(decoding: marker.data(length: Marker.length), as: UTF8.self)
-        let (device, socketID) = users[begunCount]
-        begunCount += 1
-        device.subscribe(
-            generator.subject.subscription(to: plan.channel, of: socketID, as: userID)
+    func joinNext() {
+        let marker = EventMarker(run: run, sequence: UInt32(startedCount), sentAt: 0)
+        let userID = String(decoding: marker.data(length: EventMarker.length), as: UTF8.self)
+        let (client, socketID) = users[startedCount]
+        startedCount += 1
+        client.subscribe(
+            generator.target.subscription(to: plan.channel, of: socketID, as: userID)
         )
     }
 
     /// Whether all who have asked to join are in, and everybody knows everybody.
-    var isSettled: Bool { joinedCount == begunCount && knownCount == begunCount * begunCount }
+    var isSettled: Bool { joinedCount == startedCount && knownCount == startedCount * startedCount }
 
     /// What is wrong, in a line; nil if everybody knows everybody, each once.
     var fault: String? {
@@ -73,31 +73,32 @@ final class JoinsCrowd: Crowd {
         return faults.isEmpty ? nil : faults.joined(separator: ", ")
     }
 
-    // MARK: Crowd
+    // MARK: BenchClientDelegate
 
-    func greeted(_ device: Device, as socketID: SocketID) {
-        users.append((device, socketID))
-        admission.admit(device)
+    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+        users.append((client, socketID))
+        ramp.markConnected(client)
     }
 
-    func acknowledged(_ device: Device, at now: MonotonicTime) {
+    func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
         joinedCount += 1
-        count(device.memberCount, by: device)
+        count(client.memberCount, by: client)
     }
 
-    func heard(_ text: Span<UInt8>, by device: Device, at now: MonotonicTime) -> Bool {
+    func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
+    {
         guard let notice = scanner.find(in: text), notice.isJoin else { return false }
         noticeCount += 1
-        count(1, by: device)
+        count(1, by: client)
         return true
     }
 
-    private func count(_ members: Int, by device: Device) {
-        known[device.index] += members
+    private func count(_ members: Int, by client: BenchClient) {
+        known[client.index] += members
         knownCount += members
     }
 
-    func failed(_ error: BenchError) {
+    func clientFailed(_ error: BenchError) {
         if failure == nil { failure = error }
     }
 }

@@ -84,7 +84,7 @@ struct JoinsPlan: BenchPlan {
 
     var connections: (count: Int, option: String) { (userCount, "--users") }
 
-    func begin(with generator: Generator) -> any BenchRun {
+    func begin(with generator: LoadGenerator) -> any BenchRun {
         JoinsRun(plan: self, generator: generator)
     }
 

@@ -2,8 +2,8 @@ import CommandSupport
 import Net
 import Primitives
 
-/// What the meters say when a presence channel has so many members, or how far they went since it had fewer.
-struct JoinsMark: Sendable {
+/// What the usage say when a presence channel has so many members, or how far they went since it had fewer.
+struct JoinsSample: Sendable {
     /// The members there are.
     var memberCount: Int
     /// The notices there were.
@@ -11,36 +11,36 @@ struct JoinsMark: Sendable {
     /// The time it took.
     var time: Duration
     /// The work it took.
-    var meters: Meters
+    var usage: ResourceUsage
     /// The server's memory in bytes, if it can be read: always as it is at the end.
     var memory: Int?
 
-    /// What happened since another mark; members and memory stay those of the end.
-    func since(_ other: JoinsMark) -> JoinsMark {
-        JoinsMark(
+    /// What happened since another sample; members and memory stay those of the end.
+    func since(_ other: JoinsSample) -> JoinsSample {
+        JoinsSample(
             memberCount: memberCount,
             noticeCount: noticeCount - other.noticeCount,
             time: time - other.time,
-            meters: meters - other.meters,
+            usage: usage - other.usage,
             memory: memory
         )
     }
 
     /// The curve: a row a step.
     ///
-    /// - Parameter marks: Each with what happened since the one before it.
+    /// - Parameter samples: Each with what happened since the one before it.
     /// - Returns: The rows.
-    static func rows(_ marks: [JoinsMark]) -> [BenchReport.Row] {
+    static func rows(_ samples: [JoinsSample]) -> [BenchReport.Row] {
         var before = 0
-        return marks.map { mark in
-            defer { before = mark.memberCount }
-            return mark.row(joins: mark.memberCount - before)
+        return samples.map { sample in
+            defer { before = sample.memberCount }
+            return sample.row(joins: sample.memberCount - before)
         }
     }
 
     private func row(joins: Int) -> BenchReport.Row {
-        let perJoin = meters.serverTime.map { Double($0) / 1e3 / Double(max(joins, 1)) }
-        // On the way from the last mark to this one a join found so many members on average.
+        let perJoin = usage.serverTime.map { Double($0) / 1e3 / Double(max(joins, 1)) }
+        // On the way from the last sample to this one a join found so many members on average.
         let membersMet = max(1, Double(memberCount) - Double(joins + 1) / 2)
         let perMember = perJoin.map { $0 / membersMet }
         let mebibytes = memory.map { decimal(Double($0) / 1_048_576, places: 1) + " MiB" }

@@ -5,52 +5,52 @@ import Net
 import PusherProtocol
 import WebSocket
 
-/// Those that the devices of a benchmark belong to: is told what each of them hears.
+/// Those that the clients of a benchmark belong to: is told what each of them hears.
 ///
-/// All calls come on the loop's thread. A device is closed after ``failed(_:)``, not before.
-protocol Crowd: AnyObject {
-    /// The server has told a device who it is.
-    func greeted(_ device: Device, as socketID: SocketID)
-    /// The server has acknowledged what a device subscribed to.
-    func acknowledged(_ device: Device, at now: MonotonicTime)
-    /// A device with a subscription has received a text message.
+/// All calls come on the loop's thread. A client is closed after ``clientFailed(_:)``, not before.
+protocol BenchClientDelegate: AnyObject {
+    /// The server has told a client who it is.
+    func clientConnected(_ client: BenchClient, as socketID: SocketID)
+    /// The server has acknowledged what a client subscribed to.
+    func clientSubscribed(_ client: BenchClient, at now: MonotonicTime)
+    /// A client with a subscription has received a text message.
     ///
-    /// - Returns: Whether it is one that the benchmark made; what is not, the device reads itself.
-    func heard(_ text: Span<UInt8>, by device: Device, at now: MonotonicTime) -> Bool
-    /// A device that was to leave has left.
+    /// - Returns: Whether it is one that the benchmark made; what is not, the client reads itself.
+    func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
+    /// A client that was to leave has left.
     ///
     /// - Parameters:
-    ///   - device: The device.
+    ///   - client: The client.
     ///   - isClean: Whether the server answered its close frame.
-    func left(_ device: Device, isClean: Bool)
+    func clientClosed(_ client: BenchClient, isClean: Bool)
     /// A connection has ended that was not to, or will: the server closes it.
     ///
     /// - Parameters:
-    ///   - device: The device.
-    ///   - parting: How.
+    ///   - client: The client.
+    ///   - disconnection: How.
     /// - Returns: Whether that is something the benchmark counts; what is not, it fails with.
-    func parted(_ device: Device, _ parting: Parting) -> Bool
-    /// Something went wrong with a device.
-    func failed(_ error: BenchError)
+    func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool
+    /// Something went wrong with a client.
+    func clientFailed(_ error: BenchError)
 }
 
-extension Crowd {
-    /// Nothing: devices are not asked to leave.
-    func left(_ device: Device, isClean: Bool) {}
+extension BenchClientDelegate {
+    /// Nothing: clients are not asked to leave.
+    func clientClosed(_ client: BenchClient, isClean: Bool) {}
 
     /// Nothing is: a connection that ends is a failure.
-    func parted(_ device: Device, _ parting: Parting) -> Bool { false }
+    func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool { false }
 }
 
-/// One WebSocket connection of a benchmark, which hands what it hears to its crowd.
-final class Device: StreamDelegate {
-    /// Its place in the crowd.
+/// One WebSocket connection of a benchmark, which hands what it hears to its delegate.
+final class BenchClient: StreamDelegate {
+    /// Its place in the delegate.
     let index: Int
     /// Whether the server has granted it permessage-deflate.
     private(set) var isCompressed = false
     /// How many members the channel had, itself included, when its subscription was acknowledged.
     private(set) var memberCount = 0
-    private let crowd: any Crowd
+    private let delegate: any BenchClientDelegate
     private let traffic: Traffic
     private var stream: Stream?
     private var phase: Phase
@@ -60,56 +60,61 @@ final class Device: StreamDelegate {
         /// Until the server has agreed to speak WebSocket.
         case upgrading(ClientHandshake, ResponseParser)
         /// Until the server has said who the connection is.
-        case greeting
+        case awaitingSocketID
         /// Subscribed to nothing, or not yet.
-        case subscribing
+        case unsubscribed
         /// Subscribed.
-        case listening
+        case subscribed
         /// The close frame is sent.
-        case leaving
+        case closing
         /// It has failed, and has said so.
         case failed
     }
 
-    /// A device that waits for its stream.
+    /// A client that waits for its stream.
     ///
     /// - Parameters:
-    ///   - index: Its place in the crowd.
-    ///   - crowd: Who is told what it hears.
+    ///   - index: Its place in the delegate.
+    ///   - delegate: Who is told what it hears.
     ///   - traffic: Counts what it reads.
     ///   - handshake: Its opening handshake, not sent yet.
-    init(index: Int, crowd: any Crowd, traffic: Traffic, handshake: ClientHandshake) {
+    init(
+        index: Int,
+        delegate: any BenchClientDelegate,
+        traffic: Traffic,
+        handshake: ClientHandshake
+    ) {
         self.index = index
-        self.crowd = crowd
+        self.delegate = delegate
         self.traffic = traffic
         phase = .upgrading(handshake, ResponseParser())
     }
 
-    // MARK: For the crowd
+    // MARK: For the delegate
 
-    /// Subscribes to a channel; the crowd is told when that is acknowledged.
+    /// Subscribes to a channel; the delegate is told when that is acknowledged.
     ///
     /// - Parameter subscription: The message that does it.
     func subscribe(_ subscription: ClientMessage) {
-        phase = .subscribing
+        phase = .unsubscribed
         send(subscription)
     }
 
     /// Leaves a channel; the server says nothing to that.
     func unsubscribe(from channel: ChannelName) { send(.unsubscribe(channel: channel.text)) }
 
-    /// Closes the connection as RFC 6455 §7 wants it; the crowd is told when it is closed.
-    func leave() {
+    /// Closes the connection as RFC 6455 §7 wants it; the delegate is told when it is closed.
+    func close() {
         let frame = endpoint.close(.normal, mask: .random(in: .min ... .max))
         guard let frame else { return }
-        phase = .leaving
+        phase = .closing
         stream?.write(frame)
     }
 
-    /// Ends the connection without a word, as a network does that has gone; the crowd is told when it is closed.
+    /// Ends the connection without a word, as a network does that has gone; the delegate is told when it is closed.
     func reset() {
         guard let stream else { return }
-        phase = .leaving
+        phase = .closing
         // Nothing is kept for a peer that is gone: a reset goes out instead of the connection's end.
         var linger = linger(l_onoff: 1, l_linger: 0)
         let length = socklen_t(MemoryLayout.size(ofValue: linger))
@@ -118,12 +123,12 @@ final class Device: StreamDelegate {
     }
 
     /// Stops reading: what is sent to it waits in the kernel, and then with the server.
-    func stall() { stream?.pauseReading() }
+    func pauseReading() { stream?.pauseReading() }
 
     /// Reads again.
-    func wake() { stream?.resumeReading() }
+    func resumeReading() { stream?.resumeReading() }
 
-    /// Sends a message whose answer, if there is one, is no concern of the device.
+    /// Sends a message whose answer, if there is one, is no concern of the client.
     func send(_ message: ClientMessage) {
         var text: [UInt8] = []
         message.append(to: &text)
@@ -168,7 +173,7 @@ final class Device: StreamDelegate {
     }
 
     func streamReachedEnd(_ stream: Stream) {
-        if case .leaving = phase {
+        if case .closing = phase {
             // The server closes first (RFC 6455 §7.1.1), so its side keeps the address busy.
             stream.close(within: .seconds(1))
         } else {
@@ -180,8 +185,8 @@ final class Device: StreamDelegate {
     func streamClosed(_ stream: Stream, error: StreamError?) {
         self.stream = nil
         if error == .shutDown { return }
-        if case .leaving = phase {
-            crowd.left(self, isClean: endpoint.isCloseReceived)
+        if case .closing = phase {
+            delegate.clientClosed(self, isClean: endpoint.isCloseReceived)
         } else {
             fail(error.map { "\($0)" } ?? "closed")
         }
@@ -209,13 +214,13 @@ final class Device: StreamDelegate {
                     let agreed = try handshake.verify(status: status) { head.fields($0) }
                     isCompressed = agreed.deflate != nil
                     endpoint = WebSocketEndpoint(role: .client, compression: agreed.deflate)
-                    phase = .greeting
+                    phase = .awaitingSocketID
                     return true
                 case .content: return false
                 }
             }
         } catch HandshakeFailure.status(let status) {
-            fail("\(HandshakeFailure.status(status))", advice: Advice.forUpgrade(status: status))
+            fail("\(HandshakeFailure.status(status))", hint: ErrorHint.forUpgrade(status: status))
         } catch {
             fail("\(error)")
         }
@@ -226,7 +231,7 @@ final class Device: StreamDelegate {
     // MARK: Messages
 
     private func receive(_ text: Span<UInt8>, at now: MonotonicTime) {
-        if case .listening = phase, crowd.heard(text, by: self, at: now) { return }
+        if case .subscribed = phase, delegate.clientReceived(text, by: self, at: now) { return }
         // Rare from here on: what the benchmark did not make.
         let message: ServerMessage
         do throws(MessageError) {
@@ -235,19 +240,19 @@ final class Device: StreamDelegate {
             return fail("\(error)")
         }
         switch (message, phase) {
-        case (.connectionEstablished(let socketID, _), .greeting):
-            phase = .subscribing
-            crowd.greeted(self, as: socketID)
-        case (.subscriptionSucceeded(_, let data), .subscribing):
-            phase = .listening
+        case (.connectionEstablished(let socketID, _), .awaitingSocketID):
+            phase = .unsubscribed
+            delegate.clientConnected(self, as: socketID)
+        case (.subscriptionSucceeded(_, let data), .unsubscribed):
+            phase = .subscribed
             memberCount = Self.memberCount(in: data)
-            crowd.acknowledged(self, at: now)
+            delegate.clientSubscribed(self, at: now)
         case (.subscriptionError(_, let type, let message, let status), _):
-            fail("\(type): \(message) (\(status))", advice: Advice.forSubscription(status: status))
+            fail("\(type): \(message) (\(status))", hint: ErrorHint.forSubscription(status: status))
         case (.error(let code, let message), _):
-            let advice = code.flatMap { Advice.forCode($0.rawValue) }
+            let hint = code.flatMap { ErrorHint.forCode($0.rawValue) }
             let number = code.map { "\($0.rawValue)" } ?? "no code"
-            fail("\(message) (\(number))", advice: advice, code: code?.rawValue)
+            fail("\(message) (\(number))", hint: hint, code: code?.rawValue)
         case (.ping, _): send(.pong)
         default: break
         }
@@ -264,21 +269,26 @@ final class Device: StreamDelegate {
     // MARK: The end
 
     private func closed(with code: CloseCode?, _ reason: String) {
-        if case .leaving = phase { return }
+        if case .closing = phase { return }
         let number = code.map { "\($0.rawValue)" } ?? "no code"
-        let advice = code.flatMap { Advice.forCode(Int($0.rawValue)) }
+        let hint = code.flatMap { ErrorHint.forCode(Int($0.rawValue)) }
         let sentence = "closed by the server with \(number) \(reason)"
-        fail(sentence, advice: advice, code: code.map { Int($0.rawValue) })
+        fail(sentence, hint: hint, code: code.map { Int($0.rawValue) })
     }
 
-    private func fail(_ reason: String, advice: String? = nil, code: Int? = nil) {
-        let wasListening = if case .listening = phase { true } else { false }
+    private func fail(_ reason: String, hint: String? = nil, code: Int? = nil) {
+        let wasSubscribed = if case .subscribed = phase { true } else { false }
         if case .failed = phase { return }
         phase = .failed
-        if crowd.parted(self, Parting(wasSubscribed: wasListening, code: code)) { return }
-        let sentence = Advice.append(advice, to: reason.printable)
-        crowd.failed(
-            wasListening
+        if delegate.clientDisconnected(
+            self,
+            Disconnection(wasSubscribed: wasSubscribed, code: code)
+        ) {
+            return
+        }
+        let sentence = ErrorHint.append(hint, to: reason.printable)
+        delegate.clientFailed(
+            wasSubscribed
                 ? .connectionLost(index: index, reason: sentence)
                 : .connectionRefused(index: index, reason: sentence)
         )

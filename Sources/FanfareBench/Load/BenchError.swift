@@ -23,9 +23,9 @@ enum BenchError: Error, CustomStringConvertible {
     /// The connection to the HTTP API broke.
     case publisherLost(reason: String)
     /// Nothing moved for a while before all connections were in.
-    case connectingStalled(admitted: Int, of: Int, patience: Duration)
+    case connectingStalled(connected: Int, of: Int, timeout: Duration)
     /// Nothing moved for a while before all connections had come and gone.
-    case closingStalled(closed: Int, of: Int, patience: Duration)
+    case closingStalled(closed: Int, of: Int, timeout: Duration)
     /// The server did not let all connections in, and may not open descriptors for as many.
     case serverLimit(Int, reason: String)
     /// What is to be measured is the server's process, and it is not known.
@@ -63,19 +63,19 @@ enum BenchError: Error, CustomStringConvertible {
         case .connectionLost(let index, let reason):
             "Connection \(grouped(index + 1)) was lost: \(reason)"
         case .eventRefused(let status, let answer):
-            Advice.append(
-                Advice.forEvent(status: status),
+            ErrorHint.append(
+                ErrorHint.forEvent(status: status),
                 to: "The HTTP API refused an event with status \(status): \(answer)"
             )
         case .publisherLost(let reason): "The connection to the HTTP API broke: \(reason)"
-        case .connectingStalled(let admitted, let all, let patience):
+        case .connectingStalled(let connected, let all, let timeout):
             """
-            No connection was let in for \(patience.inSeconds) s: \(grouped(admitted)) of \
+            No connection was let in for \(timeout.inSeconds) s: \(grouped(connected)) of \
             \(grouped(all)) are subscribed.
             """
-        case .closingStalled(let closed, let all, let patience):
+        case .closingStalled(let closed, let all, let timeout):
             """
-            No connection was let in or closed by the server for \(patience.inSeconds) s: \
+            No connection was let in or closed by the server for \(timeout.inSeconds) s: \
             \(grouped(closed)) of \(grouped(all)) that were begun are closed.
             """
         case .serverLimit(let limit, let reason):
@@ -99,11 +99,11 @@ enum BenchError: Error, CustomStringConvertible {
 }
 
 /// What to do about a refusal, in a sentence; nil where there is nothing better than the refusal itself.
-enum Advice {
-    /// A refusal with the advice behind it.
-    static func append(_ advice: String?, to reason: String) -> String {
-        guard let advice else { return reason }
-        return reason + (reason.hasSuffix(".") ? " " : ". ") + advice
+enum ErrorHint {
+    /// A refusal with the hint behind it.
+    static func append(_ hint: String?, to reason: String) -> String {
+        guard let hint else { return reason }
+        return reason + (reason.hasSuffix(".") ? " " : ". ") + hint
     }
 
     /// About a code of the Pusher protocol, in a `pusher:error` or a close frame.

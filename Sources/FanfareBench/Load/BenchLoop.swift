@@ -9,7 +9,7 @@ protocol BenchPlan: Sendable {
     /// How many connections are open at once, and the option that says so.
     var connections: (count: Int, option: String) { get }
     /// Begins, once the server has been reached.
-    func begin(with generator: Generator) throws(BenchError) -> any BenchRun
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any BenchRun
 }
 
 /// A benchmark that is under way.
@@ -33,7 +33,7 @@ enum BenchStep {
     static let tick = Duration.milliseconds(100)
 
     /// How long duplicates are waited for when everything has arrived.
-    static let aftermath = Duration.milliseconds(200)
+    static let duplicateWait = Duration.milliseconds(200)
 
     /// Waits until something happens.
     static let idle = BenchStep.wait(tick)
@@ -55,7 +55,7 @@ actor BenchLoop: LoopResident {
     nonisolated let outcome = Mutex<Result<BenchReport, BenchError>?>(nil)
     private let reactor: Reactor
     private let plan: any BenchPlan
-    private let dialer: Dialer
+    private let connector: Connector
     private var phase = Phase.starting
     private var wait = Duration.zero
 
@@ -63,13 +63,13 @@ actor BenchLoop: LoopResident {
         /// The loop's clock, from which timeouts count, runs from the first turn on.
         case starting
         /// The first connection tells whether there is a server, and at which address.
-        case reaching(FirstContact)
-        case running(any BenchRun, Generator)
+        case probing(ServerProbe)
+        case running(any BenchRun, LoadGenerator)
     }
 
     private init(
         _ plan: any BenchPlan,
-        of subject: BenchSubject,
+        of target: TargetServer,
         addresses: [SocketAddress],
         loop: EventLoop
     ) throws(BenchError) {
@@ -81,7 +81,7 @@ actor BenchLoop: LoopResident {
             throw .machine("The event loop cannot be made: \(error)")
         }
         do throws(TLSError) {
-            dialer = try Dialer(subject, addresses: addresses)
+            connector = try Connector(target, addresses: addresses)
         } catch {
             throw .machine("TLS cannot be used: \(error)")
         }
@@ -91,25 +91,25 @@ actor BenchLoop: LoopResident {
     ///
     /// - Parameters:
     ///   - plan: What to do.
-    ///   - subject: The server.
+    ///   - target: The server.
     /// - Returns: The report.
     /// - Throws: What stood in its way.
     static func report(
         on plan: any BenchPlan,
-        of subject: BenchSubject
+        of target: TargetServer
     ) throws(BenchError) -> BenchReport {
         try ConnectionBudget.check(plan.connections.count, option: plan.connections.option)
         let addresses: [SocketAddress]
         do throws(ResolveError) {
             addresses = try SocketAddress.resolve(
-                host: subject.target.host,
-                port: subject.target.port
+                host: target.url.host,
+                port: target.url.port
             )
         } catch {
             throw .resolution(error)
         }
         let loop = try started { () throws(SystemError) in try EventLoop(name: "bench") }
-        let resident = try BenchLoop(plan, of: subject, addresses: addresses, loop: loop)
+        let resident = try BenchLoop(plan, of: target, addresses: addresses, loop: loop)
         try started { () throws(SystemError) in try loop.start(resident) }
         loop.join()
         guard let outcome = resident.outcome.withLock({ $0 }) else {
@@ -145,13 +145,13 @@ actor BenchLoop: LoopResident {
     private func step(at now: MonotonicTime) throws(BenchError) -> BenchReport? {
         switch phase {
         case .starting:
-            phase = .reaching(FirstContact(dialer: dialer, reactor: reactor))
+            phase = .probing(ServerProbe(connector: connector, reactor: reactor))
             return nil
-        case .reaching(let contact):
-            if let failure = contact.failure { throw failure }
+        case .probing(let probe):
+            if let failure = probe.failure { throw failure }
             wait = BenchStep.tick
-            guard let isLocal = contact.isLocal else { return nil }
-            let generator = Generator(dialer: dialer, reactor: reactor, isLocal: isLocal)
+            guard let isLocal = probe.isLocal else { return nil }
+            let generator = LoadGenerator(connector: connector, reactor: reactor, isLocal: isLocal)
             phase = .running(try plan.begin(with: generator), generator)
             wait = .zero
             return nil

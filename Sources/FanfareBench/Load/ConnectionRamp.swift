@@ -2,18 +2,18 @@ import CommandSupport
 import Net
 
 /// How many of the connections that a run needs are on their way, and how many are in.
-struct Admission {
+struct ConnectionRamp {
     /// How many are needed.
     let count: Int
     /// How many were begun; also the index of the next one.
-    private(set) var begunCount = 0
+    private(set) var startedCount = 0
     /// How many are in.
-    private(set) var admittedCount = 0
+    private(set) var connectedCount = 0
     /// To how many of them the server granted permessage-deflate.
     private(set) var deflateCount = 0
 
     /// How many connections may be between their first packet and their acknowledgement.
-    static let underWayMax = 256
+    static let pendingMax = 256
 
     /// None yet.
     ///
@@ -21,53 +21,55 @@ struct Admission {
     init(count: Int) { self.count = count }
 
     /// Whether all are in.
-    var isComplete: Bool { admittedCount == count }
+    var isComplete: Bool { connectedCount == count }
 
     /// The index of a connection to begin now; nil if none may be.
     mutating func next() -> Int? {
-        guard begunCount < count, begunCount - admittedCount < Self.underWayMax else { return nil }
-        defer { begunCount += 1 }
-        return begunCount
+        guard startedCount < count, startedCount - connectedCount < Self.pendingMax else {
+            return nil
+        }
+        defer { startedCount += 1 }
+        return startedCount
     }
 
-    /// Counts a device as being in.
-    mutating func admit(_ device: Device) {
-        admittedCount += 1
-        if device.isCompressed { deflateCount += 1 }
+    /// Counts a client as being in.
+    mutating func markConnected(_ client: BenchClient) {
+        connectedCount += 1
+        if client.isCompressed { deflateCount += 1 }
     }
 }
 
-extension Generator {
-    /// Lets more devices in, and shows how many are.
+extension LoadGenerator {
+    /// Lets more clients in, and shows how many are.
     ///
     /// - Parameters:
-    ///   - crowd: Whom they belong to.
-    ///   - admission: Who is in; the crowd admits each device.
+    ///   - delegate: Whom they belong to.
+    ///   - ramp: Who is in; the delegate admits each client.
     ///   - now: The time.
     /// - Returns: Whether all are in.
     /// - Throws: Why there can be no connection, or that none has been let in for too long.
-    func assemble(
-        _ crowd: any Crowd,
-        _ admission: inout Admission,
+    func connectClients(
+        of delegate: any BenchClientDelegate,
+        _ ramp: inout ConnectionRamp,
         at now: MonotonicTime
     ) throws(BenchError) -> Bool {
-        while let index = admission.next() {
-            try dialer.connect(index, of: crowd, on: reactor)
+        while let index = ramp.next() {
+            try connector.connect(index, delegate: delegate, on: reactor)
         }
-        let (count, all) = (admission.admittedCount, admission.count)
+        let (count, all) = (ramp.connectedCount, ramp.count)
         progress.show("Connecting", count, of: all, at: now)
-        if admission.isComplete {
+        if ramp.isComplete {
             progress.end()
         } else if isStalled(count, at: now) {
-            throw .connectingStalled(admitted: count, of: all, patience: subject.patience)
+            throw .connectingStalled(connected: count, of: all, timeout: target.stallTimeout)
         }
-        return admission.isComplete
+        return ramp.isComplete
     }
 }
 
 /// How many connections this process and this machine allow.
 enum ConnectionBudget {
-    /// Descriptors that are not the benchmark's devices: the publisher, the loop's own, standard streams.
+    /// Descriptors that are not the benchmark's clients: the publisher, the loop's own, standard streams.
     static let spareDescriptors = 64
 
     /// Raises the soft limit of descriptors, and checks that so many connections to one address can be.

@@ -4,10 +4,10 @@ import PusherProtocol
 import WebSocket
 
 /// Makes connections to the server: its addresses in turn until one answers, then that one.
-final class Dialer {
+final class Connector {
     /// The server.
-    let subject: BenchSubject
-    /// What all devices have read.
+    let target: TargetServer
+    /// What all clients have read.
     let traffic = Traffic()
     /// The name that the server's certificate must have, and what to believe; nil without TLS.
     private let tls: (context: TLSContext, serverName: String)?
@@ -15,25 +15,25 @@ final class Dialer {
     private let upgradeTarget: String
     private let deflate: DeflateOptions?
 
-    /// A dialer of a server.
+    /// A connector of a server.
     ///
     /// - Parameters:
-    ///   - subject: Names the server, and says whose certificates to believe.
+    ///   - target: Names the server, and says whose certificates to believe.
     ///   - addresses: Those of its name, at least one, the preferred first.
     /// - Throws: Why the trusted certificates cannot be read.
-    init(_ subject: BenchSubject, addresses: [SocketAddress]) throws(TLSError) {
-        self.subject = subject
-        let target = subject.target
-        tls = target.isSecure ? (try .client(trust: subject.trust), target.host) : nil
+    init(_ target: TargetServer, addresses: [SocketAddress]) throws(TLSError) {
+        self.target = target
+        let url = target.url
+        tls = url.isSecure ? (try .client(trust: target.trust), url.host) : nil
         self.addresses = addresses[...]
         upgradeTarget = ConnectionURL(
-            key: subject.key,
+            key: target.key,
             client: "fanfare-bench",
             clientVersion: "1.0"
-        ).target(pathPrefix: target.pathPrefix)
+        ).target(pathPrefix: url.pathPrefix)
         // Each message on its own, so that a server can compress it once for all subscribers.
         deflate =
-            subject.offersDeflate
+            target.offersDeflate
             ? DeflateOptions(serverNoContextTakeover: true, clientNoContextTakeover: true) : nil
     }
 
@@ -47,7 +47,7 @@ final class Dialer {
             return try reactor.connect(
                 to: address,
                 tls: tls,
-                timeout: subject.patience,
+                timeout: target.stallTimeout,
                 owner: owner
             )
         } catch {
@@ -59,21 +59,21 @@ final class Dialer {
     /// Begins a connection that is to speak WebSocket.
     ///
     /// - Parameters:
-    ///   - index: The device's place in its crowd.
-    ///   - crowd: Who is told what it hears.
+    ///   - index: The client's place in its delegate.
+    ///   - delegate: Who is told what it hears.
     ///   - reactor: Whose thread all calls come on.
-    /// - Returns: The device, which its stream owns.
+    /// - Returns: The client, which its stream owns.
     /// - Throws: Why there can be no connection.
     @discardableResult
     func connect(
         _ index: Int,
-        of crowd: any Crowd,
+        delegate: any BenchClientDelegate,
         on reactor: Reactor
-    ) throws(BenchError) -> Device {
+    ) throws(BenchError) -> BenchClient {
         let handshake: ClientHandshake
         do throws(HandshakeFailure) {
             handshake = try ClientHandshake(
-                host: subject.target.hostField,
+                host: target.url.hostField,
                 target: upgradeTarget,
                 nonce: (0..<16).map { _ in .random(in: .min ... .max) },
                 deflate: deflate
@@ -81,9 +81,14 @@ final class Dialer {
         } catch {
             throw .machine("\(error)")
         }
-        let device = Device(index: index, crowd: crowd, traffic: traffic, handshake: handshake)
-        _ = try connect(on: reactor, owner: device)
-        return device
+        let client = BenchClient(
+            index: index,
+            delegate: delegate,
+            traffic: traffic,
+            handshake: handshake
+        )
+        _ = try connect(on: reactor, owner: client)
+        return client
     }
 
     /// Gives up the address in favour.
@@ -96,24 +101,24 @@ final class Dialer {
 }
 
 /// Finds out whether there is a server, and at which of its addresses.
-final class FirstContact: StreamDelegate {
+final class ServerProbe: StreamDelegate {
     /// Whether the server has been reached, and then whether it is on this machine.
     private(set) var isLocal: Bool?
     /// Why it cannot be reached.
     private(set) var failure: BenchError?
-    private let dialer: Dialer
+    private let connector: Connector
     private let reactor: Reactor
 
     /// Begins a connection, which carries nothing.
-    init(dialer: Dialer, reactor: Reactor) {
-        self.dialer = dialer
+    init(connector: Connector, reactor: Reactor) {
+        self.connector = connector
         self.reactor = reactor
         connect()
     }
 
     private func connect() {
         do throws(BenchError) {
-            _ = try dialer.connect(on: reactor, owner: self)
+            _ = try connector.connect(on: reactor, owner: self)
         } catch {
             failure = error
         }
@@ -129,7 +134,7 @@ final class FirstContact: StreamDelegate {
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         guard isLocal == nil, error != .shutDown else { return }
-        guard !dialer.tryNextAddress() else { return connect() }
+        guard !connector.tryNextAddress() else { return connect() }
         let reason = error.map { "\($0)" } ?? "the server closed it"
         let hint =
             if case .tls = error {
@@ -137,6 +142,6 @@ final class FirstContact: StreamDelegate {
             } else {
                 "Is the server running there?"
             }
-        failure = .unreachable(url: dialer.subject.target.url, reason: "\(reason). \(hint)")
+        failure = .unreachable(url: connector.target.url.text, reason: "\(reason). \(hint)")
     }
 }

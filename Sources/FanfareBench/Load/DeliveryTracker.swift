@@ -5,7 +5,7 @@ import Primitives
 ///
 /// Events are numbered over all channels: of 3 channels, the second has the events 1, 4, 7 …, so a
 /// number says which channel it belongs to. Subscriber `i` of `n` channels listens to channel `i % n`.
-struct Tally {
+struct DeliveryTracker {
     /// How many events were sent.
     private(set) var sentCount = 0
     /// Deliveries that arrived, each counted the first time.
@@ -40,7 +40,7 @@ struct Tally {
     var channelCount: Int { unsent.count }
 
     /// The number that a channel's next event will have.
-    func upcoming(on channel: Int) -> UInt32 { unsent[channel] }
+    func nextNumber(on channel: Int) -> UInt32 { unsent[channel] }
 
     /// How many deliveries there are if nothing is lost.
     var expected: Int { sentCount * subscribersPerChannel }
@@ -48,8 +48,8 @@ struct Tally {
     /// Deliveries that have not arrived: under way, and at the end lost.
     var missing: Int { expected - deliveries }
 
-    /// Deliveries that a later one has overtaken, and that have not arrived since.
-    var overtaken: Int { skipped.count }
+    /// Deliveries that a later one has skippedCount, and that have not arrived since.
+    var skippedCount: Int { skipped.count }
 
     /// Whether nothing is missing, came twice or in another order.
     var isFaultless: Bool { missing == 0 && duplicated == 0 && outOfOrder == 0 }
@@ -71,14 +71,14 @@ struct Tally {
     mutating func receive(_ number: UInt32, by subscriber: Int) -> Bool {
         let expected = next[subscriber]
         guard number == expected, number < unsent[subscriber % channelCount] else {
-            return receiveOutOfTurn(number, by: subscriber, expected: expected)
+            return receiveUnexpected(number, by: subscriber, expected: expected)
         }
         next[subscriber] = expected + UInt32(channelCount)
         deliveries += 1
         return true
     }
 
-    private mutating func receiveOutOfTurn(
+    private mutating func receiveUnexpected(
         _ number: UInt32,
         by subscriber: Int,
         expected: UInt32
@@ -105,7 +105,7 @@ struct Tally {
     }
 }
 
-extension Tally {
+extension DeliveryTracker {
     /// What is wrong, in a line; nil if every delivery arrived once and in order.
     ///
     /// - Parameter stalled: How long nothing had moved when the run was given up; nil if it was not.

@@ -1,7 +1,7 @@
 import CommandSupport
 
 /// How a connection ended that nobody had asked to leave.
-struct Parting: Equatable {
+struct Disconnection: Equatable {
     /// Whether it was subscribed; one that was not has not been let in.
     var wasSubscribed: Bool
     /// The code that the server gave, in a close frame or a `pusher:error`; nil for a connection that just ended.
@@ -9,7 +9,7 @@ struct Parting: Equatable {
 }
 
 /// How many connections parted in which way.
-struct Partings: Equatable {
+struct DisconnectionCounts: Equatable {
     /// How many subscribed ones the server closed, by its code.
     private(set) var closed: [Int: Int] = [:]
     /// How many subscribed ones ended without a code: reset, or the code was lost with what was not read.
@@ -18,8 +18,8 @@ struct Partings: Equatable {
     private(set) var refused: [Int: Int] = [:]
 
     /// Counts one more.
-    mutating func count(_ parting: Parting) {
-        switch (parting.wasSubscribed, parting.code) {
+    mutating func count(_ disconnection: Disconnection) {
+        switch (disconnection.wasSubscribed, disconnection.code) {
         case (true, let code?): closed[code, default: 0] += 1
         case (true, nil): ended += 1
         case (false, let code): refused[code ?? -1, default: 0] += 1

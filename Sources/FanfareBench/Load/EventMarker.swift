@@ -3,7 +3,7 @@
 /// 32 bytes that mean themselves in JSON and in a user id: `@-`, six hexadecimal digits of the run, eight of the
 /// sequence number and sixteen of the time. Four words, so that a reader compares and never parses
 /// the same event twice.
-struct Marker: Equatable {
+struct EventMarker: Equatable {
     /// Its length, in bytes.
     static let length = 32
 
@@ -50,19 +50,19 @@ struct Marker: Equatable {
 ///
 /// All subscribers receive the same bytes, so a marker nearly always lies where the last one lay, and
 /// nearly always is one of the last sixteen: four comparisons of a word.
-struct MarkerScanner {
+struct EventMarkerScanner {
     private let run: UInt32
     /// The first word of each marker of the run.
     private let head: UInt64
     /// Where the last marker began, in bytes from the message's beginning.
     private var offset = 0
     /// The last marker that was read for each value of the sequence number's last digit.
-    private var recent: [16 of Reading]
+    private var recent: [16 of CachedMarker]
 
     /// A marker and the three words behind its head that it was read from.
-    private struct Reading {
+    private struct CachedMarker {
         var words: (UInt64, UInt64, UInt64)
-        var marker: Marker
+        var marker: EventMarker
     }
 
     /// Looks for the markers of a run.
@@ -70,40 +70,41 @@ struct MarkerScanner {
     /// - Parameter run: 24 bits.
     init(run: UInt32) {
         self.run = run
-        let marker = Marker(run: run, sequence: 0, sentAt: 0)
-        let data = marker.data(length: Marker.length)
+        let marker = EventMarker(run: run, sequence: 0, sentAt: 0)
+        let data = marker.data(length: EventMarker.length)
         let bytes = data.span.bytes
         head = Self.word(bytes, at: 0)
-        recent = .init(repeating: Reading(words: Self.words(bytes, at: 0), marker: marker))
+        recent = .init(repeating: CachedMarker(words: Self.words(bytes, at: 0), marker: marker))
     }
 
     /// Finds the marker of a message; nil if it has none of this run.
-    mutating func find(in message: Span<UInt8>) -> Marker? {
+    mutating func find(in message: Span<UInt8>) -> EventMarker? {
         let bytes = message.bytes
-        if offset + Marker.length <= bytes.byteCount, Self.word(bytes, at: offset) == head {
+        if offset + EventMarker.length <= bytes.byteCount, Self.word(bytes, at: offset) == head {
             return read(bytes, at: offset)
         }
-        guard bytes.byteCount >= Marker.length else { return nil }
-        for start in 0...bytes.byteCount - Marker.length where Self.word(bytes, at: start) == head {
+        guard bytes.byteCount >= EventMarker.length else { return nil }
+        for start in 0...bytes.byteCount - EventMarker.length
+        where Self.word(bytes, at: start) == head {
             offset = start
             return read(bytes, at: start)
         }
         return nil
     }
 
-    private mutating func read(_ bytes: RawSpan, at start: Int) -> Marker? {
+    private mutating func read(_ bytes: RawSpan, at start: Int) -> EventMarker? {
         let words = Self.words(bytes, at: start)
         let place = Self.place(bytes, at: start)
         if recent[place].words == words { return recent[place].marker }
         guard let sequence = Self.number(bytes, start + 8..<start + 16),
             let sentAt = Self.number(bytes, start + 16..<start + 32)
         else { return nil }
-        let marker = Marker(
+        let marker = EventMarker(
             run: run,
             sequence: UInt32(truncatingIfNeeded: sequence),
             sentAt: Int64(bitPattern: sentAt)
         )
-        recent[place] = Reading(words: words, marker: marker)
+        recent[place] = CachedMarker(words: words, marker: marker)
         return marker
     }
 

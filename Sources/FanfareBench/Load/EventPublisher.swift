@@ -1,97 +1,118 @@
+import FanfareServer
 import HTTP1
 import Net
+import PusherProtocol
 
-/// A connection to the HTTP API that triggers events without waiting for answers.
-///
-/// Unlike ``Publisher`` it does not take a 503 for a failure, and it goes on over a new connection when one is lost.
-final class TriggerConnection: StreamDelegate {
+/// Triggers events over one keep-alive connection to the HTTP API, without waiting for each answer.
+final class EventPublisher: StreamDelegate {
+    /// How an answer with 503, or a connection that is lost with requests unanswered, is handled.
+    enum FailurePolicy {
+        /// Ends the run. At most 64 requests are unanswered at a time.
+        case endRun
+        /// Is counted, and the next connection is opened: the server is overloaded on purpose. Requests are sent for as
+        /// long as the socket takes them.
+        case count
+    }
+
     /// The answer to an event.
     enum Answer: Equatable {
         case accepted
-        /// 503, and how long Retry-After asks to wait; nil where the field is missing.
+        /// 503, and the time in Retry-After; nil where the field is missing.
         case refused(retryAfter: Duration?)
     }
 
     /// Called with each event's number and its answer.
-    var answered: (UInt32, Answer) -> Void = { _, _ in }
-    /// The first thing that makes a run impossible.
+    var onAnswer: (UInt32, Answer) -> Void = { _, _ in }
+    /// The first error that ends the run.
     private(set) var failure: BenchError?
-    /// How often a connection was lost with requests unanswered, though no answer had announced its end.
-    private(set) var lossCount = 0
-    /// Whether an established connection is there.
+    /// The number of connections that were lost with requests unanswered and without `Connection: close`.
+    private(set) var lostConnectionCount = 0
+    /// Whether the connection is established.
     private(set) var isOpen = false
 
-    private let generator: Generator
-    private let template: EventTemplate
+    private let requests: TriggerRequestBuilder
+    private let policy: FailurePolicy
+    private let generator: LoadGenerator
     private var stream: Stream?
     private var parser = ResponseParser()
     /// The status of the response whose content comes next, and its Retry-After.
     private var status = 0
     private var retryAfter: Duration?
-    /// Whether a response has announced that it is the last of the connection.
+    /// Whether a response had `Connection: close`.
     private var isLast = false
-    /// Whether no further connection is wanted.
+    /// Whether no further connection is opened.
     private var isEnding = false
-    /// The events that wait for an answer, those before `firstUnanswered` excepted.
-    private var unanswered: [UInt32] = []
+    /// The unanswered events, from `firstUnanswered` on.
+    private var unanswered: [TriggeredEvent] = []
     private var firstUnanswered = 0
 
-    /// Requests that are made ahead of what the kernel has taken, in bytes.
-    static let queuedBytesMax = 128 << 10
+    private static let unansweredMax = 64
+    /// Limits the requests that the kernel has not taken, in bytes.
+    private static let queuedBytesMax = 128 << 10
 
-    /// A connection that has yet to be made.
+    /// A publisher without a connection.
     ///
     /// - Parameters:
-    ///   - template: Makes the requests.
-    ///   - generator: Makes the connection.
-    init(template: EventTemplate, generator: Generator) {
-        self.template = template
+    ///   - requests: Builds the requests.
+    ///   - policy: How refused events and lost connections are handled.
+    ///   - generator: Opens the connection.
+    init(_ requests: TriggerRequestBuilder, policy: FailurePolicy, generator: LoadGenerator) {
+        self.requests = requests
+        self.policy = policy
         self.generator = generator
     }
 
-    /// Whether the connection takes another request now.
+    /// The number of requests that are not answered.
+    var unansweredCount: Int { unanswered.count - firstUnanswered }
+
+    /// Whether another event can be sent now.
     var canSend: Bool {
-        guard let stream, isOpen, !isLast, !isEnding else { return false }
-        return stream.queuedByteCount < Self.queuedBytesMax
+        guard let stream, isOpen, stream.isOpen, !isLast, !isEnding else { return false }
+        return switch policy {
+        case .endRun: unansweredCount < Self.unansweredMax
+        case .count: stream.queuedByteCount < Self.queuedBytesMax
+        }
     }
 
-    /// Begins the connection.
+    /// Opens the connection.
     func connect() {
         do throws(BenchError) {
             parser = ResponseParser()
             isLast = false
-            stream = try generator.dialer.connect(on: generator.reactor, owner: self)
+            stream = try generator.connector.connect(on: generator.reactor, owner: self)
         } catch {
             fail(error)
         }
     }
 
-    /// Triggers an event.
-    ///
-    /// - Parameters:
-    ///   - number: Its number.
-    ///   - due: The time from which its latency counts.
-    func trigger(_ number: UInt32, due: MonotonicTime) {
+    /// Triggers an event; its request is sent at the end of the turn.
+    func trigger(_ event: TriggeredEvent) {
+        unanswered.append(event)
+        send(event)
+    }
+
+    private func send(_ event: TriggeredEvent) {
         do throws(HTTPError) {
             let timestamp = generator.reactor.unixTime
-            let request = try template.request(number, due: due, timestamp: timestamp)
+            stream?.write(try requests.request(event, timestamp: timestamp))
             parser.expect(.post)
-            unanswered.append(number)
-            stream?.write(request)
         } catch {
             fail(.publisherLost(reason: "\(error)"))
         }
     }
 
-    /// Ends the connection at once: what is not answered yet stays so.
+    /// Aborts the connection; unanswered events stay unanswered.
     func end() {
         isEnding = true
         stream?.abort()
     }
 
-    // MARK: Stream
+    // MARK: StreamDelegate
 
-    func streamOpened(_ stream: Stream) { isOpen = true }
+    func streamOpened(_ stream: Stream) {
+        isOpen = true
+        for event in unanswered[firstUnanswered...] { send(event) }
+    }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         var position = 0
@@ -118,20 +139,20 @@ final class TriggerConnection: StreamDelegate {
 
     private func receiveAnswer(_ content: [UInt8]) -> Bool {
         guard firstUnanswered < unanswered.count else {
-            fail(.publisherLost(reason: "an answer came to no request"))
+            fail(.publisherLost(reason: "an answer without a request"))
             return false
         }
-        let number = unanswered[firstUnanswered]
+        let number = unanswered[firstUnanswered].number
         firstUnanswered += 1
         if firstUnanswered == unanswered.count || firstUnanswered >= 4_096 {
             unanswered.removeFirst(firstUnanswered)
             firstUnanswered = 0
         }
-        switch status {
-        case 200: answered(number, .accepted)
-        case 503: answered(number, .refused(retryAfter: retryAfter))
+        switch (status, policy) {
+        case (200, _): onAnswer(number, .accepted)
+        case (503, .count): onAnswer(number, .refused(retryAfter: retryAfter))
         default:
-            fail(.eventRefused(status: status, answer: Publisher.line(content)))
+            fail(.eventRefused(status: status, answer: Self.line(content)))
             return false
         }
         return true
@@ -144,10 +165,28 @@ final class TriggerConnection: StreamDelegate {
         if isEnding || error == .shutDown || failure != nil { return }
         let reason = error.map { "\($0)" } ?? "the server closed it"
         guard wasOpen else { return fail(.publisherLost(reason: reason)) }
-        if firstUnanswered < unanswered.count && !isLast { lossCount += 1 }
-        unanswered = []
-        firstUnanswered = 0
+        let isLost = unansweredCount > 0 && !isLast
+        switch policy {
+        case .endRun:
+            if isLost {
+                return fail(
+                    .publisherLost(reason: "\(reason), \(unansweredCount) requests unanswered")
+                )
+            }
+        case .count:
+            if isLost { lostConnectionCount += 1 }
+            unanswered = []
+            firstUnanswered = 0
+        }
+        // A server may close a connection that is idle, or that has carried enough requests. It has not processed those
+        // behind an answer with `Connection: close` (RFC 9112 §9.6): they are sent again.
         connect()
+    }
+
+    /// The start of an answer's content as one printable line.
+    private static func line(_ content: [UInt8]) -> String {
+        let text = String(decoding: content.prefix(1_000), as: UTF8.self)
+        return text.split(whereSeparator: \.isNewline).joined(separator: " ").printable
     }
 
     private func fail(_ error: BenchError) {

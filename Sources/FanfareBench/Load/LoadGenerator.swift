@@ -2,63 +2,63 @@ import CommandSupport
 import Net
 
 /// What every benchmark works with: a loop, connections to the server, a look at its process.
-final class Generator {
+final class LoadGenerator {
     /// The server.
-    let subject: BenchSubject
+    let target: TargetServer
     /// Whose thread all calls come on.
     let reactor: Reactor
     /// Makes the connections.
-    let dialer: Dialer
+    let connector: Connector
     /// The server's processes, if they are known.
     let server: ServerProcess?
     /// Shows how far the run has come.
     var progress = ProgressBar()
-    private var patience: Patience
+    private var stallDetector: StallDetector
 
     /// The means of a run that begins now.
     ///
     /// - Parameters:
-    ///   - dialer: Has reached the server.
+    ///   - connector: Has reached the server.
     ///   - reactor: Whose thread all calls come on.
     ///   - isLocal: Whether the server is on this machine, so that its process can be looked for.
-    init(dialer: Dialer, reactor: Reactor, isLocal: Bool) {
-        subject = dialer.subject
-        self.dialer = dialer
+    init(connector: Connector, reactor: Reactor, isLocal: Bool) {
+        target = connector.target
+        self.connector = connector
         self.reactor = reactor
-        if let id = subject.serverID {
+        if let id = target.serverID {
             server = ServerProcess(id: id)
         } else {
-            server = isLocal ? ServerProcess(listeningOn: subject.target.port) : nil
+            server = isLocal ? ServerProcess(listeningOn: target.url.port) : nil
         }
-        patience = Patience(subject.patience, since: .current)
+        stallDetector = StallDetector(target.stallTimeout, since: .current)
     }
 
-    /// Whether `progress` has been the same for longer than the subject's patience.
+    /// Whether `progress` has been the same for longer than the target's stallDetector.
     func isStalled(_ progress: Int, at now: MonotonicTime) -> Bool {
-        patience.isExhausted(progress: progress, at: now)
+        stallDetector.isStalled(progress: progress, at: now)
     }
 
     /// Begins to be patient anew: there is nothing to wait for.
-    func renewPatience(at now: MonotonicTime) { patience.renew(at: now) }
+    func resetStallTimer(at now: MonotonicTime) { stallDetector.reset(at: now) }
 
-    /// What the meters say at this moment.
-    func meters() -> Meters {
-        Meters(
+    /// What the usage say at this moment.
+    func resourceUsage() -> ResourceUsage {
+        ResourceUsage(
             serverTime: server?.cpuTime(),
             generatorTime: ServerProcess.ownCPUTime(),
-            readCount: dialer.traffic.readCount,
-            byteCount: dialer.traffic.byteCount
+            readCount: connector.traffic.readCount,
+            byteCount: connector.traffic.byteCount
         )
     }
 }
 
 /// Notices that nothing has moved for too long.
-struct Patience {
+struct StallDetector {
     private let limit: Duration
     private var progress = -1
     private var since: MonotonicTime
 
-    /// Patience that begins now.
+    /// StallDetector that begins now.
     ///
     /// - Parameters:
     ///   - limit: How long nothing may move.
@@ -69,7 +69,7 @@ struct Patience {
     }
 
     /// Whether `progress` has been the same for too long.
-    mutating func isExhausted(progress: Int, at now: MonotonicTime) -> Bool {
+    mutating func isStalled(progress: Int, at now: MonotonicTime) -> Bool {
         guard progress == self.progress else {
             self.progress = progress
             since = now
@@ -79,5 +79,5 @@ struct Patience {
     }
 
     /// Begins again: there is nothing to wait for.
-    mutating func renew(at now: MonotonicTime) { since = now }
+    mutating func reset(at now: MonotonicTime) { since = now }
 }

@@ -3,11 +3,11 @@ import Net
 import PusherProtocol
 
 /// The subscribers of one or many channels: connects them and checks what each of them receives.
-final class Subscribers: Crowd {
+final class Subscribers: BenchClientDelegate {
     /// Who is in.
-    private(set) var admission: Admission
+    private(set) var ramp: ConnectionRamp
     /// What has been sent and received.
-    private(set) var tally: Tally
+    private(set) var tracker: DeliveryTracker
     /// Nanoseconds from when an event was due to each of its deliveries.
     private(set) var latencies = Histogram<UInt64>.latencies
     /// When the last delivery arrived.
@@ -20,23 +20,23 @@ final class Subscribers: Crowd {
     /// Tells its events from all others; 24 bits.
     let run: UInt32
 
-    private let generator: Generator
-    private var scanner: MarkerScanner
+    private let generator: LoadGenerator
+    private var scanner: EventMarkerScanner
 
-    /// An audience that nobody belongs to yet.
+    /// An subscribers that nobody belongs to yet.
     ///
     /// - Parameters:
     ///   - channels: Public or private, at least one.
     ///   - subscribersPerChannel: At least 1.
     ///   - generator: Makes the connections.
-    init(channels: [ChannelName], subscribersPerChannel: Int, generator: Generator) {
+    init(channels: [ChannelName], subscribersPerChannel: Int, generator: LoadGenerator) {
         self.channels = channels
         self.generator = generator
         let count = channels.count * subscribersPerChannel
-        admission = Admission(count: count)
-        tally = Tally(subscriberCount: count, channelCount: channels.count)
+        ramp = ConnectionRamp(count: count)
+        tracker = DeliveryTracker(subscriberCount: count, channelCount: channels.count)
         run = .random(in: 0..<1 << 24)
-        scanner = MarkerScanner(run: run)
+        scanner = EventMarkerScanner(run: run)
     }
 
     /// Lets more subscribers in, and shows how many are.
@@ -44,20 +44,31 @@ final class Subscribers: Crowd {
     /// - Parameter now: The time.
     /// - Returns: Whether all subscriptions are acknowledged.
     /// - Throws: Why there can be no connection, or that none has been let in for too long.
-    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool {
-        try generator.assemble(self, &admission, at: now)
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
+        try generator.connectClients(of: self, &ramp, at: now)
     }
 
-    /// Makes the data of a channel's next event, and counts it as sent.
+    /// Makes a builder for the requests of events to these subscribers.
+    ///
+    /// - Parameter dataLength: The length of each event's data in bytes, at least ``EventMarker/length``.
+    /// - Returns: The builder.
+    func requests(dataLength: Int) -> TriggerRequestBuilder {
+        TriggerRequestBuilder(
+            channels: channels,
+            dataLength: dataLength,
+            run: run,
+            target: generator.target
+        )
+    }
+
+    /// Counts a channel's next event as sent.
     ///
     /// - Parameters:
     ///   - channel: The channel's index.
-    ///   - length: In bytes, at least ``Marker/length``.
-    ///   - due: When it was due.
-    /// - Returns: Bytes that mean themselves in a JSON string.
-    func nextData(on channel: Int, length: Int, due: MonotonicTime) -> [UInt8] {
-        Marker(run: run, sequence: tally.send(on: channel), sentAt: due.nanoseconds)
-            .data(length: length)
+    ///   - due: When the event was due.
+    /// - Returns: The event.
+    func nextEvent(on channel: Int, due: MonotonicTime) -> TriggeredEvent {
+        TriggeredEvent(number: tracker.send(on: channel), channel: channel, due: due)
     }
 
     /// Hands over the latencies since the last time, and begins with none.
@@ -67,25 +78,28 @@ final class Subscribers: Crowd {
         return taken
     }
 
-    // MARK: Crowd
+    // MARK: BenchClientDelegate
 
-    func greeted(_ device: Device, as socketID: SocketID) {
-        let channel = channels[device.index % channels.count]
-        device.subscribe(generator.subject.subscription(to: channel, of: socketID))
+    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+        let channel = channels[client.index % channels.count]
+        client.subscribe(generator.target.subscription(to: channel, of: socketID))
     }
 
-    func acknowledged(_ device: Device, at now: MonotonicTime) { admission.admit(device) }
+    func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
+        ramp.markConnected(client)
+    }
 
-    func heard(_ text: Span<UInt8>, by device: Device, at now: MonotonicTime) -> Bool {
+    func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
+    {
         guard let marker = scanner.find(in: text) else { return false }
-        if tally.receive(marker.sequence, by: device.index) {
+        if tracker.receive(marker.sequence, by: client.index) {
             latencies.record(from: marker.sentAt, to: now)
             lastDeliveryAt = now
         }
         return true
     }
 
-    func failed(_ error: BenchError) {
+    func clientFailed(_ error: BenchError) {
         if failure == nil { failure = error }
     }
 }

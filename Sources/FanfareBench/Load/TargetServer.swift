@@ -2,9 +2,9 @@ import Net
 import PusherProtocol
 
 /// The server that a benchmark measures, and what one needs to speak with it.
-struct BenchSubject: Sendable {
+struct TargetServer: Sendable {
     /// Where it is.
-    var target: BenchTarget
+    var url: ServerURL
     /// The app's key.
     var key: String
     /// The app's secret.
@@ -18,7 +18,7 @@ struct BenchSubject: Sendable {
     /// Whether each connection offers permessage-deflate.
     var offersDeflate = false
     /// How long nothing may move before a run is given up.
-    var patience: Duration = .seconds(10)
+    var stallTimeout: Duration = .seconds(10)
 
     /// The message with which a connection subscribes to a channel, signed where that is needed.
     ///
@@ -48,7 +48,7 @@ struct BenchSubject: Sendable {
 }
 
 /// The server that a benchmark runs against: what `--url` says.
-struct BenchTarget: Equatable, Sendable {
+struct ServerURL: Equatable, Sendable {
     /// Whether it is reached through TLS.
     var isSecure: Bool
     /// A name, or an IP address without brackets.
@@ -61,14 +61,14 @@ struct BenchTarget: Equatable, Sendable {
     /// Reads `ws://host:port/prefix`; `wss`, `http` and `https` too.
     ///
     /// - Returns: nil if the text is none of these.
-    init?(url: String) {
-        guard let schemeEnd = url.firstRange(of: "://") else { return nil }
-        switch url[..<schemeEnd.lowerBound].lowercased() {
+    init?(_ text: String) {
+        guard let schemeEnd = text.firstRange(of: "://") else { return nil }
+        switch text[..<schemeEnd.lowerBound].lowercased() {
         case "ws", "http": isSecure = false
         case "wss", "https": isSecure = true
         default: return nil
         }
-        let rest = url[schemeEnd.upperBound...]
+        let rest = text[schemeEnd.upperBound...]
         guard !rest.contains(where: { "?#@ ".contains($0) }) else { return nil }
         let authority = rest.prefix { $0 != "/" }
         var prefix = String(rest.dropFirst(authority.count))
@@ -88,7 +88,7 @@ struct BenchTarget: Equatable, Sendable {
     }
 
     /// The URL, for people.
-    var url: String { "\(isSecure ? "wss" : "ws")://\(hostField)\(pathPrefix)" }
+    var text: String { "\(isSecure ? "wss" : "ws")://\(hostField)\(pathPrefix)" }
 
     private static func hostAndPort(_ authority: Substring) -> (String, port: Substring?)? {
         var host = authority

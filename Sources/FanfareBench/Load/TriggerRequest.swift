@@ -2,74 +2,80 @@ import HTTP1
 import Net
 import PusherProtocol
 
-/// The request that triggers an event, made once: only the marker in its data and the signature differ between events.
-struct EventTemplate {
-    private let subject: BenchSubject
-    private let run: UInt32
-    private let path: String
-    private let body: [UInt8]
-    /// Where the marker begins in the body, in bytes.
-    private let offset: Int
+/// An event to trigger.
+struct TriggeredEvent: Equatable {
+    /// The sequence number in its marker.
+    var number: UInt32
+    /// The index of its channel.
+    var channel = 0
+    /// When it was due: its latency counts from then.
+    var due: MonotonicTime
+}
 
-    /// A template for events on one channel.
+/// Builds the signed HTTP requests that trigger a run's events.
+///
+/// The events differ only in their channel and marker; the filler that follows the marker is made once.
+struct TriggerRequestBuilder {
+    private let channels: [ChannelName]
+    private let run: UInt32
+    private let target: TargetServer
+    private let path: String
+    /// The data behind the marker, and the end of the JSON object.
+    private let bodyEnd: ArraySlice<UInt8>
+
+    /// A builder for one run.
     ///
     /// - Parameters:
-    ///   - channel: Public or private.
-    ///   - dataLength: The length of each event's data in bytes, at least ``Marker/length``.
+    ///   - channels: Public or private, at least one.
+    ///   - dataLength: The length of each event's data in bytes, at least ``EventMarker/length``.
     ///   - run: The run in each marker; 24 bits.
-    ///   - subject: The server.
-    init(to channel: ChannelName, dataLength: Int, run: UInt32, of subject: BenchSubject) {
-        self.subject = subject
+    ///   - target: The server.
+    init(channels: [ChannelName], dataLength: Int, run: UInt32, target: TargetServer) {
+        self.channels = channels
         self.run = run
-        path = "/apps/\(subject.appID)/events"
-        let data = Marker(run: run, sequence: 0, sentAt: 0).data(length: dataLength)
-        var json = JSONWriter()
-        json.beginObject()
-        json.name("name")
-        json.string("bench")
-        json.name("channel")
-        json.string(channel.text)
-        json.name("data")
-        json.string(data.span)
-        json.endObject()
-        body = json.bytes
-        // The data means itself in JSON and comes last: before its end are a quote and a brace.
-        offset = body.count - 2 - data.count
+        self.target = target
+        path = "/apps/\(target.appID)/events"
+        let data = EventMarker(run: run, sequence: 0, sentAt: 0).data(length: dataLength)
+        bodyEnd = (data + Array(#""}"#.utf8))[EventMarker.length...]
     }
 
-    /// Makes the request of an event.
+    /// Builds the request of an event.
     ///
     /// - Parameters:
-    ///   - number: The event's number.
-    ///   - due: The time from which its latency counts.
+    ///   - event: The event.
     ///   - timestamp: Seconds since 1970, for the signature.
     /// - Returns: The bytes to send.
-    /// - Throws: Why an option does not fit into a request.
-    func request(
-        _ number: UInt32,
-        due: MonotonicTime,
-        timestamp: Int64
-    ) throws(HTTPError) -> [UInt8] {
-        var marker: [UInt8] = []
-        marker.reserveCapacity(Marker.length)
-        Marker(run: run, sequence: number, sentAt: due.nanoseconds).append(to: &marker)
-        var body = body
-        body.replaceSubrange(offset..<offset + Marker.length, with: marker)
+    /// - Throws: When an option does not fit into a request.
+    func request(_ event: TriggeredEvent, timestamp: Int64) throws(HTTPError) -> [UInt8] {
+        let body = body(of: event)
         let query = RequestSignature.sign(
             method: "POST",
             path: path,
             body: body.span,
-            key: subject.key,
-            secret: subject.secret,
+            key: target.key,
+            secret: target.secret,
             timestamp: timestamp
         )
         let request = Request(
             .post,
-            "\(subject.target.pathPrefix)\(path)?\(query)",
-            host: subject.target.hostField,
+            "\(target.url.pathPrefix)\(path)?\(query)",
+            host: target.url.hostField,
             fields: [Field("Content-Type", "application/json")],
             body: body
         )
         return try request.encode()
+    }
+
+    private func body(of event: TriggeredEvent) -> [UInt8] {
+        // Neither a channel's name nor the data has a character that JSON escapes.
+        var body = Array(#"{"name":"bench","channel":""#.utf8)
+        let channel = channels[event.channel].text
+        body.reserveCapacity(128 + channel.utf8.count + bodyEnd.count)
+        body.append(contentsOf: channel.utf8)
+        body.append(contentsOf: #"","data":""#.utf8)
+        EventMarker(run: run, sequence: event.number, sentAt: event.due.nanoseconds)
+            .append(to: &body)
+        body.append(contentsOf: bodyEnd)
+        return body
     }
 }

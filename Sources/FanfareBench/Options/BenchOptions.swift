@@ -39,21 +39,21 @@ struct BenchOptions: ParsableArguments {
     var json: String?
 
     func validate() throws {
-        _ = try subject()
+        _ = try target()
     }
 
     /// The server as the options describe it.
     ///
     /// - Throws: `ValidationError` for the first that makes no sense.
-    func subject() throws -> BenchSubject {
-        guard let target = BenchTarget(url: broker.text) else {
+    func target() throws -> TargetServer {
+        guard let url = ServerURL(broker.text) else {
             throw ValidationError("--url must be like ws://127.0.0.1:6001 or wss://host/prefix")
         }
         if let pid, ServerProcess(id: pid) == nil {
             throw ValidationError("--pid \(pid): there is no such process, or it may not be read")
         }
-        return BenchSubject(
-            target: target,
+        return TargetServer(
+            url: url,
             key: app.key,
             secret: AppSecret(variable("FANFARE_SECRET", over: secret, default: "app-secret")),
             appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
@@ -65,19 +65,19 @@ struct BenchOptions: ParsableArguments {
 
     /// Runs a benchmark, and prints or writes what it found.
     ///
-    /// - Throws: A `Refusal` if it came to no figures, or if they show a fault.
+    /// - Throws: A `CommandError` if it came to no figures, or if they show a fault.
     func run(_ plan: any BenchPlan) throws {
         let output = try BenchOutput(path: json)
         let report: BenchReport
         do {
-            report = try BenchLoop.report(on: plan, of: try subject())
+            report = try BenchLoop.report(on: plan, of: try target())
         } catch let error as BenchError {
             try output.write(BenchReport.json(plan.benchmark, failure: error))
-            throw Refusal(error.description)
+            throw CommandError(error.description)
         }
-        if !output.isStandard { Standard.print(report.table) }
+        if !output.isStandard { Console.print(report.table) }
         try output.write(report.json)
-        if let fault = report.fault { throw Refusal("\(fault).") }
+        if let fault = report.fault { throw CommandError("\(fault).") }
     }
 }
 
@@ -88,12 +88,14 @@ struct BenchOutput {
     /// A file that may be written, or none.
     ///
     /// - Parameter path: `-` for standard output; nil for nowhere.
-    /// - Throws: A `Refusal` before a long run if the file cannot be made.
+    /// - Throws: A `CommandError` before a long run if the file cannot be made.
     init(path: String?) throws {
         self.path = path
         guard let path, !isStandard else { return }
         guard FileManager.default.createFile(atPath: path, contents: nil) else {
-            throw Refusal("--json \(path) cannot be written: \(String(cString: strerror(errno))).")
+            throw CommandError(
+                "--json \(path) cannot be written: \(String(cString: strerror(errno)))."
+            )
         }
     }
 
@@ -104,11 +106,11 @@ struct BenchOutput {
     func write(_ json: [UInt8]) throws {
         guard let path else { return }
         let text = String(decoding: json, as: UTF8.self)
-        if isStandard { return Standard.print(text) }
+        if isStandard { return Console.print(text) }
         do {
             try Data((text + "\n").utf8).write(to: URL(filePath: path))
         } catch {
-            throw Refusal("--json \(path) cannot be written: \(error.localizedDescription)")
+            throw CommandError("--json \(path) cannot be written: \(error.localizedDescription)")
         }
     }
 }

@@ -71,9 +71,9 @@ func refuseDeflate(_ options: BenchOptions) throws {
 
 /// A length of data that an option gave.
 func checkedSize(_ size: Int) throws -> Int {
-    guard (Marker.length...1 << 20).contains(size) else {
+    guard (EventMarker.length...1 << 20).contains(size) else {
         throw ValidationError(
-            "--size must be between \(Marker.length) and \(grouped(1 << 20)) bytes"
+            "--size must be between \(EventMarker.length) and \(grouped(1 << 20)) bytes"
         )
     }
     return size

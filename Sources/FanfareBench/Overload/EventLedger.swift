@@ -8,13 +8,13 @@ import CommandSupport
 /// order in which they were sent, and none twice.
 struct EventLedger {
     /// How an event was answered.
-    private enum Fate: UInt8 {
+    private enum AnswerState: UInt8 {
         case unanswered, accepted, refused
     }
 
     /// What is known of one connection's events, by their index.
-    private struct Publication {
-        var fates: [Fate] = []
+    private struct PublishedEvents {
+        var answers: [AnswerState] = []
         var arrivals: [UInt32] = []
     }
 
@@ -36,10 +36,10 @@ struct EventLedger {
     /// Deliveries to each reader.
     private var received: [UInt32]
     /// The readers that have left, and the deliveries that they had.
-    private var departed = (readers: 0, deliveries: 0)
+    private var removed = (readers: 0, deliveries: 0)
     /// Deliveries that are not waited for any more.
-    private var writtenOff = 0
-    private var publications: [Publication]
+    private var discardedCount = 0
+    private var publishers: [PublishedEvents]
     /// The least index that each reader may receive next of each connection's events, reader by reader.
     private var expected: [UInt32]
 
@@ -52,7 +52,7 @@ struct EventLedger {
         self.publisherCount = publisherCount
         self.readerCount = readerCount
         received = .init(repeating: 0, count: readerCount)
-        publications = .init(repeating: Publication(), count: publisherCount)
+        publishers = .init(repeating: PublishedEvents(), count: publisherCount)
         expected = .init(repeating: 0, count: publisherCount * readerCount)
     }
 
@@ -61,17 +61,17 @@ struct EventLedger {
 
     /// Deliveries under way to readers that are still there, if every unanswered event is going to be accepted.
     var outstanding: Int {
-        (sentCount - refusedCount) * (readerCount - departed.readers)
-            - (deliveries - departed.deliveries) - writtenOff
+        (sentCount - refusedCount) * (readerCount - removed.readers)
+            - (deliveries - removed.deliveries) - discardedCount
     }
 
     /// Waits no longer for what is outstanding: it stays lost.
-    mutating func writeOff() { writtenOff += outstanding }
+    mutating func discardOutstanding() { discardedCount += outstanding }
 
     /// Waits no longer for what a reader has not received: its connection has ended.
-    mutating func depart(_ reader: Int) {
-        departed.readers += 1
-        departed.deliveries += Int(received[reader])
+    mutating func removeReader(_ reader: Int) {
+        removed.readers += 1
+        removed.deliveries += Int(received[reader])
     }
 
     /// Counts an event as sent.
@@ -80,16 +80,16 @@ struct EventLedger {
     /// - Returns: Its number.
     mutating func send(by publisher: Int) -> UInt32 {
         sentCount += 1
-        let index = publications[publisher].fates.count
-        publications[publisher].fates.append(.unanswered)
-        publications[publisher].arrivals.append(0)
+        let index = publishers[publisher].answers.count
+        publishers[publisher].answers.append(.unanswered)
+        publishers[publisher].arrivals.append(0)
         return UInt32(index * publisherCount + publisher)
     }
 
     /// Records the answer to an event: 200 or 503.
     mutating func answer(_ number: UInt32, isAccepted: Bool) {
         let (index, publisher) = Int(number).quotientAndRemainder(dividingBy: publisherCount)
-        publications[publisher].fates[index] = isAccepted ? .accepted : .refused
+        publishers[publisher].answers[index] = isAccepted ? .accepted : .refused
         if isAccepted { acceptedCount += 1 } else { refusedCount += 1 }
     }
 
@@ -100,12 +100,12 @@ struct EventLedger {
     mutating func receive(_ number: UInt32, by reader: Int) -> Bool {
         let (index, publisher) = Int(number).quotientAndRemainder(dividingBy: publisherCount)
         let place = reader * publisherCount + publisher
-        guard index < publications[publisher].fates.count, index >= Int(expected[place]) else {
+        guard index < publishers[publisher].answers.count, index >= Int(expected[place]) else {
             misplacedCount += 1
             return false
         }
         expected[place] = UInt32(index) + 1
-        publications[publisher].arrivals[index] += 1
+        publishers[publisher].arrivals[index] += 1
         received[reader] += 1
         deliveries += 1
         return true
@@ -122,9 +122,9 @@ struct EventLedger {
     /// Adds up what has arrived; a walk over all events.
     var outcome: Outcome {
         var outcome = Outcome()
-        for publication in publications {
-            for (fate, arrivals) in zip(publication.fates, publication.arrivals) {
-                switch fate {
+        for publisher in publishers {
+            for (answer, arrivals) in zip(publisher.answers, publisher.arrivals) {
+                switch answer {
                 case .accepted: outcome.lost += readerCount - Int(arrivals)
                 case .refused: outcome.deliveredThoughRefused += Int(arrivals)
                 case .unanswered: break

@@ -13,7 +13,7 @@ struct OverloadPlan: BenchPlan {
     var publisherCount: Int
     /// The number of connections that read.
     var readerCount: Int
-    /// The length of each event's data, in bytes; at least ``Marker/length``.
+    /// The length of each event's data, in bytes; at least ``EventMarker/length``.
     var dataLength: Int
     /// How long each of the three phases lasts.
     var duration: Duration
@@ -39,7 +39,7 @@ struct OverloadPlan: BenchPlan {
         (readerCount + publisherCount + 2, "--subscribers or --publishers")
     }
 
-    func begin(with generator: Generator) -> any BenchRun {
+    func begin(with generator: LoadGenerator) -> any BenchRun {
         OverloadRun(plan: self, generator: generator)
     }
 

@@ -9,7 +9,7 @@ final class OverloadPublishers {
     /// How often a connection waited because of Retry-After.
     private(set) var pauseCount = 0
 
-    private let connections: [TriggerConnection]
+    private let connections: [EventPublisher]
     private let obeysRetryAfter: Bool
     /// Until when each connection waits.
     private var pauses: [MonotonicTime?]
@@ -27,23 +27,18 @@ final class OverloadPublishers {
         to readers: OverloadReaders,
         dataLength: Int,
         obeysRetryAfter: Bool,
-        generator: Generator
+        generator: LoadGenerator
     ) {
         self.readers = readers
         self.obeysRetryAfter = obeysRetryAfter
-        let template = EventTemplate(
-            to: readers.channel,
-            dataLength: dataLength,
-            run: readers.run,
-            of: generator.subject
-        )
+        let requests = readers.requests(dataLength: dataLength)
         let count = readers.ledger.publisherCount
         connections = (0..<count).map { _ in
-            TriggerConnection(template: template, generator: generator)
+            EventPublisher(requests, policy: .count, generator: generator)
         }
         pauses = .init(repeating: nil, count: count)
         for (index, connection) in connections.enumerated() {
-            connection.answered = { [unowned self] in receive($1, to: $0, on: index) }
+            connection.onAnswer = { [unowned self] in receive($1, to: $0, on: index) }
         }
     }
 
@@ -54,7 +49,7 @@ final class OverloadPublishers {
     var areOpen: Bool { connections.allSatisfy(\.isOpen) }
 
     /// How often a connection was lost with requests unanswered.
-    var lossCount: Int { connections.reduce(0) { $0 + $1.lossCount } }
+    var lostConnectionCount: Int { connections.reduce(0) { $0 + $1.lostConnectionCount } }
 
     /// The first thing that makes a run impossible.
     var failure: BenchError? { connections.lazy.compactMap(\.failure).first }
@@ -92,11 +87,12 @@ final class OverloadPublishers {
             guard pause <= now else { return false }
             pauses[index] = nil
         }
-        connections[index].trigger(readers.ledger.send(by: index), due: now)
+        let number = readers.ledger.send(by: index)
+        connections[index].trigger(TriggeredEvent(number: number, due: now))
         return true
     }
 
-    private func receive(_ answer: TriggerConnection.Answer, to number: UInt32, on index: Int) {
+    private func receive(_ answer: EventPublisher.Answer, to number: UInt32, on index: Int) {
         readers.ledger.answer(number, isAccepted: answer == .accepted)
         guard case .refused(let retryAfter) = answer else { return }
         guard let retryAfter else {

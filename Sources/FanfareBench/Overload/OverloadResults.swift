@@ -2,12 +2,12 @@ import CommandSupport
 import Primitives
 
 /// What an overload came to, and whether the server stood it.
-struct OverloadFindings {
+struct OverloadResults {
     /// One phase of the load: what arrived in which time, and what it cost.
     struct Phase: Equatable {
         var deliveries = 0
         var time = Duration.zero
-        var meters = Meters()
+        var usage = ResourceUsage()
 
         /// Deliveries a second; 0 for no time.
         var rate: Double { time > .zero ? Double(deliveries) / time.inSeconds : 0 }
@@ -28,7 +28,7 @@ struct OverloadFindings {
     /// How long all answers and deliveries took after the publishers had stopped.
     var drainTime = Duration.zero
     /// The unrelated channel.
-    var unrelated: UnrelatedChannel.Findings?
+    var unrelated: UnrelatedChannel.Results?
 
     /// How often longer the unrelated channel's 99th percentile is beside the overload; nil if nothing arrived.
     var latencyRatio: Double? {
@@ -41,8 +41,8 @@ struct OverloadFindings {
     /// Which part of the deliveries a second with a window arrived without one; nil if none did with one.
     var rateShare: Double? { window.rate > 0 ? overload.rate / window.rate : nil }
 
-    private func p99(_ surroundings: UnrelatedChannel.Surroundings) -> UInt64? {
-        unrelated?.latencies[surroundings.rawValue].p99
+    private func p99(_ loadPhase: UnrelatedChannel.LoadPhase) -> UInt64? {
+        unrelated?.latencies[loadPhase.rawValue].p99
     }
 
     /// What is beyond what a plan allows, each in a line.
@@ -101,11 +101,11 @@ struct OverloadFindings {
             rows += BenchReport.Row.latency("latency without one", "overload_latency", latency)
         }
         if let unrelated {
-            for (surroundings, label, name) in UnrelatedChannel.Surroundings.named {
+            for (loadPhase, label, name) in UnrelatedChannel.LoadPhase.named {
                 rows += BenchReport.Row.latency(
                     "unrelated, \(label)",
                     "unrelated_\(name)_latency",
-                    unrelated.latencies[surroundings.rawValue]
+                    unrelated.latencies[loadPhase.rawValue]
                 )
             }
         }
@@ -130,7 +130,7 @@ struct OverloadFindings {
             + BenchReport.Row.cpu(
                 per: "delivery",
                 overload.deliveries,
-                overload.meters,
+                overload.usage,
                 of: server
             )
     }
@@ -140,7 +140,7 @@ struct OverloadFindings {
     }
 }
 
-extension UnrelatedChannel.Surroundings {
+extension UnrelatedChannel.LoadPhase {
     /// Those that count, with what people and programs call them.
     static var named: [(Self, label: String, name: String)] {
         [
@@ -155,7 +155,7 @@ extension BenchReport.Row {
     fileprivate static func rate(
         _ label: String,
         _ name: String,
-        _ phase: OverloadFindings.Phase
+        _ phase: OverloadResults.Phase
     ) -> Self {
         Self(
             label: label,

@@ -5,22 +5,22 @@ import Primitives
 /// An overload from its first connection to the report; a step a turn of the loop.
 final class OverloadRun: BenchRun {
     private let plan: OverloadPlan
-    private let generator: Generator
+    private let generator: LoadGenerator
     private let readers: OverloadReaders
     private let publishers: OverloadPublishers
     private var unrelated: UnrelatedChannel?
     private var phase = Phase.connecting
     private let beganAt = MonotonicTime.current
     private var connectingTime = Duration.zero
-    private var findings = OverloadFindings()
-    private var memory: MemoryWatch?
+    private var results = OverloadResults()
+    private var memory: PeakMemoryMonitor?
     /// Events answered 200 and 503 before the overload.
     private var answeredBefore = (accepted: 0, refused: 0)
 
     private enum Phase {
         case connecting
         /// All readers are subscribed; the HTTP API is to be reached.
-        case reaching
+        case openingPublisher
         case quiet(until: MonotonicTime)
         /// Events with a window.
         case window(Load)
@@ -40,7 +40,7 @@ final class OverloadRun: BenchRun {
         var since: MonotonicTime
         var deliveries: Int
         var sent: Int
-        var meters: Meters
+        var usage: ResourceUsage
     }
 
     /// A run that has yet to connect.
@@ -48,7 +48,7 @@ final class OverloadRun: BenchRun {
     /// - Parameters:
     ///   - plan: What to do.
     ///   - generator: The means.
-    init(plan: OverloadPlan, generator: Generator) {
+    init(plan: OverloadPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
         readers = OverloadReaders(
@@ -70,22 +70,22 @@ final class OverloadRun: BenchRun {
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
         if let failure = publishers.failure ?? readers.failure { throw failure }
         if case .failure(let failure) = unrelated?.outcome { throw failure }
-        memory?.look(at: now)
+        memory?.sample(at: now)
         switch phase {
         case .connecting:
-            guard try readers.assemble(at: now) else { return .idle }
+            guard try readers.connect(at: now) else { return .idle }
             connectingTime = beganAt.duration(to: now)
             publishers.connect()
             unrelated = try UnrelatedChannel.start(
                 plan.unrelatedChannel,
                 rate: plan.unrelatedRate,
-                by: generator.dialer
+                by: generator.connector
             )
-            phase = .reaching
-        case .reaching:
+            phase = .openingPublisher
+        case .openingPublisher:
             if publishers.areOpen, unrelated?.isReady == true {
-                memory = generator.server.flatMap { MemoryWatch(of: $0) }
-                unrelated?.note(.quiet)
+                memory = generator.server.flatMap { PeakMemoryMonitor(of: $0) }
+                unrelated?.setLoadPhase(.quiet)
                 if plan.yieldsToServer { ThreadPriority.lower() }
                 phase = .quiet(until: now.advanced(by: plan.duration))
             } else if generator.isStalled(0, at: now) {
@@ -94,19 +94,19 @@ final class OverloadRun: BenchRun {
         case .quiet(let end):
             generator.progress.show("Quiet", 0, of: 3, at: now)
             guard now >= end else { return .wait(from: now, until: end) }
-            memory = generator.server.flatMap { MemoryWatch(of: $0) }
-            unrelated?.note(.window)
+            memory = generator.server.flatMap { PeakMemoryMonitor(of: $0) }
+            unrelated?.setLoadPhase(.window)
             phase = .window(begin(at: now))
             publishers.fill(plan.window)
         case .window(let load):
             return fillWindow(load, at: now)
         case .emptying:
             guard readers.ledger.outstanding <= 0 || isStuck(at: now) else { return .idle }
-            readers.ledger.writeOff()
+            readers.ledger.discardOutstanding()
             let ledger = readers.ledger
             answeredBefore = (ledger.acceptedCount, ledger.refusedCount)
             _ = readers.takeLatencies()
-            unrelated?.note(.overload)
+            unrelated?.setLoadPhase(.overload)
             phase = .overload(begin(at: now))
             return .wait(.zero)
         case .overload(let load):
@@ -115,7 +115,7 @@ final class OverloadRun: BenchRun {
             return drain(since: since, load, at: now)
         case .ending(let end, let stalled):
             guard now >= end, case .success(let found) = unrelated?.outcome else { return .idle }
-            findings.unrelated = found
+            results.unrelated = found
             generator.progress.end()
             return .finished(report(isStalled: stalled))
         }
@@ -125,13 +125,13 @@ final class OverloadRun: BenchRun {
     // MARK: The load
 
     private func begin(at now: MonotonicTime) -> Load {
-        generator.renewPatience(at: now)
+        generator.resetStallTimer(at: now)
         let ledger = readers.ledger
         return Load(
             since: now,
             deliveries: ledger.deliveries,
             sent: ledger.sentCount,
-            meters: generator.meters()
+            usage: generator.resourceUsage()
         )
     }
 
@@ -142,9 +142,9 @@ final class OverloadRun: BenchRun {
             publishers.fill(plan.window)
             return .idle
         }
-        findings.window = measured(load, at: now)
-        if isStuck { readers.ledger.writeOff() }
-        generator.renewPatience(at: now)
+        results.window = measured(load, at: now)
+        if isStuck { readers.ledger.discardOutstanding() }
+        generator.resetStallTimer(at: now)
         phase = .emptying
         return .wait(.zero)
     }
@@ -159,18 +159,18 @@ final class OverloadRun: BenchRun {
             // The sockets that were full may take more before anything else happens.
             return .wait(.milliseconds(1))
         }
-        findings.overload = measured(load, at: now)
-        findings.unansweredCount = readers.ledger.unansweredCount
-        generator.renewPatience(at: now)
+        results.overload = measured(load, at: now)
+        results.unansweredCount = readers.ledger.unansweredCount
+        generator.resetStallTimer(at: now)
         phase = .draining(since: now, rest <= 0 ? load : nil)
         return .wait(.zero)
     }
 
-    private func measured(_ load: Load, at now: MonotonicTime) -> OverloadFindings.Phase {
-        OverloadFindings.Phase(
+    private func measured(_ load: Load, at now: MonotonicTime) -> OverloadResults.Phase {
+        OverloadResults.Phase(
             deliveries: readers.ledger.deliveries - load.deliveries,
             time: load.since.duration(to: now),
-            meters: generator.meters() - load.meters
+            usage: generator.resourceUsage() - load.usage
         )
     }
 
@@ -184,13 +184,13 @@ final class OverloadRun: BenchRun {
         let isComplete = ledger.unansweredCount == 0 && ledger.outstanding <= 0
         let isStuck = isStuck(at: now)
         guard isComplete || isStuck || readers.openCount == 0 else { return .idle }
-        if let load { findings.overload = measured(load, at: now) }
-        findings.acceptedCount = ledger.acceptedCount - answeredBefore.accepted
-        findings.refusedCount = ledger.refusedCount - answeredBefore.refused
-        findings.drainTime = since.duration(to: now)
-        findings.latency = LatencyFigures(readers.takeLatencies())
+        if let load { results.overload = measured(load, at: now) }
+        results.acceptedCount = ledger.acceptedCount - answeredBefore.accepted
+        results.refusedCount = ledger.refusedCount - answeredBefore.refused
+        results.drainTime = since.duration(to: now)
+        results.latency = LatencyFigures(readers.takeLatencies())
         unrelated?.end()
-        phase = .ending(until: now.advanced(by: BenchStep.aftermath), stalled: isStuck)
+        phase = .ending(until: now.advanced(by: BenchStep.duplicateWait), stalled: isStuck)
         return .idle
     }
 
@@ -204,7 +204,7 @@ final class OverloadRun: BenchRun {
         let ledger = readers.ledger
         return """
             , \(grouped(ledger.acceptedCount)) × 200, \(grouped(ledger.refusedCount)) × 503, \
-            \(grouped(ledger.deliveries)) deliveries, \(grouped(readers.partings.total)) closed
+            \(grouped(ledger.deliveries)) deliveries, \(grouped(readers.disconnections.total)) closed
             """
     }
 
@@ -214,7 +214,7 @@ final class OverloadRun: BenchRun {
         let (ledger, outcome) = (readers.ledger, readers.ledger.outcome)
         return BenchReport(
             benchmark: plan.benchmark,
-            url: generator.subject.target.url,
+            url: generator.target.url.text,
             headline: plan.headline(connectingTime: connectingTime),
             parameters: plan.parameters,
             rows: rows(ledger, outcome),
@@ -247,11 +247,11 @@ final class OverloadRun: BenchRun {
             .count("waits for Retry-After", "pauses", publishers.pauseCount),
             .init(
                 label: "subscribers closed",
-                text: readers.partings.description,
-                members: [("closed", .integer(readers.partings.total))]
-                    + readers.partings.members("subscribers")
+                text: readers.disconnections.description,
+                members: [("closed", .integer(readers.disconnections.total))]
+                    + readers.disconnections.members("subscribers")
             ),
-        ] + findings.rows(of: generator.server) + (memory?.rows(growthMax: plan.budget) ?? [])
+        ] + results.rows(of: generator.server) + (memory?.rows(growthMax: plan.budget) ?? [])
     }
 
     private func fault(
@@ -262,18 +262,19 @@ final class OverloadRun: BenchRun {
         let faults =
             [
                 ledger.fault(outcome),
-                readers.partings.total > 0
-                    ? "\(grouped(readers.partings.total)) subscribers closed: "
-                        + readers.partings.description : nil,
+                readers.disconnections.total > 0
+                    ? "\(grouped(readers.disconnections.total)) subscribers closed: "
+                        + readers.disconnections.description : nil,
                 publishers.withoutRetryAfter > 0
                     ? "\(grouped(publishers.withoutRetryAfter)) answers 503 without Retry-After"
                     : nil,
-                publishers.lossCount > 0
-                    ? "\(grouped(publishers.lossCount)) publishing connections lost" : nil,
+                publishers.lostConnectionCount > 0
+                    ? "\(grouped(publishers.lostConnectionCount)) publishing connections lost"
+                    : nil,
                 isStalled
-                    ? "nothing arrived any more for \(generator.subject.patience.inSeconds) s, "
+                    ? "nothing arrived any more for \(generator.target.stallTimeout.inSeconds) s, "
                         + "\(grouped(ledger.unansweredCount)) events unanswered" : nil,
-            ].compactMap { $0 } + findings.faults(plan, growth: memory?.growth)
+            ].compactMap { $0 } + results.faults(plan, growth: memory?.growth)
         return faults.isEmpty ? nil : faults.joined(separator: "; ")
     }
 }

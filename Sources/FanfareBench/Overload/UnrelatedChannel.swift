@@ -11,7 +11,7 @@ import Synchronization
 /// a core.
 actor UnrelatedChannel: LoopResident {
     /// What else goes on while an event is under way.
-    enum Surroundings: Int, CaseIterable, Sendable {
+    enum LoadPhase: Int, CaseIterable, Sendable {
         /// Nothing that counts: connecting, or between two phases.
         case none
         /// The load's connections stand idle.
@@ -23,8 +23,8 @@ actor UnrelatedChannel: LoopResident {
     }
 
     /// What became of its events.
-    struct Findings: Sendable {
-        /// The latency beside each of the surroundings, by its raw value.
+    struct Results: Sendable {
+        /// The latency beside each of the loadPhase, by its raw value.
         var latencies: [LatencyFigures]
         /// What is wrong with its deliveries, in a line.
         var fault: String?
@@ -39,28 +39,28 @@ actor UnrelatedChannel: LoopResident {
 
     /// What both threads see.
     private struct Shared: Sendable {
-        var surroundings = Surroundings.none
+        var loadPhase = LoadPhase.none
         var isReady = false
         var isEnding = false
         var isCancelled = false
-        var outcome: Result<Findings, BenchError>?
+        var outcome: Result<Results, BenchError>?
     }
     private nonisolated let shared = Mutex(Shared())
 
     private let reactor: Reactor
     private let readers: OverloadReaders
-    private let publisher: TriggerConnection
-    private let schedule: Pace
+    private let publisher: EventPublisher
+    private let pace: Pace
     private var phase = Phase.starting
-    private var surroundings = Surroundings.none
-    private var latencies = Surroundings.allCases.map { _ in Histogram<UInt64>.latencies }
-    private var patience: Patience
+    private var loadPhase = LoadPhase.none
+    private var latencies = LoadPhase.allCases.map { _ in Histogram<UInt64>.latencies }
+    private var stallDetector: StallDetector
     private var wait = Duration.zero
     private var isPrioritized = false
 
     private enum Phase {
         /// The loop's clock, from which timeouts count, runs from the first turn on.
-        case starting, connecting, reaching
+        case starting, connecting, openingPublisher
         case sending(Schedule, count: Int)
         case ending
     }
@@ -68,40 +68,38 @@ actor UnrelatedChannel: LoopResident {
     private init(
         _ channel: ChannelName,
         rate: Double,
-        subject: BenchSubject,
+        target: TargetServer,
         address: SocketAddress,
         loop: EventLoop
     ) throws(BenchError) {
         self.loop = loop
-        schedule = .rate(rate)
-        patience = Patience(subject.patience, since: .current)
-        var subject = subject
+        pace = .rate(rate)
+        stallDetector = StallDetector(target.stallTimeout, since: .current)
+        var target = target
         // The load measures the server's process.
-        subject.serverID = nil
+        target.serverID = nil
         let reactor: Reactor
         do throws(SystemError) {
             reactor = try Reactor(loop: loop)
         } catch {
             throw .machine("The event loop cannot be made: \(error)")
         }
-        let dialer: Dialer
+        let connector: Connector
         do throws(TLSError) {
-            dialer = try Dialer(subject, addresses: [address])
+            connector = try Connector(target, addresses: [address])
         } catch {
             throw .machine("TLS cannot be used: \(error)")
         }
         self.reactor = reactor
-        let generator = Generator(dialer: dialer, reactor: reactor, isLocal: false)
+        let generator = LoadGenerator(connector: connector, reactor: reactor, isLocal: false)
         generator.progress.isHidden = true
         readers = OverloadReaders(of: channel, count: 1, publisherCount: 1, generator: generator)
-        let template = EventTemplate(
-            to: channel,
-            dataLength: 64,
-            run: readers.run,
-            of: subject
+        publisher = EventPublisher(
+            readers.requests(dataLength: 64),
+            policy: .count,
+            generator: generator
         )
-        publisher = TriggerConnection(template: template, generator: generator)
-        publisher.answered = { [readers] number, answer in
+        publisher.onAnswer = { [readers] number, answer in
             readers.ledger.answer(number, isAccepted: answer == .accepted)
         }
     }
@@ -111,22 +109,22 @@ actor UnrelatedChannel: LoopResident {
     /// - Parameters:
     ///   - channel: Public or private, and not the load's.
     ///   - rate: Events a second.
-    ///   - dialer: Has reached the server.
+    ///   - connector: Has reached the server.
     /// - Returns: The channel.
     /// - Throws: Why there can be no thread, or no TLS.
     static func start(
         _ channel: ChannelName,
         rate: Double,
-        by dialer: Dialer
+        by connector: Connector
     ) throws(BenchError) -> UnrelatedChannel {
-        guard let address = dialer.address else { throw .machine("there is no address to try") }
+        guard let address = connector.address else { throw .machine("there is no address to try") }
         let loop = try BenchLoop.started { () throws(SystemError) in
             try EventLoop(name: "bench-unrelated")
         }
         let resident = try UnrelatedChannel(
             channel,
             rate: rate,
-            subject: dialer.subject,
+            target: connector.target,
             address: address,
             loop: loop
         )
@@ -140,11 +138,11 @@ actor UnrelatedChannel: LoopResident {
     nonisolated var isReady: Bool { shared.withLock { $0.isReady } }
 
     /// What it found, or what stood in its way; nil until it has ended.
-    nonisolated var outcome: Result<Findings, BenchError>? { shared.withLock { $0.outcome } }
+    nonisolated var outcome: Result<Results, BenchError>? { shared.withLock { $0.outcome } }
 
     /// Counts latencies from here on as those beside something else.
-    nonisolated func note(_ surroundings: Surroundings) {
-        shared.withLock { $0.surroundings = surroundings }
+    nonisolated func setLoadPhase(_ loadPhase: LoadPhase) {
+        shared.withLock { $0.loadPhase = loadPhase }
     }
 
     /// Sends nothing more; ``outcome`` is there when all has arrived, or nothing does any more.
@@ -164,14 +162,14 @@ actor UnrelatedChannel: LoopResident {
     func turn() -> Bool {
         reactor.poll(atMost: wait)
         let (now, shared) = (MonotonicTime.current, shared.withLock { $0 })
-        if shared.surroundings != surroundings {
-            latencies[surroundings.rawValue].add(readers.takeLatencies())
-            surroundings = shared.surroundings
+        if shared.loadPhase != loadPhase {
+            latencies[loadPhase.rawValue].add(readers.takeLatencies())
+            loadPhase = shared.loadPhase
         }
         do throws(BenchError) {
             guard !shared.isCancelled else { throw .machine("cancelled") }
-            if let findings = try step(at: now, isEnding: shared.isEnding) {
-                finish(.success(findings))
+            if let results = try step(at: now, isEnding: shared.isEnding) {
+                finish(.success(results))
                 return false
             }
         } catch {
@@ -185,28 +183,28 @@ actor UnrelatedChannel: LoopResident {
     private func step(
         at now: MonotonicTime,
         isEnding: Bool
-    ) throws(BenchError) -> Findings? {
+    ) throws(BenchError) -> Results? {
         if let failure = publisher.failure ?? readers.failure { throw failure }
         wait = BenchStep.tick
         switch phase {
         case .starting:
             isPrioritized = ThreadPriority.raise()
             phase = .connecting
-            _ = try readers.assemble(at: now)
+            _ = try readers.connect(at: now)
         case .connecting:
-            guard try readers.assemble(at: now) else { break }
+            guard try readers.connect(at: now) else { break }
             publisher.connect()
-            phase = .reaching
-        case .reaching:
+            phase = .openingPublisher
+        case .openingPublisher:
             guard publisher.isOpen else { break }
-            let start = Schedule(pace: schedule, messageCount: .max, start: now)
+            let start = Schedule(pace: pace, messageCount: .max, start: now)
             phase = .sending(start, count: 0)
             shared.withLock { $0.isReady = true }
             wait = .zero
         case .sending(let schedule, let count):
             if isEnding {
                 phase = .ending
-                patience.renew(at: now)
+                stallDetector.reset(at: now)
                 wait = .zero
             } else {
                 let sent = send(schedule, count: count)
@@ -214,10 +212,10 @@ actor UnrelatedChannel: LoopResident {
             }
         case .ending:
             let ledger = readers.ledger
-            let isStuck = patience.isExhausted(progress: ledger.deliveries, at: now)
+            let isStuck = stallDetector.isStalled(progress: ledger.deliveries, at: now)
             let isComplete = ledger.unansweredCount == 0 && ledger.outstanding <= 0
             guard isComplete || isStuck || readers.openCount == 0 else { break }
-            return findings
+            return results
         }
         return nil
     }
@@ -229,7 +227,8 @@ actor UnrelatedChannel: LoopResident {
             let now = MonotonicTime.current
             switch schedule.step(sent: count, missing: 0, now: now) {
             case .send(let due):
-                publisher.trigger(readers.ledger.send(by: 0), due: due)
+                let number = readers.ledger.send(by: 0)
+                publisher.trigger(TriggeredEvent(number: number, due: due))
                 count += 1
             case .wait(let due):
                 let rest = now.duration(to: due)
@@ -244,17 +243,18 @@ actor UnrelatedChannel: LoopResident {
         return count
     }
 
-    private var findings: Findings {
-        latencies[surroundings.rawValue].add(readers.takeLatencies())
+    private var results: Results {
+        latencies[loadPhase.rawValue].add(readers.takeLatencies())
         let ledger = readers.ledger
         let faults = [
             ledger.fault(ledger.outcome),
             ledger.unansweredCount > 0
                 ? "\(grouped(ledger.unansweredCount)) events not answered" : nil,
-            readers.partings.total > 0 ? "its reader closed: \(readers.partings.description)" : nil,
-            publisher.lossCount > 0 ? "its publishing connection lost" : nil,
+            readers.disconnections.total > 0
+                ? "its reader closed: \(readers.disconnections.description)" : nil,
+            publisher.lostConnectionCount > 0 ? "its publishing connection lost" : nil,
         ].compactMap { $0 }
-        return Findings(
+        return Results(
             latencies: latencies.map { LatencyFigures($0) },
             fault: faults.isEmpty ? nil : faults.joined(separator: ", "),
             refusedCount: ledger.refusedCount,
@@ -262,7 +262,7 @@ actor UnrelatedChannel: LoopResident {
         )
     }
 
-    private func finish(_ outcome: Result<Findings, BenchError>) {
+    private func finish(_ outcome: Result<Results, BenchError>) {
         shared.withLock { $0.outcome = outcome }
         reactor.shutDown()
     }

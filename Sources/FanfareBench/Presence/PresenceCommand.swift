@@ -82,7 +82,7 @@ struct PresencePlan: BenchPlan {
 
     var connections: (count: Int, option: String) { (observerCount + visitorCount, "--observers") }
 
-    func begin(with generator: Generator) -> any BenchRun {
+    func begin(with generator: LoadGenerator) -> any BenchRun {
         PresenceRun(plan: self, generator: generator)
     }
 

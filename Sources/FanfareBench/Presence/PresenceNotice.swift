@@ -1,18 +1,18 @@
 /// What a presence channel says about one of a benchmark's members.
-struct Notice: Equatable {
+struct PresenceNotice: Equatable {
     /// Joined, or else left.
     var isJoin: Bool
     /// The marker that is the member's user id: its sequence number is that of the joining.
-    var marker: Marker
+    var marker: EventMarker
 }
 
 /// Finds `member_added` and `member_removed` of one run's members in the messages of all observers.
 ///
-/// A member's user id is a ``Marker``. All observers receive the same bytes, so a notice is found
+/// A member's user id is a ``EventMarker``. All observers receive the same bytes, so a notice is found
 /// by comparing a few words and is not parsed again.
-struct NoticeScanner {
-    private var joins: MarkerScanner
-    private var leaves: MarkerScanner
+struct PresenceNoticeScanner {
+    private var joins: EventMarkerScanner
+    private var leaves: EventMarkerScanner
     /// Where the last notice's event name began, in bytes from the message's beginning.
     private var offset = 0
 
@@ -23,12 +23,12 @@ struct NoticeScanner {
     ///
     /// - Parameter run: 24 bits.
     init(run: UInt32) {
-        joins = MarkerScanner(run: run)
-        leaves = MarkerScanner(run: run)
+        joins = EventMarkerScanner(run: run)
+        leaves = EventMarkerScanner(run: run)
     }
 
     /// Finds the notice that a message is; nil if it is none about a member of this run.
-    mutating func find(in message: Span<UInt8>) -> Notice? {
+    mutating func find(in message: Span<UInt8>) -> PresenceNotice? {
         if !Self.hasPrefix(message, at: offset) {
             let end = message.count - Self.prefix.count
             guard end > 0, let start = (0..<end).first(where: { Self.hasPrefix(message, at: $0) })
@@ -37,9 +37,9 @@ struct NoticeScanner {
         }
         switch message[offset + Self.prefix.count] {
         case UInt8(ascii: "a"):
-            return joins.find(in: message).map { Notice(isJoin: true, marker: $0) }
+            return joins.find(in: message).map { PresenceNotice(isJoin: true, marker: $0) }
         case UInt8(ascii: "r"):
-            return leaves.find(in: message).map { Notice(isJoin: false, marker: $0) }
+            return leaves.find(in: message).map { PresenceNotice(isJoin: false, marker: $0) }
         default: return nil
         }
     }

@@ -4,17 +4,17 @@ import Net
 /// A presence benchmark from its first connection to the report; a step a turn of the loop.
 final class PresenceRun: BenchRun {
     private let plan: PresencePlan
-    private let generator: Generator
-    private let crowd: PresenceCrowd
+    private let generator: LoadGenerator
+    private let clients: PresenceClients
     private var phase = Phase.connecting
     private let beganAt = MonotonicTime.current
     private var connectingTime = Duration.zero
 
     private enum Phase {
         case connecting
-        case visiting(Schedule, before: Meters)
+        case visiting(Schedule, before: ResourceUsage)
         /// Everybody has gone; what comes now comes twice.
-        case listening(Schedule, Meters, until: MonotonicTime)
+        case awaitingDuplicates(Schedule, ResourceUsage, until: MonotonicTime)
     }
 
     /// A run that has yet to connect.
@@ -22,19 +22,19 @@ final class PresenceRun: BenchRun {
     /// - Parameters:
     ///   - plan: What to do.
     ///   - generator: The means.
-    init(plan: PresencePlan, generator: Generator) {
+    init(plan: PresencePlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
-        crowd = PresenceCrowd(plan: plan, generator: generator)
+        clients = PresenceClients(plan: plan, generator: generator)
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = crowd.failure { throw failure }
+        if let failure = clients.failure { throw failure }
         switch phase {
         case .connecting:
-            guard try crowd.assemble(at: now) else { return .idle }
+            guard try clients.connect(at: now) else { return .idle }
             connectingTime = beganAt.duration(to: now)
-            let before = generator.meters()
+            let before = generator.resourceUsage()
             let schedule = Schedule(
                 pace: plan.pace,
                 messageCount: plan.visitCount,
@@ -44,32 +44,33 @@ final class PresenceRun: BenchRun {
             return .wait(.zero)
         case .visiting(let schedule, let before):
             return visit(schedule, before: before, at: now)
-        case .listening(let schedule, let meters, let end):
+        case .awaitingDuplicates(let schedule, let usage, let end):
             guard now >= end else { return .wait(from: now, until: end) }
-            return .finished(report(schedule, meters, stalled: nil))
+            return .finished(report(schedule, usage, stalled: nil))
         }
     }
 
     private func visit(
         _ schedule: Schedule,
-        before: Meters,
+        before: ResourceUsage,
         at now: MonotonicTime
     ) -> BenchStep {
-        let visits = crowd.visits
+        let visits = clients.visits
         generator.progress.show("Visiting", visits.endedCount, of: plan.visitCount, at: now)
         if visits.endedCount == plan.visitCount {
-            let end = now.advanced(by: BenchStep.aftermath)
-            phase = .listening(schedule, generator.meters() - before, until: end)
+            let end = now.advanced(by: BenchStep.duplicateWait)
+            phase = .awaitingDuplicates(schedule, generator.resourceUsage() - before, until: end)
             return .idle
         }
-        if visits.underWayCount == 0 { generator.renewPatience(at: now) }
-        let arrivals = visits.tally.deliveries + visits.tally.duplicated + visits.tally.sentCount
+        if visits.inProgressCount == 0 { generator.resetStallTimer(at: now) }
+        let arrivals =
+            visits.tracker.deliveries + visits.tracker.duplicated + visits.tracker.sentCount
         if generator.isStalled(arrivals, at: now) {
-            let meters = generator.meters() - before
-            return .finished(report(schedule, meters, stalled: generator.subject.patience))
+            let usage = generator.resourceUsage() - before
+            return .finished(report(schedule, usage, stalled: generator.target.stallTimeout))
         }
-        let nextLeave = crowd.sendAway(after: stay)
-        let nextJoin = invite(schedule)
+        let nextLeave = clients.endVisits(after: stay)
+        let nextJoin = startVisits(schedule)
         guard let next = [nextLeave, nextJoin].compactMap({ $0 }).min() else { return .idle }
         return .wait(from: .current, until: next)
     }
@@ -78,15 +79,15 @@ final class PresenceRun: BenchRun {
     private var stay: Duration { plan.rate.map { .seconds(0.5 / $0) } ?? .zero }
 
     /// Begins all visits that are due, and says when the next one is.
-    private func invite(_ schedule: Schedule) -> MonotonicTime? {
-        while let visitor = crowd.visits.away {
+    private func startVisits(_ schedule: Schedule) -> MonotonicTime? {
+        while let visitor = clients.visits.absentVisitor {
             let step = schedule.step(
-                sent: crowd.visits.begunCount,
-                missing: crowd.visits.underWayCount,
+                sent: clients.visits.startedCount,
+                missing: clients.visits.inProgressCount,
                 now: .current
             )
             switch step {
-            case .send(let due): crowd.invite(visitor, due: due)
+            case .send(let due): clients.startVisit(of: visitor, due: due)
             case .wait(let due): return due
             case .waitForDeliveries, .finished: return nil
             }
@@ -96,29 +97,29 @@ final class PresenceRun: BenchRun {
 
     private func report(
         _ schedule: Schedule,
-        _ meters: Meters,
+        _ usage: ResourceUsage,
         stalled: Duration?
     ) -> BenchReport {
-        let tally = crowd.visits.tally
-        let count = tally.deliveries + tally.duplicated + crowd.visits.unchecked
-        let time = schedule.start.duration(to: crowd.lastNoticeAt ?? schedule.start)
+        let tracker = clients.visits.tracker
+        let count = tracker.deliveries + tracker.duplicated + clients.visits.unchecked
+        let time = schedule.start.duration(to: clients.lastNoticeAt ?? schedule.start)
         return BenchReport(
             benchmark: plan.benchmark,
-            url: generator.subject.target.url,
+            url: generator.target.url.text,
             headline: plan.headline(connectingTime: connectingTime),
             parameters: plan.parameters,
             rows: [
-                BenchReport.Row.tally(tally, of: "notices", "notices"),
-                [.count("notices to visitors", "unchecked_notices", crowd.visits.unchecked)],
-                BenchReport.Row.deflate(crowd.admission, of: generator.subject),
-                [.rate("visits", "visits", crowd.visits.endedCount, in: time)],
-                BenchReport.Row.latency("join", "join_latency", LatencyFigures(crowd.joins)),
-                BenchReport.Row.latency("leave", "leave_latency", LatencyFigures(crowd.leaves)),
-                BenchReport.Row.cpu(per: "notice", count, meters, of: generator.server),
-                BenchReport.Row.traffic(per: "notice", count, meters),
+                BenchReport.Row.deliveries(tracker, of: "notices", "notices"),
+                [.count("notices to visitors", "unchecked_notices", clients.visits.unchecked)],
+                BenchReport.Row.deflate(clients.ramp, of: generator.target),
+                [.rate("visits", "visits", clients.visits.endedCount, in: time)],
+                BenchReport.Row.latency("join", "join_latency", LatencyFigures(clients.joins)),
+                BenchReport.Row.latency("leave", "leave_latency", LatencyFigures(clients.leaves)),
+                BenchReport.Row.cpu(per: "notice", count, usage, of: generator.server),
+                BenchReport.Row.traffic(per: "notice", count, usage),
                 BenchReport.Row.memory(of: generator.server),
             ].flatMap { $0 },
-            fault: tally.fault(stalled: stalled)
+            fault: tracker.fault(stalled: stalled)
         )
     }
 }

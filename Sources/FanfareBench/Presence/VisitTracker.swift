@@ -3,13 +3,13 @@ import Net
 /// Who of a presence channel's visitors is where, and whether every observer saw it.
 ///
 /// Each visitor joins and leaves again and again, each time as another user. Its joins and leaves
-/// are the even and the odd events of a channel of its own in a ``Tally``, and each observer is a
+/// are the even and the odd events of a channel of its own in a ``DeliveryTracker``, and each observer is a
 /// subscriber of each of these: so each notice must reach each observer once and in order.
-struct Visits {
+struct VisitTracker {
     /// What was done, and what of it the observers saw.
-    private(set) var tally: Tally
+    private(set) var tracker: DeliveryTracker
     /// How many visits have begun.
-    private(set) var begunCount = 0
+    private(set) var startedCount = 0
     /// How many visits everybody has seen the end of.
     private(set) var endedCount = 0
     /// Arrivals that a visitor was told of, which are not checked.
@@ -19,7 +19,7 @@ struct Visits {
     private var visitors: [Visitor]
 
     private struct Visitor {
-        var state = State.away
+        var state = State.absent
         /// Observers that have not seen the last change.
         var pendingCount = 0
         /// When the last change was due, in nanoseconds.
@@ -27,9 +27,9 @@ struct Visits {
     }
 
     private enum State: Equatable {
-        case away
+        case absent
         /// Its subscription is not acknowledged, or not seen by all.
-        case joining(isAcknowledged: Bool)
+        case joining(isConfirmed: Bool)
         /// Acknowledged, and seen by everybody.
         case present(since: MonotonicTime)
         case leaving
@@ -43,14 +43,17 @@ struct Visits {
     init(observerCount: Int, visitorCount: Int) {
         self.observerCount = observerCount
         visitors = [Visitor](repeating: Visitor(), count: visitorCount)
-        tally = Tally(subscriberCount: observerCount * visitorCount, channelCount: visitorCount)
+        tracker = DeliveryTracker(
+            subscriberCount: observerCount * visitorCount,
+            channelCount: visitorCount
+        )
     }
 
     /// How many visits are under way.
-    var underWayCount: Int { begunCount - endedCount }
+    var inProgressCount: Int { startedCount - endedCount }
 
     /// A visitor that may come; nil if there is none.
-    var away: Int? { visitors.firstIndex { $0.state == .away } }
+    var absentVisitor: Int? { visitors.firstIndex { $0.state == .absent } }
 
     /// A visitor that is there: when it was to join, and since when everybody has seen it.
     ///
@@ -68,16 +71,16 @@ struct Visits {
     ///   - due: When it was to begin.
     /// - Returns: The number of the join, for the marker.
     mutating func join(_ visitor: Int, due: MonotonicTime) -> UInt32 {
-        precondition(visitors[visitor].state == .away)
-        begunCount += 1
-        return change(visitor, to: .joining(isAcknowledged: false), due: due)
+        precondition(visitors[visitor].state == .absent)
+        startedCount += 1
+        return change(visitor, to: .joining(isConfirmed: false), due: due)
     }
 
     /// Notes that the server has acknowledged a visitor's subscription.
-    mutating func acknowledge(_ visitor: Int, at now: MonotonicTime) {
+    mutating func confirmJoin(_ visitor: Int, at now: MonotonicTime) {
         guard case .joining = visitors[visitor].state else { return }
-        visitors[visitor].state = .joining(isAcknowledged: true)
-        settle(visitor, at: now)
+        visitors[visitor].state = .joining(isConfirmed: true)
+        advance(visitor, at: now)
     }
 
     /// Ends a visit.
@@ -98,17 +101,17 @@ struct Visits {
     ///   - now: The time.
     /// - Returns: When the change was due, in nanoseconds, if the observer sees it for the first time.
     mutating func receive(
-        _ notice: Notice,
+        _ notice: PresenceNotice,
         by observer: Int,
         at now: MonotonicTime
     ) -> Int64? {
         let count = visitors.count
-        // Whoever sends another number back than it was sent is found out by the tally.
+        // Whoever sends another number back than it was sent is found out by the tracker.
         let number = notice.marker.sequence &+ (notice.isJoin ? 0 : UInt32(count))
         let visitor = Int(number) % count
-        guard tally.receive(number, by: observer * count + visitor) else { return nil }
+        guard tracker.receive(number, by: observer * count + visitor) else { return nil }
         visitors[visitor].pendingCount -= 1
-        defer { settle(visitor, at: now) }
+        defer { advance(visitor, at: now) }
         return notice.isJoin ? notice.marker.sentAt : visitors[visitor].dueAt
     }
 
@@ -121,18 +124,18 @@ struct Visits {
             pendingCount: observerCount,
             dueAt: due.nanoseconds
         )
-        return tally.send(on: visitor)
+        return tracker.send(on: visitor)
     }
 
     /// Goes on when everybody has seen the last change.
-    private mutating func settle(_ visitor: Int, at now: MonotonicTime) {
+    private mutating func advance(_ visitor: Int, at now: MonotonicTime) {
         guard visitors[visitor].pendingCount == 0 else { return }
         switch visitors[visitor].state {
-        case .joining(isAcknowledged: true): visitors[visitor].state = .present(since: now)
+        case .joining(isConfirmed: true): visitors[visitor].state = .present(since: now)
         case .leaving:
-            visitors[visitor].state = .away
+            visitors[visitor].state = .absent
             endedCount += 1
-        case .away, .present, .joining: break
+        case .absent, .present, .joining: break
         }
     }
 }

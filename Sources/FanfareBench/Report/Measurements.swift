@@ -48,7 +48,7 @@ extension LatencyFigures {
     }
 }
 
-/// What the devices have read from their connections, all together.
+/// What the clients have read from their connections, all together.
 final class Traffic {
     /// How often a connection had something to read.
     private(set) var readCount = 0
@@ -62,19 +62,19 @@ final class Traffic {
     }
 }
 
-/// What the meters of a run say at one moment, or how far they went between two.
-struct Meters: Equatable, Sendable {
+/// What the usage of a run say at one moment, or how far they went between two.
+struct ResourceUsage: Equatable, Sendable {
     /// CPU time of the server in nanoseconds, if its process is known.
     var serverTime: Int64?
     /// CPU time of this process in nanoseconds.
     var generatorTime: Int64 = 0
-    /// How often a device's connection had something to read.
+    /// How often a client's connection had something to read.
     var readCount = 0
-    /// How many bytes the devices have read.
+    /// How many bytes the clients have read.
     var byteCount = 0
 
-    static func - (after: Meters, before: Meters) -> Meters {
-        Meters(
+    static func - (after: ResourceUsage, before: ResourceUsage) -> ResourceUsage {
+        ResourceUsage(
             serverTime: after.serverTime.flatMap { after in before.serverTime.map { after - $0 } },
             generatorTime: after.generatorTime - before.generatorTime,
             readCount: after.readCount - before.readCount,

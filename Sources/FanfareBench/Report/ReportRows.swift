@@ -51,18 +51,18 @@ extension BenchReport.Row {
     }
 
     /// What was sent and received.
-    static func tally(_ tally: Tally, of label: String, _ name: String) -> [Self] {
+    static func deliveries(_ tracker: DeliveryTracker, of label: String, _ name: String) -> [Self] {
         [
             Self(
                 label: label,
-                text: "\(grouped(tally.deliveries)) of \(grouped(tally.expected))",
+                text: "\(grouped(tracker.deliveries)) of \(grouped(tracker.expected))",
                 members: [
-                    (name, .integer(tally.deliveries)), ("expected", .integer(tally.expected)),
+                    (name, .integer(tracker.deliveries)), ("expected", .integer(tracker.expected)),
                 ]
             ),
-            .count("lost", "lost", tally.missing),
-            .count("duplicated", "duplicated", tally.duplicated),
-            .count("out of order", "out_of_order", tally.outOfOrder),
+            .count("lost", "lost", tracker.missing),
+            .count("duplicated", "duplicated", tracker.duplicated),
+            .count("out of order", "out_of_order", tracker.outOfOrder),
         ]
     }
 
@@ -71,21 +71,21 @@ extension BenchReport.Row {
     /// - Parameters:
     ///   - unit: What was done, for both names.
     ///   - count: How much of it; 0 gives the figures for one.
-    ///   - meters: How far they went meanwhile.
+    ///   - usage: How far they went meanwhile.
     ///   - server: The server's processes, if they are known.
     /// - Returns: Two rows.
     static func cpu(
         per unit: String,
         _ count: Int,
-        _ meters: Meters,
+        _ usage: ResourceUsage,
         of server: ServerProcess?
     ) -> [Self] {
         func micros(_ nanoseconds: Int64) -> Double {
             Double(nanoseconds) / 1e3 / Double(max(count, 1))
         }
         func text(_ number: Double) -> String { "\(decimal(number, places: 3)) µs" }
-        let serverTime = meters.serverTime.map(micros)
-        let generatorTime = micros(meters.generatorTime)
+        let serverTime = usage.serverTime.map(micros)
+        let generatorTime = micros(usage.generatorTime)
         return [
             Self(
                 label: "server CPU per \(unit)",
@@ -103,10 +103,10 @@ extension BenchReport.Row {
         ]
     }
 
-    /// What the devices read for one of what was done: how often, and how many bytes.
-    static func traffic(per unit: String, _ count: Int, _ meters: Meters) -> [Self] {
-        let reads = Double(meters.readCount) / Double(max(count, 1))
-        let bytes = Double(meters.byteCount) / Double(max(count, 1))
+    /// What the clients read for one of what was done: how often, and how many bytes.
+    static func traffic(per unit: String, _ count: Int, _ usage: ResourceUsage) -> [Self] {
+        let reads = Double(usage.readCount) / Double(max(count, 1))
+        let bytes = Double(usage.byteCount) / Double(max(count, 1))
         return [
             Self(
                 label: "read per \(unit)",
@@ -133,13 +133,13 @@ extension BenchReport.Row {
     }
 
     /// To how many connections compression was granted; none if it was not offered.
-    static func deflate(_ admission: Admission, of subject: BenchSubject) -> [Self] {
-        guard subject.offersDeflate else { return [] }
+    static func deflate(_ ramp: ConnectionRamp, of target: TargetServer) -> [Self] {
+        guard target.offersDeflate else { return [] }
         return [
             Self(
                 label: "deflate granted to",
-                text: "\(grouped(admission.deflateCount)) of \(grouped(admission.count))",
-                members: [("deflate_granted", .integer(admission.deflateCount))]
+                text: "\(grouped(ramp.deflateCount)) of \(grouped(ramp.count))",
+                members: [("deflate_granted", .integer(ramp.deflateCount))]
             )
         ]
     }

@@ -61,21 +61,21 @@ struct Footprint: Equatable, Sendable {
 }
 
 /// The server's footprint over a run.
-struct FootprintLog {
+struct FootprintHistory {
     /// What it was each time.
     private(set) var samples: [Footprint] = []
     /// The most of ``Footprint/kernelTCP()``, in bytes.
     private(set) var kernelPeak = 0
     private let server: ServerProcess
-    private var lookedAt: MonotonicTime?
+    private var sampledAt: MonotonicTime?
 
     /// Nothing looked at yet.
     init(of server: ServerProcess) { self.server = server }
 
     /// Looks, unless less time has passed since the last look.
-    mutating func look(at now: MonotonicTime, every interval: Duration = .seconds(1)) {
-        if let lookedAt, lookedAt.duration(to: now) < interval { return }
-        lookedAt = now
+    mutating func sample(at now: MonotonicTime, every interval: Duration = .seconds(1)) {
+        if let sampledAt, sampledAt.duration(to: now) < interval { return }
+        sampledAt = now
         if let footprint = Footprint(of: server) { samples.append(footprint) }
         kernelPeak = max(kernelPeak, Footprint.kernelTCP() ?? 0)
     }

@@ -1,7 +1,7 @@
 import Net
 
 /// The most memory that the server and the kernel's TCP take while a load lasts.
-struct MemoryWatch {
+struct PeakMemoryMonitor {
     /// The server's resident memory when the watch began, in bytes.
     let residentBefore: Int
     /// The most that was seen of ``Footprint/kernelTCP()``, in bytes.
@@ -10,7 +10,7 @@ struct MemoryWatch {
     /// The server's greatest resident memory until the watch began.
     private let earlierPeak: Int
     private var seenPeak: Int
-    private var lookedAt: MonotonicTime?
+    private var sampledAt: MonotonicTime?
 
     /// Begins now; nil if the server's memory may not be read.
     init?(of server: ServerProcess) {
@@ -24,9 +24,9 @@ struct MemoryWatch {
     }
 
     /// Looks, unless less than a tenth of a second has passed since the last look.
-    mutating func look(at now: MonotonicTime) {
-        if let lookedAt, lookedAt.duration(to: now) < BenchStep.tick { return }
-        lookedAt = now
+    mutating func sample(at now: MonotonicTime) {
+        if let sampledAt, sampledAt.duration(to: now) < BenchStep.tick { return }
+        sampledAt = now
         if let resident = Footprint.resident(of: server) { seenPeak = max(seenPeak, resident) }
         kernelPeak = max(kernelPeak, Footprint.kernelTCP() ?? 0)
     }

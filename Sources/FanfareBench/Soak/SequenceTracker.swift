@@ -1,7 +1,7 @@
 import CommandSupport
 
 /// What one reader has received of a source's numbered events, from when it came until it left.
-struct Following: Equatable {
+struct SequenceTracker: Equatable {
     /// The number that must come next; nil before the first has come.
     private(set) var next: UInt32?
     /// The first that was sent when the reader had already been told that it is subscribed: one before it may have been
@@ -21,22 +21,22 @@ struct Following: Equatable {
     }
 
     /// What came of an event's arrival.
-    enum Receipt: Equatable {
+    enum Arrival: Equatable {
         /// It was the one that had to come.
         case inOrder
         /// So many before it never came, or will come too late.
-        case behind(lost: Int)
+        case afterGap(lost: Int)
         /// It had come before, or others behind it had.
         case misplaced
     }
 
     /// Notes an event that has arrived.
-    mutating func receive(_ number: UInt32) -> Receipt {
+    mutating func receive(_ number: UInt32) -> Arrival {
         let expected = next ?? min(number, floor)
         guard number >= expected else { return .misplaced }
         next = number + stride
         return number == expected
-            ? .inOrder : .behind(lost: Int((number - expected) / stride))
+            ? .inOrder : .afterGap(lost: Int((number - expected) / stride))
     }
 
     /// How many of the events before `upcoming`, the number of the source's next one, have not come.
@@ -47,7 +47,7 @@ struct Following: Equatable {
 }
 
 /// What readers have received, all together.
-struct Receipts: Equatable {
+struct DeliveryCounts: Equatable {
     /// Events that arrived.
     var deliveries = 0
     /// Events that did not.
@@ -56,17 +56,17 @@ struct Receipts: Equatable {
     var misplaced = 0
 
     /// Counts what came of an arrival.
-    mutating func count(_ receipt: Following.Receipt) {
+    mutating func count(_ arrival: SequenceTracker.Arrival) {
         deliveries += 1
-        switch receipt {
+        switch arrival {
         case .inOrder: break
-        case .behind(let count): lost += count
+        case .afterGap(let count): lost += count
         case .misplaced: misplaced += 1
         }
     }
 
-    static func + (left: Receipts, right: Receipts) -> Receipts {
-        Receipts(
+    static func + (left: DeliveryCounts, right: DeliveryCounts) -> DeliveryCounts {
+        DeliveryCounts(
             deliveries: left.deliveries + right.deliveries,
             lost: left.lost + right.lost,
             misplaced: left.misplaced + right.misplaced

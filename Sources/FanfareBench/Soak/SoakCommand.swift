@@ -86,11 +86,11 @@ struct SoakCommand: ParsableCommand {
     /// - Throws: `ValidationError` for the first that makes no sense.
     func plan() throws -> SoakPlan {
         let week = 0.1...604_800
-        let target = try tlsURL.map { url in
-            guard let target = BenchTarget(url: url), target.isSecure else {
+        let secureURL = try tlsURL.map { text in
+            guard let url = ServerURL(text), url.isSecure else {
                 throw ValidationError("--tls-url must be like wss://127.0.0.1:6002")
             }
-            return target
+            return url
         }
         return SoakPlan(
             duration: .seconds(try checked(seconds, "--seconds", in: week)),
@@ -102,7 +102,7 @@ struct SoakCommand: ParsableCommand {
             visitorRate: try checked(visitors, "--visitors", in: 0.1...1_000),
             slowCount: try checked(slow, "--slow", max: 100_000),
             backlog: try checkedMiB(backlog, "--backlog"),
-            secureTarget: target
+            secureURL: secureURL
         )
     }
 }

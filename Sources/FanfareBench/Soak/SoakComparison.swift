@@ -1,7 +1,7 @@
 import CommandSupport
 
 /// Whether the server takes as much of its machine after a long load as after a short one.
-struct SoakVerdict: Equatable {
+struct SoakComparison: Equatable {
     /// After the warm-up, when all had left but those who stay.
     var before: Footprint
     /// The same at the end.

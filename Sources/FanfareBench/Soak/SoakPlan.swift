@@ -16,7 +16,7 @@ struct SoakPlan: BenchPlan {
     var residentCount: Int
     /// Events a second from the HTTP API.
     var rate: Double
-    /// The length of each event's data, in bytes; at least ``Marker/length``.
+    /// The length of each event's data, in bytes; at least ``EventMarker/length``.
     var dataLength: Int
     /// How many visitors come a second.
     var visitorRate: Double
@@ -25,45 +25,45 @@ struct SoakPlan: BenchPlan {
     /// After how many bytes of data one of these reads again.
     var backlog: Int
     /// The same server through TLS; nil leaves that out.
-    var secureTarget: BenchTarget?
+    var secureURL: ServerURL?
 
     /// On how many channels the residents of one side are.
     static let channelCount = 8
     /// How many rooms of client events there are.
-    static let roomCount = 5
+    static let groupCount = 5
     /// How many watch a presence channel.
     static let observerCount = 10
     /// How many come to it and go.
     static let memberCount = 10
 
     var connections: (count: Int, option: String) {
-        let visitors = Int(visitorRate * 16) + Admission.underWayMax
+        let visitors = Int(visitorRate * 16) + ConnectionRamp.pendingMax
         let others =
-            Self.roomCount * SoakTalkers.roomSize + Self.observerCount + Self.memberCount
+            Self.groupCount * SoakClientEvents.groupSize + Self.observerCount + Self.memberCount
         return (residentCount + slowCount + visitors + others, "--residents or --visitors")
     }
 
-    func begin(with generator: Generator) throws(BenchError) -> any BenchRun {
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any BenchRun {
         guard let server = generator.server else { throw .noServerProcess }
         guard Footprint(of: server) != nil else { throw .memoryUnreadable(ids: server.ids) }
         return SoakRun(
             plan: self,
-            parts: try parts(generator),
+            workloads: try workloads(generator),
             generator: generator,
-            memory: FootprintLog(of: server)
+            memory: FootprintHistory(of: server)
         )
     }
 
-    // MARK: The parts
+    // MARK: The workloads
 
-    private func parts(_ generator: Generator) throws(BenchError) -> [any SoakPart] {
-        var parts: [any SoakPart] = []
-        let secure = try secureTarget.map { (target) throws(BenchError) in
-            try Self.generator(beside: generator, to: target)
+    private func workloads(_ generator: LoadGenerator) throws(BenchError) -> [any SoakWorkload] {
+        var workloads: [any SoakWorkload] = []
+        let secure = try secureURL.map { (url) throws(BenchError) in
+            try Self.generator(beside: generator, to: url)
         }
         let share = secure == nil ? 1 : 2
-        parts += try side("plain", "soak", share, generator)
-        if let secure { parts += try side("TLS", "private-soak-tls", share, secure) }
+        workloads += try side("plain", "soak", share, generator)
+        if let secure { workloads += try side("TLS", "private-soak-tls", share, secure) }
         let presence = PresencePlan(
             channel: try Self.channel("presence-soak"),
             observerCount: Self.observerCount,
@@ -71,9 +71,9 @@ struct SoakPlan: BenchPlan {
             visitCount: .max,
             rate: 2
         )
-        parts.append(SoakPresence(presence, generator: generator))
-        parts.append(SoakTalkers(roomCount: Self.roomCount, generator: generator))
-        return parts
+        workloads.append(SoakPresence(presence, generator: generator))
+        workloads.append(SoakClientEvents(groupCount: Self.groupCount, generator: generator))
+        return workloads
     }
 
     /// Residents, visitors and slow readers that reach the server in the same way.
@@ -81,8 +81,8 @@ struct SoakPlan: BenchPlan {
         _ name: String,
         _ prefix: String,
         _ share: Int,
-        _ generator: Generator
-    ) throws(BenchError) -> [any SoakPart] {
+        _ generator: LoadGenerator
+    ) throws(BenchError) -> [any SoakWorkload] {
         var channels: [ChannelName] = []
         for index in 0..<Self.channelCount {
             channels.append(try Self.channel("\(prefix)-\(index)"))
@@ -97,19 +97,21 @@ struct SoakPlan: BenchPlan {
         )
         let visitors = SoakVisitors(
             name: "\(name) visitors",
-            of: residents.audience,
+            of: residents.subscribers,
             rate: visitorRate / Double(share),
             generator: generator
         )
-        let crowd = StalledCrowd(
+        let slowReaders = StalledClients(
             count: max(1, slowCount / share),
-            beside: residents.audience,
+            beside: residents.subscribers,
             backlog: backlog,
             reconnectsPerSecond: 10,
             generator: generator
         )
-        residents.feed.published = { channel, count in crowd.notePublished(count, to: channel) }
-        return [residents, visitors, SoakSlowReaders(name: "\(name) slow readers", crowd)]
+        residents.publisher.onPublish = { channel, count in
+            slowReaders.recordPublished(count, to: channel)
+        }
+        return [residents, visitors, SoakSlowReaders(name: "\(name) slow readers", slowReaders)]
     }
 
     private static func channel(_ name: String) throws(BenchError) -> ChannelName {
@@ -122,20 +124,20 @@ struct SoakPlan: BenchPlan {
 
     /// A generator on the same loop that reaches the server at another address.
     private static func generator(
-        beside generator: Generator,
-        to target: BenchTarget
-    ) throws(BenchError) -> Generator {
-        var subject = generator.subject
-        subject.target = target
+        beside generator: LoadGenerator,
+        to url: ServerURL
+    ) throws(BenchError) -> LoadGenerator {
+        var target = generator.target
+        target.url = url
         let addresses: [SocketAddress]
         do throws(ResolveError) {
-            addresses = try SocketAddress.resolve(host: target.host, port: target.port)
+            addresses = try SocketAddress.resolve(host: url.host, port: url.port)
         } catch {
             throw .resolution(error)
         }
         do throws(TLSError) {
-            let dialer = try Dialer(subject, addresses: addresses)
-            return Generator(dialer: dialer, reactor: generator.reactor, isLocal: false)
+            let connector = try Connector(target, addresses: addresses)
+            return LoadGenerator(connector: connector, reactor: generator.reactor, isLocal: false)
         } catch {
             throw .machine("TLS cannot be used: \(error)")
         }
@@ -148,7 +150,7 @@ struct SoakPlan: BenchPlan {
         """
         \(grouped(residentCount)) residents, \(decimal(visitorRate, places: 1)) visitors and \
         \(decimal(rate, places: 1)) events a second, \(grouped(slowCount)) slow readers, presence \
-        and client events\(secureTarget == nil ? "" : ", half through TLS"), for \
+        and client events\(secureURL == nil ? "" : ", half through TLS"), for \
         \(seconds(duration)) after a warm-up of \(seconds(warmUp))
         """
     }
@@ -163,7 +165,7 @@ struct SoakPlan: BenchPlan {
             ("rate_per_s", .number(rate, places: 3)), ("size_bytes", .integer(dataLength)),
             ("visitors_per_s", .number(visitorRate, places: 3)),
             ("slow_readers", .integer(slowCount)), ("backlog_bytes", .integer(backlog)),
-            ("tls_url", secureTarget.map { .text($0.url) } ?? .null),
+            ("tls_url", secureURL.map { .text($0.text) } ?? .null),
         ]
     }
 }

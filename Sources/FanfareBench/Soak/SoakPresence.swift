@@ -3,10 +3,10 @@ import Net
 import PusherProtocol
 
 /// Members that join a presence channel and leave it again, before observers that must see each of that once.
-final class SoakPresence: SoakPart {
-    private let crowd: PresenceCrowd
+final class SoakPresence: SoakWorkload {
+    private let clients: PresenceClients
     private let rate: Double
-    private var flow: (schedule: Schedule, begunBefore: Int)?
+    private var flow: (schedule: Schedule, startedBefore: Int)?
     private var isTimedOut = false
 
     /// Members and observers who have yet to connect.
@@ -14,48 +14,49 @@ final class SoakPresence: SoakPart {
     /// - Parameters:
     ///   - plan: The channel, and how many come to it; at a rate.
     ///   - generator: Makes the connections.
-    init(_ plan: PresencePlan, generator: Generator) {
+    init(_ plan: PresencePlan, generator: LoadGenerator) {
         rate = plan.rate ?? 1
-        crowd = PresenceCrowd(plan: plan, generator: generator)
+        clients = PresenceClients(plan: plan, generator: generator)
     }
 
-    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool { try crowd.assemble(at: now) }
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool { try clients.connect(at: now) }
 
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
         let flow =
             flow ?? (
-                Schedule(pace: .rate(rate), messageCount: .max, start: now), crowd.visits.begunCount
+                Schedule(pace: .rate(rate), messageCount: .max, start: now),
+                clients.visits.startedCount
             )
         self.flow = flow
-        let nextLeave = crowd.sendAway(after: .seconds(1 / rate))
+        let nextLeave = clients.endVisits(after: .seconds(1 / rate))
         var nextJoin: MonotonicTime?
-        invitation: while let visitor = crowd.visits.away {
-            let begun = crowd.visits.begunCount - flow.begunBefore
+        joining: while let visitor = clients.visits.absentVisitor {
+            let begun = clients.visits.startedCount - flow.startedBefore
             switch flow.schedule.step(sent: begun, missing: 0, now: now) {
-            case .send(let due): crowd.invite(visitor, due: due)
+            case .send(let due): clients.startVisit(of: visitor, due: due)
             case .wait(let due):
                 nextJoin = due
-                break invitation
-            case .waitForDeliveries, .finished: break invitation
+                break joining
+            case .waitForDeliveries, .finished: break joining
             }
         }
         return [nextLeave, nextJoin].compactMap { $0 }.min()
     }
 
-    func retire(at now: MonotonicTime, isLate: Bool) -> Bool {
+    func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
         flow = nil
-        _ = crowd.sendAway(after: .zero)
-        if crowd.visits.underWayCount == 0 { return true }
+        _ = clients.endVisits(after: .zero)
+        if clients.visits.inProgressCount == 0 { return true }
         isTimedOut = isTimedOut || isLate
         return isLate
     }
 
-    var receipts: Receipts {
-        let tally = crowd.visits.tally
-        return Receipts(
-            deliveries: tally.deliveries,
-            lost: isTimedOut ? tally.missing : tally.overtaken,
-            misplaced: tally.duplicated + tally.outOfOrder
+    var deliveryCounts: DeliveryCounts {
+        let tracker = clients.visits.tracker
+        return DeliveryCounts(
+            deliveries: tracker.deliveries,
+            lost: isTimedOut ? tracker.missing : tracker.skippedCount,
+            misplaced: tracker.duplicated + tracker.outOfOrder
         )
     }
 
@@ -63,14 +64,14 @@ final class SoakPresence: SoakPart {
         [
             .init(
                 label: "presence notices",
-                text: "\(grouped(crowd.visits.endedCount)) visits, \(receipts.text)",
-                members: [("presence_visits", .integer(crowd.visits.endedCount))]
-                    + receipts.members("presence")
+                text: "\(grouped(clients.visits.endedCount)) visits, \(deliveryCounts.text)",
+                members: [("presence_visits", .integer(clients.visits.endedCount))]
+                    + deliveryCounts.members("presence")
             )
         ]
     }
 
     var fault: String? { nil }
 
-    var failure: BenchError? { crowd.failure }
+    var failure: BenchError? { clients.failure }
 }

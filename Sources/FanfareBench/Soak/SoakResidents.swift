@@ -3,9 +3,9 @@ import Net
 import PusherProtocol
 
 /// Subscribers that stay for the whole run, and the events that they and all others on their channels receive.
-final class SoakResidents: SoakPart {
+final class SoakResidents: SoakWorkload {
     /// What they receive.
-    let feed: Feed
+    let publisher: PacedPublisher
     private let name: String
     private var isTimedOut = false
 
@@ -24,54 +24,59 @@ final class SoakResidents: SoakPart {
         subscribersPerChannel: Int,
         rate: Double,
         dataLength: Int,
-        generator: Generator
+        generator: LoadGenerator
     ) {
         self.name = name
-        let audience = Subscribers(
+        let subscribers = Subscribers(
             channels: channels,
             subscribersPerChannel: subscribersPerChannel,
             generator: generator
         )
-        feed = Feed(to: audience, pace: .rate(rate), dataLength: dataLength, generator: generator)
+        publisher = PacedPublisher(
+            to: subscribers,
+            pace: .rate(rate),
+            dataLength: dataLength,
+            generator: generator
+        )
     }
 
     /// Who they are.
-    var audience: Subscribers { feed.audience }
+    var subscribers: Subscribers { publisher.subscribers }
 
-    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool {
-        guard try audience.assemble(at: now) else { return false }
-        return feed.connect()
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
+        guard try subscribers.connect(at: now) else { return false }
+        return publisher.connect()
     }
 
-    func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? { feed.step() }
+    func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? { publisher.step() }
 
-    func retire(at now: MonotonicTime, isLate: Bool) -> Bool {
-        feed.pause()
-        if feed.isQuiet { return true }
+    func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
+        publisher.pause()
+        if publisher.isIdle { return true }
         isTimedOut = isTimedOut || isLate
         return isLate
     }
 
-    var receipts: Receipts {
-        let tally = audience.tally
-        return Receipts(
-            deliveries: tally.deliveries,
-            lost: isTimedOut ? tally.missing : tally.overtaken,
-            misplaced: tally.duplicated + tally.outOfOrder
+    var deliveryCounts: DeliveryCounts {
+        let tracker = subscribers.tracker
+        return DeliveryCounts(
+            deliveries: tracker.deliveries,
+            lost: isTimedOut ? tracker.missing : tracker.skippedCount,
+            misplaced: tracker.duplicated + tracker.outOfOrder
         )
     }
 
     var rows: [BenchReport.Row] {
         let label = name.lowercased().replacing(" ", with: "_")
         return [
-            .init(label: name, text: receipts.text, members: receipts.members(label))
-        ] + BenchReport.Row.latency(name, "\(label)_latency", LatencyFigures(audience.latencies))
+            .init(label: name, text: deliveryCounts.text, members: deliveryCounts.members(label))
+        ] + BenchReport.Row.latency(name, "\(label)_latency", LatencyFigures(subscribers.latencies))
     }
 
     var fault: String? {
-        guard isTimedOut, feed.unansweredCount > 0 else { return nil }
-        return "\(grouped(feed.unansweredCount)) events of \(name) were not answered"
+        guard isTimedOut, publisher.unansweredCount > 0 else { return nil }
+        return "\(grouped(publisher.unansweredCount)) events of \(name) were not answered"
     }
 
-    var failure: BenchError? { feed.failure }
+    var failure: BenchError? { publisher.failure }
 }

@@ -3,13 +3,13 @@ import Net
 import Primitives
 
 /// One kind of behaviour in a mixed load.
-protocol SoakPart: AnyObject {
+protocol SoakWorkload: AnyObject {
     /// Lets in those who stay for the whole run.
     ///
     /// - Parameter now: The time.
     /// - Returns: Whether all are in.
     /// - Throws: Why they cannot be.
-    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool
 
     /// Does what is due while the load is on.
     ///
@@ -24,13 +24,13 @@ protocol SoakPart: AnyObject {
     ///   - now: The time.
     ///   - isLate: Whether what has not come by now counts as lost.
     /// - Returns: Whether all but those who stay have gone, and those have received everything.
-    func retire(at now: MonotonicTime, isLate: Bool) -> Bool
+    func drain(at now: MonotonicTime, isLate: Bool) -> Bool
 
     /// What was received and checked.
-    var receipts: Receipts { get }
+    var deliveryCounts: DeliveryCounts { get }
     /// What there is to report.
     var rows: [BenchReport.Row] { get }
-    /// What is wrong beside the receipts, in a line; nil if nothing is.
+    /// What is wrong beside the deliveryCounts, in a line; nil if nothing is.
     var fault: String? { get }
     /// Why the run cannot go on.
     var failure: BenchError? { get }
@@ -39,26 +39,26 @@ protocol SoakPart: AnyObject {
 /// A mixed load from its first connection to the report; a step a turn of the loop.
 final class SoakRun: BenchRun {
     private let plan: SoakPlan
-    private let parts: [any SoakPart]
-    private let generator: Generator
-    private var memory: FootprintLog
-    private var phase = Phase.assembling(part: 0)
+    private let workloads: [any SoakWorkload]
+    private let generator: LoadGenerator
+    private var memory: FootprintHistory
+    private var phase = Phase.connecting(workload: 0)
     /// The server's footprint after the warm-up, when only those were there who stay.
     private var before: Footprint?
     private var shown: (deliveries: Int, at: MonotonicTime)?
 
     private enum Phase {
-        case assembling(part: Int)
+        case connecting(workload: Int)
         /// The load is on.
         case loading(since: MonotonicTime)
         /// All but those who stay leave.
-        case retiring(by: MonotonicTime)
+        case draining(by: MonotonicTime)
         /// The server may tidy up, until its descriptors have not changed for a while.
         case settling(since: MonotonicTime, descriptors: Int, steadySince: MonotonicTime)
     }
 
     /// How long those who leave may take.
-    private static let retirement = Duration.seconds(20)
+    private static let drainTimeMax = Duration.seconds(20)
     /// How long the server's descriptors may take to come to rest.
     private static let settlingMax = Duration.seconds(120)
 
@@ -66,30 +66,39 @@ final class SoakRun: BenchRun {
     ///
     /// - Parameters:
     ///   - plan: What to do.
-    ///   - parts: Who does it.
+    ///   - workloads: Who does it.
     ///   - generator: The means.
     ///   - memory: Looks at the server.
-    init(plan: SoakPlan, parts: [any SoakPart], generator: Generator, memory: FootprintLog) {
+    init(
+        plan: SoakPlan,
+        workloads: [any SoakWorkload],
+        generator: LoadGenerator,
+        memory: FootprintHistory
+    ) {
         self.plan = plan
-        self.parts = parts
+        self.workloads = workloads
         self.generator = generator
         self.memory = memory
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        for part in parts { if let failure = part.failure { throw failure } }
-        memory.look(at: now)
+        for workload in workloads { if let failure = workload.failure { throw failure } }
+        memory.sample(at: now)
         switch phase {
-        case .assembling(let index):
-            guard try parts[index].assemble(at: now) else { return .idle }
-            generator.renewPatience(at: now)
-            phase = index + 1 < parts.count ? .assembling(part: index + 1) : .loading(since: now)
+        case .connecting(let index):
+            guard try workloads[index].connect(at: now) else { return .idle }
+            generator.resetStallTimer(at: now)
+            phase =
+                index + 1 < workloads.count
+                ? .connecting(workload: index + 1) : .loading(since: now)
             return .wait(.zero)
         case .loading(let since):
             return try load(since: since, at: now)
-        case .retiring(let end):
+        case .draining(let end):
             var areDone = true
-            for part in parts where !part.retire(at: now, isLate: now >= end) { areDone = false }
+            for workload in workloads where !workload.drain(at: now, isLate: now >= end) {
+                areDone = false
+            }
             guard areDone else { return .idle }
             let descriptors = memory.last?.descriptors ?? 0
             phase = .settling(since: now, descriptors: descriptors, steadySince: now)
@@ -108,7 +117,7 @@ final class SoakRun: BenchRun {
     ) throws(BenchError) -> BenchStep {
         let end = since.advanced(by: duration)
         guard now < end else {
-            phase = .retiring(by: now.advanced(by: Self.retirement))
+            phase = .draining(by: now.advanced(by: Self.drainTimeMax))
             return .wait(.zero)
         }
         let (done, all) = (Int(since.duration(to: now).inSeconds), Int(duration.inSeconds))
@@ -120,7 +129,7 @@ final class SoakRun: BenchRun {
             detail: progress(at: now)
         )
         var next = end
-        for part in parts { next = min(next, try part.step(at: now) ?? next) }
+        for workload in workloads { next = min(next, try workload.step(at: now) ?? next) }
         return .wait(from: .current, until: next)
     }
 
@@ -137,7 +146,7 @@ final class SoakRun: BenchRun {
             of: max(Int(all.inSeconds), 1),
             at: now
         )
-        memory.look(at: now, every: BenchStep.tick)
+        memory.sample(at: now, every: BenchStep.tick)
         guard var footprint = memory.last else { return .idle }
         if footprint.descriptors != descriptors {
             phase = .settling(since: since, descriptors: footprint.descriptors, steadySince: now)
@@ -151,45 +160,47 @@ final class SoakRun: BenchRun {
             return .wait(.zero)
         }
         generator.progress.end()
-        return .finished(report(SoakVerdict(before: before, after: footprint)))
+        return .finished(report(SoakComparison(before: before, after: footprint)))
     }
 
-    private var receipts: Receipts { parts.map(\.receipts).reduce(Receipts(), +) }
+    private var deliveryCounts: DeliveryCounts {
+        workloads.map(\.deliveryCounts).reduce(DeliveryCounts(), +)
+    }
 
     private func progress(at now: MonotonicTime) -> String {
-        let receipts = receipts
+        let deliveryCounts = deliveryCounts
         var rate = ""
         if let shown, shown.at < now {
             let time = shown.at.duration(to: now).inSeconds
-            let count = Double(receipts.deliveries - shown.deliveries) / time
+            let count = Double(deliveryCounts.deliveries - shown.deliveries) / time
             rate = ", \(grouped(Int(count))) deliveries/s"
         }
-        shown = (receipts.deliveries, now)
+        shown = (deliveryCounts.deliveries, now)
         let server = memory.last.map {
             ", \(mebibytes($0.resident)), \(grouped($0.descriptors)) descriptors"
         }
         return """
-            \(rate), \(grouped(receipts.lost)) lost, \(grouped(receipts.misplaced)) \
+            \(rate), \(grouped(deliveryCounts.lost)) lost, \(grouped(deliveryCounts.misplaced)) \
             misplaced\(server ?? "")
             """
     }
 
-    private func report(_ verdict: SoakVerdict) -> BenchReport {
-        let receipts = receipts
-        let faults = [receipts.fault] + parts.map(\.fault) + [verdict.fault]
+    private func report(_ comparison: SoakComparison) -> BenchReport {
+        let deliveryCounts = deliveryCounts
+        let faults = [deliveryCounts.fault] + workloads.map(\.fault) + [comparison.fault]
         let known = faults.compactMap { $0 }
         return BenchReport(
             benchmark: plan.benchmark,
-            url: generator.subject.target.url,
+            url: generator.target.url.text,
             headline: plan.headline,
             parameters: plan.parameters,
             rows: [
                 .init(
                     label: "all together",
-                    text: receipts.text,
-                    members: receipts.members("all")
+                    text: deliveryCounts.text,
+                    members: deliveryCounts.members("all")
                 )
-            ] + parts.flatMap(\.rows) + verdict.rows + [
+            ] + workloads.flatMap(\.rows) + comparison.rows + [
                 .init(
                     label: "server memory at most",
                     text: mebibytes(memory.residentPeak),

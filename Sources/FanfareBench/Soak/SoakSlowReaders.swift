@@ -2,58 +2,58 @@ import CommandSupport
 import Net
 
 /// Subscribers of the residents' channels that do not read until the server must have closed them.
-final class SoakSlowReaders: SoakPart {
+final class SoakSlowReaders: SoakWorkload {
     private let name: String
-    private let crowd: StalledCrowd
-    private var isThere = false
+    private let clients: StalledClients
+    private var isConnected = false
     private var isLeaving = false
 
     /// Slow readers who have yet to come.
     ///
     /// - Parameters:
     ///   - name: For people and, in small letters with underscores, for programs.
-    ///   - crowd: They themselves.
-    init(name: String, _ crowd: StalledCrowd) {
+    ///   - clients: They themselves.
+    init(name: String, _ clients: StalledClients) {
         self.name = name
-        self.crowd = crowd
+        self.clients = clients
     }
 
-    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool { true }
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool { true }
 
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
         isLeaving = false
-        if !isThere { isThere = try crowd.gather(at: now) }
-        try crowd.step(at: now)
+        if !isConnected { isConnected = try clients.connect(at: now) }
+        try clients.step(at: now)
         return nil
     }
 
-    func retire(at now: MonotonicTime, isLate: Bool) -> Bool {
-        if !isLeaving { crowd.dismiss() }
+    func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
+        if !isLeaving { clients.disconnect() }
         isLeaving = true
-        isThere = false
-        return crowd.isGone || isLate
+        isConnected = false
+        return clients.isDisconnected || isLate
     }
 
-    var receipts: Receipts { Receipts() }
+    var deliveryCounts: DeliveryCounts { DeliveryCounts() }
 
     var rows: [BenchReport.Row] {
         let label = name.lowercased().replacing(" ", with: "_")
         return [
             .init(
                 label: "\(name) that the server closed",
-                text: crowd.partings.description,
-                members: crowd.partings.members(label)
-                    + [("\(label)_unclosed", .integer(crowd.unclosedCount))]
+                text: clients.disconnections.description,
+                members: clients.disconnections.members(label)
+                    + [("\(label)_unclosed", .integer(clients.unclosedCount))]
             )
         ]
     }
 
     var fault: String? {
-        guard crowd.unclosedCount == 0 else {
-            return "\(grouped(crowd.unclosedCount)) of \(name) were never closed"
+        guard clients.unclosedCount == 0 else {
+            return "\(grouped(clients.unclosedCount)) of \(name) were never closed"
         }
-        return crowd.partings.fault
+        return clients.disconnections.fault
     }
 
-    var failure: BenchError? { crowd.failure }
+    var failure: BenchError? { clients.failure }
 }

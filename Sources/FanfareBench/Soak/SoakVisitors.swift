@@ -2,86 +2,86 @@ import CommandSupport
 import Net
 import PusherProtocol
 
-/// Connections that come to the residents' channels, stay for some seconds, check what they receive, and go.
-final class SoakVisitors: SoakPart, Crowd {
-    private(set) var receipts = Receipts()
+/// Connections that come to the residents' channels, visit for some seconds, check what they receive, and go.
+final class SoakVisitors: SoakWorkload, BenchClientDelegate {
+    private(set) var deliveryCounts = DeliveryCounts()
     private(set) var failure: BenchError?
 
     private let name: String
-    private let audience: Subscribers
-    private let generator: Generator
+    private let subscribers: Subscribers
+    private let generator: LoadGenerator
     private let rate: Double
-    private var scanner: MarkerScanner
-    private var stays: [Int: Stay] = [:]
+    private var scanner: EventMarkerScanner
+    private var visits: [Int: Visit] = [:]
     private var schedule: Schedule?
-    private var begunCount = 0
-    private var begunBefore = 0
-    private var endings: [Manner: Int] = [:]
-    private var partings = Partings()
+    private var startedCount = 0
+    private var startedBefore = 0
+    private var endCounts: [Behaviour: Int] = [:]
+    private var disconnections = DisconnectionCounts()
     private var checkedAt: MonotonicTime?
 
     /// How a visitor behaves.
-    private enum Manner: Int, CaseIterable {
+    private enum Behaviour: Int, CaseIterable {
         /// It closes the connection as it should be closed.
-        case polite
+        case closing
         /// Its network is gone: a reset.
         case reset
         /// It goes to another channel first.
         case moving
         /// It does not read for a second, reads for one, and so on.
-        case sipping
+        case pausing
     }
 
-    private struct Stay {
-        var manner: Manner
+    private struct Visit {
+        var behaviour: Behaviour
         var channel: Int
-        var device: Device?
+        var client: BenchClient?
         var socketID: SocketID?
         /// What it has received; nil before it is subscribed.
-        var following: Following?
+        var sequence: SequenceTracker?
         /// When it is to leave.
         var leavesAt: MonotonicTime
         /// It leaves as soon as it has received everything before this number.
-        var mark: UInt32?
+        var lastExpected: UInt32?
         /// When it last stopped reading, or began again.
-        var sippedAt: MonotonicTime?
-        var isStalled = false
+        var toggledAt: MonotonicTime?
+        var isPaused = false
         var isLeaving = false
     }
 
     /// How long a visitor that is to leave waits for what was sent before.
-    private static let farewell = Duration.seconds(10)
+    private static let drainTimeMax = Duration.seconds(10)
 
     /// Visitors who have yet to come.
     ///
     /// - Parameters:
     ///   - name: For people and, in small letters with underscores, for programs.
-    ///   - audience: Whose channels they come to.
+    ///   - subscribers: Whose channels they come to.
     ///   - rate: How many come a second.
     ///   - generator: Makes the connections.
-    init(name: String, of audience: Subscribers, rate: Double, generator: Generator) {
+    init(name: String, of subscribers: Subscribers, rate: Double, generator: LoadGenerator) {
         self.name = name
-        self.audience = audience
+        self.subscribers = subscribers
         self.rate = rate
         self.generator = generator
-        scanner = MarkerScanner(run: audience.run)
+        scanner = EventMarkerScanner(run: subscribers.run)
     }
 
     /// How many are connected, or about to be.
-    var count: Int { stays.count }
+    var count: Int { visits.count }
 
     // MARK: Part
 
-    func assemble(at now: MonotonicTime) throws(BenchError) -> Bool { true }
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool { true }
 
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
         let schedule = schedule ?? Schedule(pace: .rate(rate), messageCount: .max, start: now)
-        if self.schedule == nil { begunBefore = begunCount }
+        if self.schedule == nil { startedBefore = startedCount }
         self.schedule = schedule
-        manage(at: now, isRetiring: false)
-        while stays.count < Admission.underWayMax * 4 {
-            switch schedule.step(sent: begunCount - begunBefore, missing: 0, now: now) {
-            case .send: try invite(at: now)
+        update(at: now, isDraining: false)
+        while visits.count < ConnectionRamp.pendingMax * 4 {
+            switch schedule.step(sent: startedCount - startedBefore, missing: 0, now: now) {
+            case .send: try connectNext(at: now)
             case .wait(let due): return due
             case .waitForDeliveries, .finished: return nil
             }
@@ -89,125 +89,136 @@ final class SoakVisitors: SoakPart, Crowd {
         return nil
     }
 
-    func retire(at now: MonotonicTime, isLate: Bool) -> Bool {
+    func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
         schedule = nil
-        manage(at: now, isRetiring: true)
-        return stays.isEmpty || isLate
+        update(at: now, isDraining: true)
+        return visits.isEmpty || isLate
     }
 
-    private func invite(at now: MonotonicTime) throws(BenchError) {
-        let index = begunCount
-        begunCount += 1
-        stays[index] = Stay(
-            manner: Manner.allCases[index % Manner.allCases.count],
-            channel: index % audience.channels.count,
+    private func connectNext(at now: MonotonicTime) throws(BenchError) {
+        let index = startedCount
+        startedCount += 1
+        visits[index] = Visit(
+            behaviour: Behaviour.allCases[index % Behaviour.allCases.count],
+            channel: index % subscribers.channels.count,
             leavesAt: now.advanced(by: .milliseconds(.random(in: 500...8_000)))
         )
-        stays[index]?.device = try generator.dialer.connect(index, of: self, on: generator.reactor)
+        visits[index]?.client = try generator.connector.connect(
+            index,
+            delegate: self,
+            on: generator.reactor
+        )
     }
 
     /// Ten times a second: lets those go whose time has come, and those sip who do.
-    private func manage(at now: MonotonicTime, isRetiring: Bool) {
+    private func update(at now: MonotonicTime, isDraining: Bool) {
         if let checkedAt, checkedAt.duration(to: now) < BenchStep.tick { return }
         checkedAt = now
-        for (index, stay) in stays where stay.following != nil && !stay.isLeaving {
-            var stay = stay
-            if stay.mark == nil, isRetiring || stay.leavesAt <= now { sayGoodbye(&stay, at: now) }
-            if stay.manner == .sipping, stay.mark == nil { sip(&stay, at: now) }
-            stays[index] = stay
-            if stay.mark != nil { leave(index, isLate: stay.leavesAt <= now) }
+        for (index, visit) in visits where visit.sequence != nil && !visit.isLeaving {
+            var visit = visit
+            if visit.lastExpected == nil, isDraining || visit.leavesAt <= now {
+                beginLeaving(&visit, at: now)
+            }
+            if visit.behaviour == .pausing, visit.lastExpected == nil {
+                toggleReading(&visit, at: now)
+            }
+            visits[index] = visit
+            if visit.lastExpected != nil { leave(index, isLate: visit.leavesAt <= now) }
         }
     }
 
-    private func sayGoodbye(_ stay: inout Stay, at now: MonotonicTime) {
-        stay.mark = audience.tally.upcoming(on: stay.channel)
-        stay.leavesAt = now.advanced(by: Self.farewell)
-        if stay.isStalled { stay.device?.wake() }
-        stay.isStalled = false
+    private func beginLeaving(_ visit: inout Visit, at now: MonotonicTime) {
+        visit.lastExpected = subscribers.tracker.nextNumber(on: visit.channel)
+        visit.leavesAt = now.advanced(by: Self.drainTimeMax)
+        if visit.isPaused { visit.client?.resumeReading() }
+        visit.isPaused = false
     }
 
-    private func sip(_ stay: inout Stay, at now: MonotonicTime) {
-        if let last = stay.sippedAt, last.duration(to: now) < .seconds(1) { return }
-        stay.sippedAt = now
-        stay.isStalled.toggle()
-        if stay.isStalled { stay.device?.stall() } else { stay.device?.wake() }
+    private func toggleReading(_ visit: inout Visit, at now: MonotonicTime) {
+        if let last = visit.toggledAt, last.duration(to: now) < .seconds(1) { return }
+        visit.toggledAt = now
+        visit.isPaused.toggle()
+        if visit.isPaused { visit.client?.pauseReading() } else { visit.client?.resumeReading() }
     }
 
     /// Lets a visitor go that has everything, or that has waited for it too long.
     private func leave(_ index: Int, isLate: Bool) {
-        guard var stay = stays[index], let device = stay.device, let mark = stay.mark else {
+        guard var visit = visits[index], let client = visit.client,
+            let lastExpected = visit.lastExpected
+        else {
             return
         }
-        let missing = stay.following?.missing(before: mark) ?? 0
+        let missing = visit.sequence?.missing(before: lastExpected) ?? 0
         guard missing == 0 || isLate else { return }
-        receipts.lost += missing
-        if stay.manner == .moving, schedule != nil, let socketID = stay.socketID {
-            return move(index, stay, device, socketID)
+        deliveryCounts.lost += missing
+        if visit.behaviour == .moving, schedule != nil, let socketID = visit.socketID {
+            return move(index, visit, client, socketID)
         }
-        stay.isLeaving = true
-        stays[index] = stay
-        if stay.manner == .reset { device.reset() } else { device.leave() }
+        visit.isLeaving = true
+        visits[index] = visit
+        if visit.behaviour == .reset { client.reset() } else { client.close() }
     }
 
-    private func move(_ index: Int, _ stay: Stay, _ device: Device, _ socketID: SocketID) {
-        var stay = stay
-        device.unsubscribe(from: audience.channels[stay.channel])
-        stay.manner = .polite
-        stay.channel = (stay.channel + 1) % audience.channels.count
-        stay.following = nil
-        stay.mark = nil
-        stay.leavesAt = MonotonicTime.current.advanced(by: .seconds(2))
-        stays[index] = stay
-        endings[.moving, default: 0] += 1
-        device.subscribe(
-            generator.subject.subscription(to: audience.channels[stay.channel], of: socketID)
+    private func move(_ index: Int, _ visit: Visit, _ client: BenchClient, _ socketID: SocketID) {
+        var visit = visit
+        client.unsubscribe(from: subscribers.channels[visit.channel])
+        visit.behaviour = .closing
+        visit.channel = (visit.channel + 1) % subscribers.channels.count
+        visit.sequence = nil
+        visit.lastExpected = nil
+        visit.leavesAt = MonotonicTime.current.advanced(by: .seconds(2))
+        visits[index] = visit
+        endCounts[.moving, default: 0] += 1
+        client.subscribe(
+            generator.target.subscription(to: subscribers.channels[visit.channel], of: socketID)
         )
     }
 
-    // MARK: Crowd
+    // MARK: BenchClientDelegate
 
-    func greeted(_ device: Device, as socketID: SocketID) {
-        guard let stay = stays[device.index] else { return }
-        stays[device.index]?.socketID = socketID
-        device.subscribe(
-            generator.subject.subscription(to: audience.channels[stay.channel], of: socketID)
+    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+        guard let visit = visits[client.index] else { return }
+        visits[client.index]?.socketID = socketID
+        client.subscribe(
+            generator.target.subscription(to: subscribers.channels[visit.channel], of: socketID)
         )
     }
 
-    func acknowledged(_ device: Device, at now: MonotonicTime) {
-        guard let stay = stays[device.index] else { return }
-        stays[device.index]?.following = Following(
-            from: audience.tally.upcoming(on: stay.channel),
-            stride: UInt32(audience.tally.channelCount)
+    func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
+        guard let visit = visits[client.index] else { return }
+        visits[client.index]?.sequence = SequenceTracker(
+            from: subscribers.tracker.nextNumber(on: visit.channel),
+            stride: UInt32(subscribers.tracker.channelCount)
         )
     }
 
-    func heard(_ text: Span<UInt8>, by device: Device, at now: MonotonicTime) -> Bool {
+    func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
+    {
         guard let marker = scanner.find(in: text) else { return false }
-        guard let stay = stays[device.index], !stay.isLeaving else { return true }
-        guard Int(marker.sequence) % audience.tally.channelCount == stay.channel else {
-            receipts.misplaced += 1
+        guard let visit = visits[client.index], !visit.isLeaving else { return true }
+        guard Int(marker.sequence) % subscribers.tracker.channelCount == visit.channel else {
+            deliveryCounts.misplaced += 1
             return true
         }
-        if let receipt = stays[device.index]?.following?.receive(marker.sequence) {
-            receipts.count(receipt)
+        if let arrival = visits[client.index]?.sequence?.receive(marker.sequence) {
+            deliveryCounts.count(arrival)
         }
         return true
     }
 
-    func left(_ device: Device, isClean: Bool) {
-        if let stay = stays.removeValue(forKey: device.index) {
-            endings[stay.manner, default: 0] += 1
+    func clientClosed(_ client: BenchClient, isClean: Bool) {
+        if let visit = visits.removeValue(forKey: client.index) {
+            endCounts[visit.behaviour, default: 0] += 1
         }
     }
 
-    func parted(_ device: Device, _ parting: Parting) -> Bool {
-        stays[device.index] = nil
-        partings.count(parting)
+    func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool {
+        visits[client.index] = nil
+        disconnections.count(disconnection)
         return true
     }
 
-    func failed(_ error: BenchError) {
+    func clientFailed(_ error: BenchError) {
         if failure == nil { failure = error }
     }
 
@@ -215,36 +226,36 @@ final class SoakVisitors: SoakPart, Crowd {
 
     var rows: [BenchReport.Row] {
         let label = name.lowercased().replacing(" ", with: "_")
-        func ended(_ manner: Manner) -> Int { endings[manner, default: 0] }
+        func ended(_ behaviour: Behaviour) -> Int { endCounts[behaviour, default: 0] }
         return [
             .init(
                 label: name,
                 text: """
-                    \(grouped(begunCount)) came, \(grouped(ended(.reset))) were reset, \
-                    \(grouped(ended(.moving))) moved, \(grouped(ended(.sipping))) sipped; \
-                    \(receipts.text)
+                    \(grouped(startedCount)) came, \(grouped(ended(.reset))) were reset, \
+                    \(grouped(ended(.moving))) moved, \(grouped(ended(.pausing))) sipped; \
+                    \(deliveryCounts.text)
                     """,
                 members: [
-                    ("\(label)_came", .integer(begunCount)),
+                    ("\(label)_came", .integer(startedCount)),
                     ("\(label)_reset", .integer(ended(.reset))),
                     ("\(label)_moved", .integer(ended(.moving))),
-                    ("\(label)_sipped", .integer(ended(.sipping))),
-                ] + receipts.members(label)
+                    ("\(label)_sipped", .integer(ended(.pausing))),
+                ] + deliveryCounts.members(label)
             ),
             .init(
                 label: "\(name) that the server closed",
-                text: partings.description,
-                members: partings.members(label)
+                text: disconnections.description,
+                members: disconnections.members(label)
             ),
         ]
     }
 
     var fault: String? {
-        let silent = partings.ended + (partings.refused[-1] ?? 0)
-        guard silent == 0 else {
-            return "\(grouped(silent)) of \(name) were cut off without a code"
+        let withoutCode = disconnections.ended + (disconnections.refused[-1] ?? 0)
+        guard withoutCode == 0 else {
+            return "\(grouped(withoutCode)) of \(name) were cut off without a code"
         }
-        return partings.fault
-            ?? (stays.isEmpty ? nil : "\(grouped(stays.count)) of \(name) never left")
+        return disconnections.fault
+            ?? (visits.isEmpty ? nil : "\(grouped(visits.count)) of \(name) never left")
     }
 }

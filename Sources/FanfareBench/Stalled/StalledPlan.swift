@@ -15,7 +15,7 @@ struct StalledPlan: BenchPlan {
     var duration: Duration
     /// Into how many pairs of slices that is cut: one without and one with the stalled ones.
     var roundCount: Int
-    /// The length of each event's data, in bytes; at least ``Marker/length``.
+    /// The length of each event's data, in bytes; at least ``EventMarker/length``.
     var dataLength: Int
     /// How fast events are sent.
     var pace: Pace
@@ -33,7 +33,7 @@ struct StalledPlan: BenchPlan {
         (channels.count * subscribersPerChannel + stalledCount, "--subscribers or --stalled")
     }
 
-    func begin(with generator: Generator) -> any BenchRun {
+    func begin(with generator: LoadGenerator) -> any BenchRun {
         StalledRun(plan: self, generator: generator)
     }
 

@@ -3,11 +3,11 @@ import Histogram
 import Primitives
 
 /// What readers noticed of those beside them that do not read, and whether that is little enough.
-struct StalledFindings {
+struct StalledResults {
     /// Nanoseconds from when an event was due to each of its deliveries, in one slice.
     struct Slice {
         /// Whether the stalled ones were there.
-        var isCrowded: Bool
+        var hasStalled: Bool
         var latencies: Histogram<UInt64>
         var deliveries: Int
         var time: Duration
@@ -20,40 +20,40 @@ struct StalledFindings {
     /// The most of it that there was later.
     var residentPeak: Int?
     /// How many stalled ones there were, each time one looked while they were to be there.
-    private(set) var stalled = (sum: 0, lookCount: 0)
+    private(set) var stalled = (sum: 0, sampleCount: 0)
 
     /// Notes how many stalled ones there are.
-    mutating func noteStalled(_ count: Int) {
+    mutating func recordStalledCount(_ count: Int) {
         stalled.sum += count
-        stalled.lookCount += 1
+        stalled.sampleCount += 1
     }
 
     /// How many stalled ones there were on average; 0 if one never looked.
-    var stalledOnAverage: Double { Double(stalled.sum) / Double(max(stalled.lookCount, 1)) }
+    var stalledOnAverage: Double { Double(stalled.sum) / Double(max(stalled.sampleCount, 1)) }
 
     /// Adds a slice that has ended.
     mutating func add(_ slice: Slice) { slices.append(slice) }
 
     /// All slices with or without the stalled ones, as one.
-    func latencies(crowded: Bool) -> LatencyFigures {
+    func latencies(withStalled: Bool) -> LatencyFigures {
         let histogram = slices.reduce(into: Histogram<UInt64>.latencies) { sum, slice in
-            if slice.isCrowded == crowded { sum.add(slice.latencies) }
+            if slice.hasStalled == withStalled { sum.add(slice.latencies) }
         }
         return LatencyFigures(histogram)
     }
 
     /// Deliveries a second in all slices with or without the stalled ones.
-    func rate(crowded: Bool) -> Double {
-        let chosen = slices.filter { $0.isCrowded == crowded }
+    func rate(withStalled: Bool) -> Double {
+        let chosen = slices.filter { $0.hasStalled == withStalled }
         let time = chosen.reduce(0) { $0 + $1.time.inSeconds }
         return time > 0 ? Double(chosen.reduce(0) { $0 + $1.deliveries }) / time : 0
     }
 
     /// How often longer latency's percentile is with the stalled ones there; nil if nothing arrived without them.
     func ratio(_ percentile: KeyPath<LatencyFigures, UInt64>) -> Double? {
-        let quiet = latencies(crowded: false)[keyPath: percentile]
+        let quiet = latencies(withStalled: false)[keyPath: percentile]
         guard quiet > 0 else { return nil }
-        return Double(latencies(crowded: true)[keyPath: percentile]) / Double(quiet)
+        return Double(latencies(withStalled: true)[keyPath: percentile]) / Double(quiet)
     }
 
     /// What is beyond what a plan allows, in a line; nil if nothing is.
@@ -83,7 +83,7 @@ struct StalledFindings {
     var rows: [BenchReport.Row] {
         func milliseconds(_ value: UInt64) -> String { decimal(Double(value) / 1e6, places: 3) }
         let rounds = stride(from: 0, to: slices.count - 1, by: 2).map { index in
-            let pair = slices[index...index + 1].sorted { !$0.isCrowded && $1.isCrowded }
+            let pair = slices[index...index + 1].sorted { !$0.hasStalled && $1.hasStalled }
             return pair.map { milliseconds(LatencyFigures($0.latencies).p99) }
                 .joined(separator: " → ")
         }
@@ -91,16 +91,16 @@ struct StalledFindings {
             [
                 .init(
                     label: "deliveries per second",
-                    text: "\(grouped(Int(rate(crowded: false)))) alone, "
-                        + "\(grouped(Int(rate(crowded: true)))) beside the stalled",
+                    text: "\(grouped(Int(rate(withStalled: false)))) alone, "
+                        + "\(grouped(Int(rate(withStalled: true)))) beside the stalled",
                     members: [
-                        ("alone_deliveries_per_s", .number(rate(crowded: false), places: 1)),
-                        ("beside_deliveries_per_s", .number(rate(crowded: true), places: 1)),
+                        ("alone_deliveries_per_s", .number(rate(withStalled: false), places: 1)),
+                        ("beside_deliveries_per_s", .number(rate(withStalled: true), places: 1)),
                     ]
                 )
             ],
-            BenchReport.Row.latency("alone", "alone_latency", latencies(crowded: false)),
-            BenchReport.Row.latency("beside", "beside_latency", latencies(crowded: true)),
+            BenchReport.Row.latency("alone", "alone_latency", latencies(withStalled: false)),
+            BenchReport.Row.latency("beside", "beside_latency", latencies(withStalled: true)),
             [
                 .init(
                     label: "beside : alone",

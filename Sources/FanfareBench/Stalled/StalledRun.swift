@@ -4,14 +4,14 @@ import Net
 /// A benchmark of stalled readers from its first connection to the report; a step a turn of the loop.
 final class StalledRun: BenchRun {
     private let plan: StalledPlan
-    private let generator: Generator
-    private let feed: Feed
-    private let stalled: StalledCrowd
+    private let generator: LoadGenerator
+    private let publisher: PacedPublisher
+    private let stalled: StalledClients
     private var phase = Phase.connecting
     private let beganAt = MonotonicTime.current
     private var connectingTime = Duration.zero
-    private var findings = StalledFindings()
-    private var memory: FootprintLog?
+    private var results = StalledResults()
+    private var memory: FootprintHistory?
     private var nextSlice = 0
     /// How many events had been sent when the stalled ones were in.
     private var filledFrom = 0
@@ -19,16 +19,16 @@ final class StalledRun: BenchRun {
     private enum Phase {
         case connecting
         /// Everybody who reads is there; the HTTP API is to be reached.
-        case reaching
+        case openingPublisher
         /// Events flow that do not count: until a time, or until the stalled ones' buffers are full.
         case warmingUp(until: MonotonicTime?)
         /// What is on its way arrives before something else begins.
         case draining(then: Next)
-        case gathering
+        case stalling
         case measuring(since: MonotonicTime, deliveries: Int)
-        case dismissing
+        case disconnecting
         /// Everything has arrived; what comes now comes twice.
-        case listening(until: MonotonicTime)
+        case awaitingDuplicates(until: MonotonicTime)
     }
 
     private enum Next {
@@ -36,7 +36,7 @@ final class StalledRun: BenchRun {
         case slice
         case measuring
         /// The end of a slice with the stalled ones.
-        case dismissing
+        case disconnecting
     }
 
     /// How much is sent to each channel before a slice with the stalled ones: until the kernel holds all it takes for
@@ -48,44 +48,46 @@ final class StalledRun: BenchRun {
     /// - Parameters:
     ///   - plan: What to do.
     ///   - generator: The means.
-    init(plan: StalledPlan, generator: Generator) {
+    init(plan: StalledPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
-        let audience = Subscribers(
+        let subscribers = Subscribers(
             channels: plan.channels,
             subscribersPerChannel: plan.subscribersPerChannel,
             generator: generator
         )
-        feed = Feed(
-            to: audience,
+        publisher = PacedPublisher(
+            to: subscribers,
             pace: plan.pace,
             dataLength: plan.dataLength,
             generator: generator
         )
-        stalled = StalledCrowd(
+        stalled = StalledClients(
             count: plan.stalledCount,
-            beside: audience,
+            beside: subscribers,
             backlog: plan.backlog,
             reconnectsPerSecond: plan.reconnectsPerSecond,
             generator: generator
         )
-        memory = generator.server.map { FootprintLog(of: $0) }
-        feed.published = { [stalled] channel, count in stalled.notePublished(count, to: channel) }
+        memory = generator.server.map { FootprintHistory(of: $0) }
+        publisher.onPublish = { [stalled] channel, count in
+            stalled.recordPublished(count, to: channel)
+        }
     }
 
-    private var audience: Subscribers { feed.audience }
+    private var subscribers: Subscribers { publisher.subscribers }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = feed.failure ?? stalled.failure { throw failure }
-        if findings.residentBefore != nil { memory?.look(at: now) }
+        if let failure = publisher.failure ?? stalled.failure { throw failure }
+        if results.residentBefore != nil { memory?.sample(at: now) }
         try stalled.step(at: now)
         switch phase {
         case .connecting:
-            guard try audience.assemble(at: now) else { return .idle }
+            guard try subscribers.connect(at: now) else { return .idle }
             connectingTime = beganAt.duration(to: now)
-            phase = .reaching
-        case .reaching:
-            if feed.connect() {
+            phase = .openingPublisher
+        case .openingPublisher:
+            if publisher.connect() {
                 phase = .warmingUp(until: now.advanced(by: min(plan.slice, .seconds(2))))
                 return .wait(.zero)
             }
@@ -95,24 +97,28 @@ final class StalledRun: BenchRun {
         case .warmingUp(let end):
             return warmUp(until: end, at: now)
         case .draining(let next):
-            if feed.isQuiet { go(to: next, at: now) } else if isStalled(at: now) { return giveUp }
-        case .gathering:
+            if publisher.isIdle {
+                go(to: next, at: now)
+            } else if isStalled(at: now) {
+                return giveUp
+            }
+        case .stalling:
             generator.progress.show(
                 "Stalling",
                 stalled.stalledCount,
                 of: plan.stalledCount,
                 at: now
             )
-            guard try stalled.gather(at: now) else { return .idle }
+            guard try stalled.connect(at: now) else { return .idle }
             generator.progress.end()
-            filledFrom = audience.tally.sentCount
+            filledFrom = subscribers.tracker.sentCount
             phase = .warmingUp(until: nil)
             return .wait(.zero)
         case .measuring(let since, let deliveries):
             return measure(since: since, deliveries, at: now)
-        case .dismissing:
-            if stalled.isGone { go(to: .slice, at: now) }
-        case .listening(let end):
+        case .disconnecting:
+            if stalled.isDisconnected { go(to: .slice, at: now) }
+        case .awaitingDuplicates(let end):
             guard now < end else { return .finished(report(stalled: nil)) }
         }
         return .idle
@@ -127,7 +133,7 @@ final class StalledRun: BenchRun {
                 return drain(then: .slice)
             }
         } else {
-            let count = audience.tally.sentCount - filledFrom
+            let count = subscribers.tracker.sentCount - filledFrom
             let all = max(1, plan.channels.count * Self.fillLength / plan.dataLength)
             generator.progress.show("Filling their buffers", min(count, all), of: all, at: now)
             if count >= all {
@@ -138,34 +144,34 @@ final class StalledRun: BenchRun {
     }
 
     private func drain(then next: Next) -> BenchStep {
-        feed.pause()
+        publisher.pause()
         phase = .draining(then: next)
         return .wait(.zero)
     }
 
     private func go(to next: Next, at now: MonotonicTime) {
-        generator.renewPatience(at: now)
-        _ = audience.takeLatencies()
-        if findings.residentBefore == nil {
-            findings.residentBefore = generator.server.flatMap { Footprint(of: $0) }?.resident
+        generator.resetStallTimer(at: now)
+        _ = subscribers.takeLatencies()
+        if results.residentBefore == nil {
+            results.residentBefore = generator.server.flatMap { Footprint(of: $0) }?.resident
         }
         switch next {
         case .slice:
             guard nextSlice < plan.slices.count else {
                 generator.progress.end()
-                return phase = .listening(until: now.advanced(by: BenchStep.aftermath))
+                return phase = .awaitingDuplicates(until: now.advanced(by: BenchStep.duplicateWait))
             }
             guard plan.slices[nextSlice] else { return beginMeasuring(at: now) }
-            phase = .gathering
+            phase = .stalling
         case .measuring: beginMeasuring(at: now)
-        case .dismissing:
-            stalled.dismiss()
-            phase = .dismissing
+        case .disconnecting:
+            stalled.disconnect()
+            phase = .disconnecting
         }
     }
 
     private func beginMeasuring(at now: MonotonicTime) {
-        phase = .measuring(since: now, deliveries: audience.tally.deliveries)
+        phase = .measuring(since: now, deliveries: subscribers.tracker.deliveries)
     }
 
     private func measure(
@@ -173,9 +179,9 @@ final class StalledRun: BenchRun {
         _ deliveries: Int,
         at now: MonotonicTime
     ) -> BenchStep {
-        let isCrowded = plan.slices[nextSlice]
+        let hasStalled = plan.slices[nextSlice]
         generator.progress.show(
-            isCrowded ? "Beside the stalled" : "Alone",
+            hasStalled ? "Beside the stalled" : "Alone",
             nextSlice,
             of: plan.slices.count,
             at: now,
@@ -183,77 +189,80 @@ final class StalledRun: BenchRun {
         )
         if isStalled(at: now) { return giveUp }
         guard since.duration(to: now) >= plan.slice else {
-            if isCrowded { findings.noteStalled(stalled.stalledCount) }
+            if hasStalled { results.recordStalledCount(stalled.stalledCount) }
             return publish()
         }
-        feed.pause()
+        publisher.pause()
         // The last events are still on their way; their latencies count with those of the slice.
-        guard feed.isQuiet else { return .idle }
-        findings.add(
-            StalledFindings.Slice(
-                isCrowded: isCrowded,
-                latencies: audience.takeLatencies(),
-                deliveries: audience.tally.deliveries - deliveries,
+        guard publisher.isIdle else { return .idle }
+        results.add(
+            StalledResults.Slice(
+                hasStalled: hasStalled,
+                latencies: subscribers.takeLatencies(),
+                deliveries: subscribers.tracker.deliveries - deliveries,
                 time: since.duration(to: now)
             )
         )
         nextSlice += 1
-        return drain(then: isCrowded ? .dismissing : .slice)
+        return drain(then: hasStalled ? .disconnecting : .slice)
     }
 
     private var progress: String {
         let resident = memory?.last.map { ", \(mebibytes($0.resident))" } ?? ""
         return """
-            , \(grouped(audience.tally.deliveries)) deliveries, \(grouped(stalled.stalledCount)) \
-            stalled, \(grouped(stalled.partings.total)) closed\(resident)
+            , \(grouped(subscribers.tracker.deliveries)) deliveries, \(grouped(stalled.stalledCount)) \
+            stalled, \(grouped(stalled.disconnections.total)) closed\(resident)
             """
     }
 
     private func isStalled(at now: MonotonicTime) -> Bool {
-        let tally = audience.tally
-        if feed.isQuiet { generator.renewPatience(at: now) }
-        return generator.isStalled(tally.deliveries + tally.duplicated + tally.sentCount, at: now)
+        let tracker = subscribers.tracker
+        if publisher.isIdle { generator.resetStallTimer(at: now) }
+        return generator.isStalled(
+            tracker.deliveries + tracker.duplicated + tracker.sentCount,
+            at: now
+        )
     }
 
-    private var giveUp: BenchStep { .finished(report(stalled: generator.subject.patience)) }
+    private var giveUp: BenchStep { .finished(report(stalled: generator.target.stallTimeout)) }
 
     private func publish() -> BenchStep {
-        feed.step().map { .wait(from: .current, until: $0) } ?? .idle
+        publisher.step().map { .wait(from: .current, until: $0) } ?? .idle
     }
 
     // MARK: The report
 
     private var memoryRows: [BenchReport.Row] {
-        guard let memory, let before = findings.residentBefore else { return [] }
+        guard let memory, let before = results.residentBefore else { return [] }
         return memory.rows(since: before, growthMax: plan.budget)
     }
 
     private func report(stalled time: Duration?) -> BenchReport {
-        findings.residentPeak = memory?.residentPeak
+        results.residentPeak = memory?.residentPeak
         let faults = [
-            audience.tally.fault(stalled: time),
-            findings.fault(plan, unclosedCount: stalled.unclosedCount),
-            stalled.partings.fault,
+            subscribers.tracker.fault(stalled: time),
+            results.fault(plan, unclosedCount: stalled.unclosedCount),
+            stalled.disconnections.fault,
         ].compactMap { $0 }
         return BenchReport(
             benchmark: plan.benchmark,
-            url: generator.subject.target.url,
+            url: generator.target.url.text,
             headline: plan.headline(connectingTime: connectingTime),
             parameters: plan.parameters,
-            rows: BenchReport.Row.tally(audience.tally, of: "deliveries", "deliveries")
-                + findings.rows
+            rows: BenchReport.Row.deliveries(subscribers.tracker, of: "deliveries", "deliveries")
+                + results.rows
                 + [
                     .init(
                         label: "stalled on average",
-                        text: decimal(findings.stalledOnAverage, places: 1),
+                        text: decimal(results.stalledOnAverage, places: 1),
                         members: [
-                            ("stalled_on_average", .number(findings.stalledOnAverage, places: 1))
+                            ("stalled_on_average", .number(results.stalledOnAverage, places: 1))
                         ]
                     ),
                     .init(
                         label: "stalled ones closed",
-                        text: stalled.partings.description,
-                        members: stalled.partings.members("stalled")
+                        text: stalled.disconnections.description,
+                        members: stalled.disconnections.members("stalled")
                     ),
                     .count("stalled ones never closed", "unclosed", stalled.unclosedCount),
                 ] + memoryRows,

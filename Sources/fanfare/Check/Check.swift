@@ -27,13 +27,13 @@ struct Check: ParsableCommand {
     func run() throws {
         let configuration = try source.load()
         let name = source.path.map { "\($0) is fine." }
-        Standard.print(name ?? "There is no file; the development configuration is fine.")
-        Standard.print("")
+        Console.print(name ?? "There is no file; the development configuration is fine.")
+        Console.print("")
         guard !limits else {
-            for line in LimitTable(configuration).lines { Standard.print("  \(line)") }
+            for line in LimitTable(configuration).lines { Console.print("  \(line)") }
             return
         }
-        for line in ConfigurationSummary.lines(of: configuration) { Standard.print("  \(line)") }
+        for line in ConfigurationSummary.lines(of: configuration) { Console.print("  \(line)") }
     }
 }
 

@@ -13,16 +13,18 @@ struct BrokerProcess: ~Copyable {
     ///
     /// - Parameter id: Its process ID.
     /// - Throws: Why that is none, or none that can be drained.
-    init(id: Int32) throws(Refusal) {
+    init(id: Int32) throws(CommandError) {
         // Before it is looked at, so that what is looked at is what will be told.
         let descriptor = try Self.hold(id)
         guard Self.isBroker(id) else {
             let command = Self.command(of: id)?.prefix(2).joined(separator: " ") ?? "unreadable"
-            throw Refusal("Process \(id) is no \"fanfare serve\": its command is \"\(command)\"")
+            throw CommandError(
+                "Process \(id) is no \"fanfare serve\": its command is \"\(command)\""
+            )
         }
         // To a program that does not expect it, SIGUSR1 is the end.
         guard Self.catches(SIGUSR1, status: ProcFile.text(at: "/proc/\(id)/status") ?? "") else {
-            throw Refusal(
+            throw CommandError(
                 "Process \(id) does not take the order: it has hardly started, or is an older "
                     + "version. Try again, or send SIGTERM"
             )
@@ -31,14 +33,14 @@ struct BrokerProcess: ~Copyable {
         self.descriptor = descriptor
     }
 
-    private static func hold(_ id: Int32) throws(Refusal) -> FileDescriptor {
+    private static func hold(_ id: Int32) throws(CommandError) -> FileDescriptor {
         do {
             return try FileDescriptor(shim_pidfd_open(id), from: "pidfd_open")
         } catch {
             if error.code == ENOSYS {
-                throw Refusal("fanfare drain needs Linux 5.3 or later: send SIGTERM instead")
+                throw CommandError("fanfare drain needs Linux 5.3 or later: send SIGTERM instead")
             }
-            throw Refusal("No process has the ID \(id): \(error)")
+            throw CommandError("No process has the ID \(id): \(error)")
         }
     }
 
@@ -50,14 +52,14 @@ struct BrokerProcess: ~Copyable {
     /// Tells it to drain; once more is the same.
     ///
     /// - Throws: Why it cannot be told.
-    func drain() throws(Refusal) {
+    func drain() throws(CommandError) {
         guard shim_pidfd_send_signal(descriptor.raw, SIGUSR1) != 0 else { return }
         let code = errno
         switch code {
         case ESRCH: return
         case EPERM:
-            throw Refusal("Broker \(id) is another user's: run this as that user, or as root")
-        default: throw Refusal("\(SystemError(call: "pidfd_send_signal", code: code))")
+            throw CommandError("Broker \(id) is another user's: run this as that user, or as root")
+        default: throw CommandError("\(SystemError(call: "pidfd_send_signal", code: code))")
         }
     }
 

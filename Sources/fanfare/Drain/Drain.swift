@@ -42,7 +42,7 @@ struct Drain: ParsableCommand {
         let broker = try BrokerProcess(id: pid ?? Self.choose(among: BrokerProcess.all()))
         let total = broker.openCount
         try broker.drain()
-        guard wait > 0 else { return Standard.print("Broker \(broker.id) is told to drain.") }
+        guard wait > 0 else { return Console.print("Broker \(broker.id) is told to drain.") }
         let start = MonotonicTime.current
         var bar = ProgressBar()
         defer { bar.end() }
@@ -50,7 +50,7 @@ struct Drain: ParsableCommand {
             let now = MonotonicTime.current
             guard start.duration(to: now) < .seconds(wait) else {
                 bar.end()
-                throw Refusal(
+                throw CommandError(
                     "Broker \(broker.id) is still there after \(wait) s. Its configuration says how "
                         + "long it takes (shutdown.deadline); \"kill \(broker.id)\", twice, ends it at once"
                 )
@@ -63,19 +63,19 @@ struct Drain: ParsableCommand {
         }
         bar.end()
         let tenths = start.duration(to: .current) / .milliseconds(100)
-        Standard.print("Broker \(broker.id) has stopped, after \(tenths.rounded() / 10) s.")
+        Console.print("Broker \(broker.id) has stopped, after \(tenths.rounded() / 10) s.")
     }
 
     /// The broker that must be meant.
     ///
     /// - Throws: That there is none, or which there are.
-    static func choose(among ids: [Int32]) throws(Refusal) -> Int32 {
+    static func choose(among ids: [Int32]) throws(CommandError) -> Int32 {
         guard let id = ids.first else {
-            throw Refusal("No broker runs on this machine, or none that this user may see")
+            throw CommandError("No broker runs on this machine, or none that this user may see")
         }
         guard ids.count == 1 else {
             let list = ids.map { "\($0)" }.joined(separator: ", ")
-            throw Refusal(
+            throw CommandError(
                 "\(ids.count) brokers run here: name one of them, as --pid \(id) (\(list))"
             )
         }

@@ -38,7 +38,7 @@ struct KeysApp: ParsableCommand {
     func run() {
         var randomness = SystemRandomNumberGenerator()
         let credentials = AppCredentials(using: &randomness)
-        Standard.print(json ? credentials.json : credentials.yaml)
+        Console.print(json ? credentials.json : credentials.yaml)
     }
 }
 
@@ -119,6 +119,6 @@ struct KeysSecret: ParsableCommand {
     func run() {
         var randomness = SystemRandomNumberGenerator()
         let credentials = AppCredentials(using: &randomness)
-        Standard.print(credentials.replacementYAML(withKey: key))
+        Console.print(credentials.replacementYAML(withKey: key))
     }
 }

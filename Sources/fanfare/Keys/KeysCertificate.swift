@@ -54,7 +54,7 @@ struct KeysCertificate: ParsableCommand {
         do {
             made = try DevelopmentCertificate.make(hosts: hosts, days: days)
         } catch {
-            throw Refusal("The certificate cannot be made: \(error).")
+            throw CommandError("The certificate cannot be made: \(error).")
         }
         // The key first: without a key nobody mistakes the certificate for a usable one.
         let keyFile = NewFile(path: key, mode: 0o600)
@@ -62,7 +62,7 @@ struct KeysCertificate: ParsableCommand {
         if !force { try certificateFile.checkAbsence() }
         try keyFile.write(made.keyPEM, overwrites: force)
         try certificateFile.write(made.certificatePEM, overwrites: force)
-        Standard.print(
+        Console.print(
             """
             \(certificate) is for \(hosts.joined(separator: ", ")) and valid for \(days) days; \
             \(key) is its key.

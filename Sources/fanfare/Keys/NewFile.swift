@@ -8,7 +8,7 @@ struct NewFile {
     let mode: mode_t
 
     /// Throws when there is such a file already.
-    func checkAbsence() throws(Refusal) {
+    func checkAbsence() throws(CommandError) {
         if access(path, F_OK) == 0 { throw existence }
     }
 
@@ -17,8 +17,8 @@ struct NewFile {
     /// - Parameters:
     ///   - bytes: What it is to hold.
     ///   - overwrites: Whether it may take the place of another file.
-    /// - Throws: ``Refusal`` when there is one already, or the file cannot be written.
-    func write(_ bytes: [UInt8], overwrites: Bool) throws(Refusal) {
+    /// - Throws: ``CommandError`` when there is one already, or the file cannot be written.
+    func write(_ bytes: [UInt8], overwrites: Bool) throws(CommandError) {
         if overwrites, unlink(path) != 0, errno != ENOENT { throw refusal("cannot be replaced") }
         // O_EXCL: whoever is faster keeps the file, and no link leads the key elsewhere.
         let fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
@@ -34,11 +34,11 @@ struct NewFile {
         }
     }
 
-    private var existence: Refusal {
-        Refusal("\(path) exists already; choose another name, or add --force")
+    private var existence: CommandError {
+        CommandError("\(path) exists already; choose another name, or add --force")
     }
 
-    private func refusal(_ what: String) -> Refusal {
-        Refusal("\(path) \(what): \(String(cString: strerror(errno)))")
+    private func refusal(_ what: String) -> CommandError {
+        CommandError("\(path) \(what): \(String(cString: strerror(errno)))")
     }
 }

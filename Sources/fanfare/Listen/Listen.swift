@@ -58,22 +58,22 @@ struct Listen: AsyncParsableCommand {
     func run() async throws {
         guard let endpoint = Endpoint(broker.text) else { return }  // It has been validated.
         let client = FanfareClient(key: app.key, endpoint: endpoint, options: clientOptions)
-        let form = EventLine(isJSON: json, isColored: Standard.isColored(STDOUT_FILENO))
-        let remaining = Countdown(from: count)
+        let form = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
+        let remaining = RemainingEvents(from: count)
         let (endings, ending) = AsyncStream.makeStream(of: FanfareError?.self)
         // One serial queue for everything that is written. While a line waits for a slow reader the
         // queue fills, and then the client stops reading: nothing is lost on the way.
         let queue = DispatchQueue(label: "fanfare.listen")
         client.bind(on: queue) { event in
-            if let line = ProtocolLine.text(event) { Standard.report(line) }
+            if let line = ProtocolLine.text(event) { Console.printError(line) }
             guard !ProtocolLine.isOfTheConnection(event) else { return }
             guard !remaining.isOver else { return }
-            Standard.print(form.text(event, at: Date()))
+            Console.print(form.text(event, at: Date()))
             if remaining.step() { ending.yield(nil) }
         }
-        client.onError(on: queue) { Standard.report("\($0)") }
+        client.onError(on: queue) { Console.printError("\($0)") }
         client.onStatusChange(on: queue) { _, status in
-            if let line = StatusLine.text(status, endpoint: endpoint) { Standard.report(line) }
+            if let line = StatusLine.text(status, endpoint: endpoint) { Console.printError(line) }
             if case .failed(let error) = status { ending.yield(error) }
         }
         let own = user.id.map { [FanfareAPI.channel(ofUser: $0)] } ?? []
@@ -81,7 +81,7 @@ struct Listen: AsyncParsableCommand {
         client.connect()
         for await error in endings {
             client.disconnect()
-            if let error { throw Refusal("\(error)") }
+            if let error { throw CommandError("\(error)") }
             return
         }
     }
@@ -96,7 +96,7 @@ struct Listen: AsyncParsableCommand {
 }
 
 /// The events that are still to be shown, if there is an end to them.
-final class Countdown: Sendable {
+final class RemainingEvents: Sendable {
     private let remaining: Mutex<Int?>
 
     /// Begins with a count; `nil` never ends.

@@ -105,7 +105,7 @@ final class ControlEvents: Sendable {
 }
 
 /// Takes over the configuration of a running broker: all of it, or nothing.
-struct Reloading {
+struct ConfigurationReload {
     let server: BrokerServer
     /// The log, whose level is part of the configuration.
     let log: QueuedLog

@@ -94,10 +94,10 @@ struct Serve: AsyncParsableCommand {
             server = try BrokerServer(configuration: configuration, log: logger)
             addresses = try await server.start()
         } catch {
-            throw Refusal("\(error)")
+            throw CommandError("\(error)")
         }
         logger.debug("ready", metadata: Self.metadata(of: addresses))
-        Standard.print(
+        Console.print(
             ReadyLine.text(
                 plain: addresses.plain.map { "\($0)" },
                 tls: addresses.tls.map { "\($0)" },
@@ -105,8 +105,8 @@ struct Serve: AsyncParsableCommand {
                 keys: configuration.apps.filter(\.isEnabled).map(\.key)
             )
         )
-        let reloading = Reloading(server: server, log: log, watch: orders.watch)
-        let signal = await orders.untilStop { await reloading.run(readConfiguration) }
+        let reload = ConfigurationReload(server: server, log: log, watch: orders.watch)
+        let signal = await orders.untilStop { await reload.run(readConfiguration) }
         let count = await server.connectionCount
         logger.notice(
             "stopping",

@@ -3,7 +3,7 @@ import CommandSupport
 import Webhooks
 
 /// The dead letters that a command is about.
-struct DeadLetterChoice: ParsableArguments {
+struct DeadLetterSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "Their numbers, as \"fanfare webhooks list\" shows them.",
@@ -44,7 +44,7 @@ struct DeadLetterChoice: ParsableArguments {
         } catch {
             throw file.refusal(error)
         }
-        Standard.print(outcome(count))
+        Console.print(outcome(count))
         if !all, count < Set(ids).count { throw ExitCode.failure }
     }
 
@@ -58,7 +58,7 @@ struct DeadLetterChoice: ParsableArguments {
             if try change(queue, id) {
                 count += 1
             } else {
-                Standard.report("fanfare: there is no dead letter \(id)")
+                Console.printError("fanfare: there is no dead letter \(id)")
             }
         }
         return count
@@ -81,12 +81,12 @@ struct WebhooksReplay: ParsableCommand {
             """
     )
 
-    @OptionGroup var choice: DeadLetterChoice
+    @OptionGroup var selection: DeadLetterSelection
 
     @OptionGroup var file: WebhookFile
 
     func run() throws {
-        try choice.apply(
+        try selection.apply(
             in: file,
             all: { queue throws(WebhookQueueError) in try queue.replayAll() },
             each: { queue, id throws(WebhookQueueError) in try queue.replay(id) },
@@ -115,12 +115,12 @@ struct WebhooksDelete: ParsableCommand {
             """
     )
 
-    @OptionGroup var choice: DeadLetterChoice
+    @OptionGroup var selection: DeadLetterSelection
 
     @OptionGroup var file: WebhookFile
 
     func run() throws {
-        try choice.apply(
+        try selection.apply(
             in: file,
             all: { queue throws(WebhookQueueError) in try queue.deleteAll() },
             each: { queue, id throws(WebhookQueueError) in try queue.delete(id) },

@@ -11,7 +11,7 @@ struct WebhookFile: ParsableArguments {
     func open() throws -> WebhookQueue {
         guard let path = try source.load().webhooks.database else {
             let configuration = source.path.map { "in \($0)" }
-            throw Refusal(
+            throw CommandError(
                 "webhooks.database is none \(configuration ?? "without a configuration"), so that "
                     + "webhooks are kept in the broker's memory alone. "
                     + (configuration == nil
@@ -27,14 +27,14 @@ struct WebhookFile: ParsableArguments {
     }
 
     /// What is said when the file cannot be used.
-    func refusal(_ error: WebhookQueueError) -> Refusal {
+    func refusal(_ error: WebhookQueueError) -> CommandError {
         switch error {
         case .missing(let path):
-            Refusal(
+            CommandError(
                 "There is no file \(path), which webhooks.database names. A broker makes it when it "
                     + "starts and an app has webhooks."
             )
-        case .failed(let reason): Refusal("The file of the webhooks cannot be used: \(reason)")
+        case .failed(let reason): CommandError("The file of the webhooks cannot be used: \(reason)")
         }
     }
 }

@@ -42,7 +42,7 @@ struct WebhooksList: ParsableCommand {
 
     func run() throws {
         let queue = try file.open()
-        let form = DeadLetterText(isJSON: json, isColored: Standard.isColored(STDOUT_FILENO))
+        let form = DeadLetterText(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
         var remaining = all ? Int.max : limit ?? Self.defaultLimit
         var shown = 0
         do {
@@ -53,13 +53,13 @@ struct WebhooksList: ParsableCommand {
                     before: last
                 )
                 guard let oldest = letters.last else { break }
-                for letter in letters { Standard.print(form.text(letter)) }
+                for letter in letters { Console.print(form.text(letter)) }
                 last = oldest.id
                 shown += letters.count
                 remaining -= letters.count
             }
             guard !json else { return }
-            Standard.print(
+            Console.print(
                 Self.summary(
                     shown: shown,
                     count: try queue.deadLetterCount(),
