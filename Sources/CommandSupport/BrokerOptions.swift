@@ -1,7 +1,7 @@
 package import ArgumentParser
 import Foundation
 
-/// Where the broker of a client command is, and whom to trust there.
+/// The broker's address, and the certificates to trust.
 package struct BrokerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,12 +23,12 @@ package struct BrokerOptions: ParsableArguments {
         if trust != nil, insecure { throw ValidationError("Choose --trust or --insecure.") }
     }
 
-    /// The address as it was given.
+    /// The address as given.
     package var text: String {
         variable("FANFARE_URL", over: url, default: "http://127.0.0.1:6001")
     }
 
-    /// The address for the HTTP API: `ws` and `wss` mean the same broker.
+    /// The address of the HTTP API, with the scheme http or https.
     package var httpURL: String {
         for (scheme, other) in [("ws://", "http://"), ("wss://", "https://")]
         where text.lowercased().hasPrefix(scheme) {
@@ -38,7 +38,7 @@ package struct BrokerOptions: ParsableArguments {
     }
 }
 
-/// The public key of the app to speak for.
+/// The app's public key.
 package struct AppKey: ParsableArguments {
     @Option(name: .customLong("key"), help: "The app's key (or FANFARE_KEY; default app-key).")
     package var option: String?
@@ -48,7 +48,7 @@ package struct AppKey: ParsableArguments {
     package var key: String { variable("FANFARE_KEY", over: option, default: "app-key") }
 }
 
-/// What an option says, or else a variable, or else the development broker's value.
+/// The value of an option, or else of an environment variable, or else a default.
 package func variable(_ name: String, over option: String?, default value: String) -> String {
     if let option { return option }
     let named = ProcessInfo.processInfo.environment[name] ?? ""

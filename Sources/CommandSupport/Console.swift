@@ -1,6 +1,6 @@
 import Glibc
 
-/// The program's standard streams, unbuffered: a reader of a pipe gets each line when it is made.
+/// The standard streams, unbuffered: each line can be read from a pipe as soon as it is written.
 package enum Console {
     /// Writes a line to standard output.
     package static func print(_ line: String) { write(line, to: STDOUT_FILENO) }
@@ -8,12 +8,12 @@ package enum Console {
     /// Writes a line to standard error.
     package static func printError(_ line: String) { write(line, to: STDERR_FILENO) }
 
-    /// Whether colours make sense there: on a terminal, unless the user minds (https://no-color.org).
+    /// Whether a descriptor is a terminal and colours are not disabled (https://no-color.org).
     package static func supportsColor(_ descriptor: Int32) -> Bool {
         isatty(descriptor) == 1 && getenv("NO_COLOR") == nil
     }
 
-    /// Everything from standard input, to its end.
+    /// Reads standard input to its end.
     package static func readInput() -> [UInt8] {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)
@@ -34,13 +34,13 @@ package enum Console {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR {
-                return  // Nobody reads it, and there is nowhere to say so.
+                return  // The reader is gone; there is nowhere to report it.
             }
         }
     }
 }
 
-/// Why a command cannot do what it was asked, in a line or two that say what to do; exit code 1.
+/// An error of a command, which says what to do; the exit code is 1.
 package struct CommandError: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Reads the small files in which Linux tells about itself (proc(5)).
+/// Reads files of proc(5).
 package enum ProcFile {
-    /// The whole file; nil if it cannot be read.
+    /// The file's text; nil if it cannot be read.
     package static func text(at path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -31,7 +31,7 @@ package enum ProcFile {
         return Int(words[1]).map { $0 * 1_024 }
     }
 
-    /// The names of a directory's entries that are numbers: processes, threads, descriptors.
+    /// The numeric entries of a directory: processes, threads, descriptors.
     ///
     /// - Returns: nil if the directory cannot be read.
     package static func numbers(in path: String) -> [Int32]? {
@@ -47,7 +47,7 @@ package enum ProcFile {
         return numbers
     }
 
-    /// What a symbolic link says; nil if it cannot be read.
+    /// The target of a symbolic link; nil if it cannot be read.
     package static func link(at path: String) -> String? {
         var bytes = [CChar](repeating: 0, count: 256)
         let count = readlink(path, &bytes, bytes.count)

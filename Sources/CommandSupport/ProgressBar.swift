@@ -1,9 +1,9 @@
 import Glibc
 package import Net
 
-/// Shows on standard error how far a run has come: a bar on a terminal, a line now and then elsewhere.
+/// Shows progress on standard error: a bar on a terminal, otherwise a line every two seconds.
 package struct ProgressBar {
-    /// Whether nothing is shown: another bar is.
+    /// Whether nothing is shown.
     package var isHidden = false
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private var label = ""
@@ -13,17 +13,17 @@ package struct ProgressBar {
 
     package init() {}
 
-    /// A bar is redrawn often enough to move smoothly; a log takes a line from time to time.
+    /// A bar is redrawn often enough to move smoothly; a log gets few lines.
     private var interval: Duration { isTerminal ? .milliseconds(100) : .seconds(2) }
 
-    /// Shows how far something has come, unless it was shown just now.
+    /// Shows the progress, unless it was shown less than the interval ago.
     ///
     /// - Parameters:
-    ///   - label: What is done.
-    ///   - done: How much of it is done.
-    ///   - total: How much there is, at least 1.
+    ///   - label: The work in progress.
+    ///   - done: The amount done.
+    ///   - total: The total amount, at least 1.
     ///   - now: The time.
-    ///   - detail: What else is known, for the end of the line; asked for only when it is shown.
+    ///   - detail: Text for the end of the line; evaluated only if it is shown.
     package mutating func show(
         _ label: String,
         _ done: Int,
@@ -48,14 +48,14 @@ package struct ProgressBar {
         }
     }
 
-    /// Takes the bar away.
+    /// Erases the bar.
     package mutating func end() {
         if isBarShown { Self.write("\r\u{1B}[2K") }
         isBarShown = false
         label = ""
     }
 
-    /// A bar of 30 characters between its label and its figures.
+    /// A bar of 30 characters between the label and the numbers.
     package static func bar(_ label: String, _ done: Int, of total: Int) -> String {
         let width = 30
         let filled = min(width, width * done / max(total, 1))
@@ -64,12 +64,12 @@ package struct ProgressBar {
         return "\(label)  \(bar)  \(percent(done, of: total)) %  \(grouped(done))/\(grouped(total))"
     }
 
-    /// The same without the bar.
+    /// The same without a bar.
     package static func line(_ label: String, _ done: Int, of total: Int) -> String {
         "\(label): \(grouped(done)) of \(grouped(total)) (\(percent(done, of: total)) %)"
     }
 
-    /// Rounded down, so that 100 means all.
+    /// Rounded down: 100 means done.
     private static func percent(_ done: Int, of total: Int) -> Int { 100 * done / max(total, 1) }
 
     private static func write(_ text: String) {
@@ -89,13 +89,13 @@ package func grouped(_ number: Int) -> String {
     return number < 0 ? "-" + text : text
 }
 
-/// A number rounded to some decimal places: `0.91`.
+/// A number rounded to a number of decimal places: `0.91`.
 ///
 /// - Parameters:
 ///   - number: Finite, and small enough for an integer once multiplied.
 ///   - places: 0 to 6.
-///   - grouping: Whether thousands get a comma.
-/// - Returns: The number, with a point.
+///   - grouping: Whether thousands are separated by commas.
+/// - Returns: The number with a decimal point.
 package func decimal(_ number: Double, places: Int, grouping: Bool = true) -> String {
     let unit = (0..<places).reduce(1) { product, _ in product * 10 }
     let scaled = Int((abs(number) * Double(unit)).rounded())

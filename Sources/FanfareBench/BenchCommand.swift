@@ -2,7 +2,7 @@ package import ArgumentParser
 import CommandSupport
 import PusherProtocol
 
-/// `fanfare bench`: measures a server that speaks the Pusher protocol, and checks what it does.
+/// `fanfare bench`: load-tests a server that speaks the Pusher protocol.
 package struct BenchCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "bench",
@@ -34,7 +34,7 @@ package struct BenchCommand: ParsableCommand {
     package init() {}
 }
 
-/// `fanfare bench all`: a short run of each benchmark.
+/// `fanfare bench all`: runs each benchmark briefly.
 struct AllCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
@@ -73,7 +73,7 @@ struct AllCommand: ParsableCommand {
                 results.append(report.json)
                 if let fault = report.fault { faults.append("\(plan.benchmark): \(fault).") }
             } catch {
-                // Not in the way of the others, unless there is no server at all.
+                // The other benchmarks still run, unless the server is unreachable.
                 results.append(BenchReport.json(plan.benchmark, failure: error))
                 faults.append("\(plan.benchmark): \(error)")
                 if case .unreachable = error { break }
@@ -83,12 +83,12 @@ struct AllCommand: ParsableCommand {
         if !faults.isEmpty { throw CommandError(faults.joined(separator: "\n")) }
     }
 
-    /// The benchmarks with their sizes.
+    /// The benchmarks and their sizes.
     func plans() throws -> [any BenchPlan] {
         let count = try checked(connections, "--connections", max: 100_000)
         let channel = try checkedChannel("fanfare-bench")
         return [
-            // First: what the others make the server keep would hide what its connections need.
+            // First: memory that the server keeps after the other benchmarks would hide what the connections need.
             IdlePlan(channel: channel, connectionCount: count, duration: .seconds(1)),
             DeliveryPlan(
                 benchmark: "fanout",

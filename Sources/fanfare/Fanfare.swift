@@ -1,7 +1,7 @@
 import ArgumentParser
 import FanfareBench
 
-/// The command-line program.
+/// The `fanfare` program.
 @main
 struct Fanfare: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

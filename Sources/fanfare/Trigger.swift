@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import FanfareAPI
 
-/// `fanfare trigger`: sends an event, as a backend would.
+/// `fanfare trigger`: sends an event as a backend does.
 struct Trigger: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send an event to one or more channels or users, as a backend would.",
@@ -103,7 +103,7 @@ struct Trigger: AsyncParsableCommand {
         return settings
     }
 
-    /// What the broker told about a channel.
+    /// The attributes that the broker returned for a channel.
     static func describe(_ state: ChannelState) -> String {
         var facts: [String] = []
         if let count = state.subscriptionCount { facts.append("subscription_count \(count)") }

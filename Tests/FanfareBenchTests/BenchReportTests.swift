@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareBench
 
 @Suite("Report of a benchmark") struct BenchReportTests {
-    /// What a fan-out found, each event `lost` by the first of 5 subscribers apart.
+    /// The report of a fan-out of which the first of 5 subscribers lost this many events.
     private func report(lost: Int = 0, serverTime: Int64? = nil) throws -> BenchReport {
         let plan = try DeliveryPlan.small()
         var tracker = DeliveryTracker(subscriberCount: 5)
@@ -140,7 +140,7 @@ import Testing
         )
         #expect(ProgressBar.bar("A", 0, of: 3).contains("░  0 %  0/3"))
         #expect(ProgressBar.bar("A", 3, of: 3).hasSuffix("█  100 %  3/3"))
-        // Not all is not 100 %.
+        // Rounded down.
         #expect(ProgressBar.line("A", 99_999, of: 100_000) == "A: 99,999 of 100,000 (99 %)")
     }
 
@@ -159,5 +159,5 @@ import Testing
     }
 }
 
-/// A process that exists.
+/// An existing process.
 private let ownProcess = getpid()

@@ -35,7 +35,7 @@ extension DeliveryPlan {
 }
 
 extension TargetServer {
-    /// A server that one loses patience with soon.
+    /// A server with a short stall timeout.
     init(url: String) throws {
         self.init(
             url: try #require(ServerURL(url)),
@@ -46,7 +46,7 @@ extension TargetServer {
         )
     }
 
-    /// Runs a benchmark against a server with a fault.
+    /// Runs a benchmark against a faulty server.
     static func report(
         on plan: any BenchPlan,
         _ fault: BrokerFault,
@@ -63,7 +63,7 @@ extension TargetServer {
         return try result.get()
     }
 
-    /// Runs a benchmark on a thread that it may block.
+    /// Runs a benchmark on a separate thread, which it blocks.
     func result(of plan: any BenchPlan) async -> Result<BenchReport, any Error> {
         await withCheckedContinuation { done in
             Thread.detachNewThread {
@@ -74,7 +74,7 @@ extension TargetServer {
 }
 
 extension BenchReport {
-    /// The value of a member of the JSON object.
+    /// The value of a JSON member.
     subscript(name: String) -> Value? {
         rows.flatMap(\.members).first { $0.name == name }?.value
     }

@@ -59,7 +59,7 @@ import Testing
         tracker.receive(number, by: subscriber)
     }
 
-    /// Three channels of two subscribers each: subscriber 4 listens to channel 1.
+    /// Three channels of two subscribers each: subscriber 4 is subscribed to channel 1.
     private func tallyOfChannels() -> DeliveryTracker {
         var tracker = DeliveryTracker(subscriberCount: 6, channelCount: 3)
         let numbers = (0..<7).map { tracker.send(on: $0 % 3) }

@@ -3,7 +3,7 @@ import TestProgram
 import Testing
 
 @Suite("fanfare bench stalled and soak", .timeLimit(.minutes(1))) struct EnduranceCommandTests {
-    /// A broker whose queues are short, reached through TLS as well.
+    /// A broker with short queues, with a port for TLS.
     private func broker(_ directory: TemporaryDirectory) async throws -> RunningBroker {
         let (certificate, key) = (directory.path("c.pem"), directory.path("k.pem"))
         _ = try await Program.run(
@@ -27,7 +27,7 @@ import Testing
         let broker = try await broker(directory)
         let file = directory.path("result.json")
 
-        // On a machine that does other things too, the latency of two seconds proves nothing: only that is left open.
+        // On a busy machine the latency of a two-second run is not reliable: it is not checked.
         let stalled = try await Program.run([
             "bench", "stalled", "--url", broker.url(), "--subscribers", "5", "--stalled", "5",
             "--seconds", "1", "--rounds", "1", "--size", "4096", "--backlog", "1", "--json", file,
@@ -50,7 +50,7 @@ import Testing
         #expect(kept["all_misplaced"] as? Int == 0)
         #expect(try #require(kept["tls_visitors_deliveries"] as? Int) > 0)
         #expect(try #require(kept["descriptors_after"] as? Int) > 0)
-        // Half a second is no warm-up: whether memory grew is left open.
+        // The warm-up of half a second is too short: the growth of memory is not checked.
         #expect(soak.code == 0 || soak.errors.contains("memory grew"), "\(soak.errors)")
         #expect(soak.errors.contains("0 lost, 0 misplaced, "), "\(soak.errors)")
     }

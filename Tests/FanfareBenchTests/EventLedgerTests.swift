@@ -21,7 +21,7 @@ import Testing
         var testDescription: String
         /// By number; nil for no answer.
         var answers: [Bool?]
-        /// What each of the three readers received.
+        /// The events that each of the three readers received.
         var arrivals: [[UInt32]]
         var lost = 0
         var refused = 0

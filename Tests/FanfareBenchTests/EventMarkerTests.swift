@@ -23,7 +23,7 @@ import Testing
         for length in 32...200 {
             let data = marker.data(length: length)
             #expect(data.count == length)
-            // Whatever fills it means itself in a JSON string.
+            // The filler needs no escaping in a JSON string.
             #expect(data.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
         }
     }
@@ -60,7 +60,7 @@ import Testing
     @Test func ofAnotherRunIsIgnored() {
         var scanner = EventMarkerScanner(run: 1)
         #expect(find(text(EventMarker(run: 2, sequence: 0, sentAt: 0)), &scanner) == nil)
-        // Also behind the place where one of this run was found.
+        // Also at the offset where one of this run was found.
         let own = EventMarker(run: 1, sequence: 0, sentAt: 0)
         #expect(find(text(own), &scanner) == own)
         #expect(find(text(EventMarker(run: 2, sequence: 0, sentAt: 0)), &scanner) == nil)

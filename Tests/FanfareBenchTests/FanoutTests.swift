@@ -32,7 +32,7 @@ struct FanoutTests {
         }
         #expect(latency.max > 0)
         #expect(rate > 0)
-        // The broker of this test is a thread of the same process.
+        // The broker runs in this process.
         #expect(serverTime > 0)
     }
 
@@ -125,7 +125,7 @@ struct FanoutTests {
         }
     }
 
-    /// Whichever of the five came first is the one that the server closes.
+    /// The server closes the first subscriber, which may be any of the five.
     @Test func namesTheConnectionThatWasLost() async throws {
         await #expect {
             try await report(.closesFirst(2))

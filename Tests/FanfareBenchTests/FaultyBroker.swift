@@ -3,14 +3,16 @@ import Net
 import PusherProtocol
 import WebSocket
 
-/// What a ``FaultyBroker`` does wrong; `first` is the subscriber that came first.
+/// The fault of a ``FaultyBroker``.
+///
+/// The first subscriber is the one that subscribed first.
 enum BrokerFault: Sendable {
     case none
-    /// The first never receives the event with this number.
+    /// The first subscriber does not receive the event with this number.
     case loses(Int)
-    /// The first receives the event with this number twice.
+    /// The first subscriber receives the event with this number twice.
     case duplicates(Int)
-    /// The first receives the event with this number behind the next one.
+    /// The first subscriber receives the event with this number after the next one.
     case swaps(Int)
     /// Events are answered with 401.
     case refusesEvents
@@ -20,39 +22,39 @@ enum BrokerFault: Sendable {
     case refusesSubscriptions
     /// Subscriptions are not answered.
     case answersNoSubscriptions
-    /// The first is disconnected with a close code when the event with this number comes.
+    /// The first subscriber is closed with a close code at the event with this number.
     case closesFirst(Int)
-    /// The connection that an event came on is closed behind each answer.
+    /// Each answer has `Connection: close`, and the connection is closed after it.
     case closesAfterAnswers
-    /// Pings, by both protocols, come before each event.
+    /// A ping of WebSocket and one of Pusher precede each event.
     case pings
-    /// The first of those on another channel receives the event with this number too.
+    /// The first subscriber of another channel receives the event with this number too.
     case misdirects(Int)
-    /// None, and each event is compressed once for all.
+    /// No fault; events are compressed.
     case compresses
     /// Opening handshakes are answered with 403.
     case refusesUpgrades
-    /// A close frame is answered by the end of the connection alone.
+    /// The answer to a close frame is the end of the connection, without a close frame.
     case closesWithoutFrame
     /// Close frames are not answered.
     case answersNoCloses
-    /// The first observer never hears the notice with this number.
+    /// The first observer does not receive the notice with this number.
     case losesNotice(Int)
-    /// The first observer hears the notice with this number twice.
+    /// The first observer receives the notice with this number twice.
     case duplicatesNotice(Int)
-    /// None: every event whose number is a multiple of this is refused with 503 and Retry-After, and reaches nobody.
+    /// No fault: each event whose number is a multiple of this is answered 503 with Retry-After, and not delivered.
     case refusesEvery(Int)
     /// The same without Retry-After.
     case refusesBriefly(Int)
-    /// The event with this number is answered 503, and delivered all the same.
+    /// The event with this number is answered 503, but delivered.
     case deliversRefused(Int)
     /// The connection of the event with this number ends before the answer.
     case endsConnection(Int)
-    /// The event with this number among those on a channel beside the load's reaches nobody.
+    /// The event with this number on the unrelated channel is not delivered.
     case losesUnrelated(Int)
 }
 
-/// A server of the Pusher protocol on a free port of the loopback address, with one fault.
+/// A server of the Pusher protocol with one fault, on a free port of the loopback address.
 actor FaultyBroker: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -94,7 +96,7 @@ actor FaultyBroker: LoopResident {
     }
 
     func turn() -> Bool {
-        // First: a job that asks for it runs between two turns, and nothing might end the next wait.
+        // First: a job that stops the broker runs between two turns, and the next poll might not return.
         guard !isStopping else { return false }
         reactor.turn()
         return true
@@ -103,14 +105,14 @@ actor FaultyBroker: LoopResident {
 
 private struct NoLoopback: Error {}
 
-/// The subscribers and what is sent to them.
+/// The channels' subscribers.
 private final class FaultyChannels {
     let fault: BrokerFault
     private var members: [(FaultyConnection, stream: Stream, channel: String)] = []
     private(set) var sequence = 0
     private var unrelatedSequence = 0
     private var held: [UInt8]?
-    /// How events are compressed, once a connection has asked for it.
+    /// The compression, once a connection has negotiated it.
     var deflate: NegotiatedDeflate?
 
     init(_ fault: BrokerFault) { self.fault = fault }
@@ -119,13 +121,13 @@ private final class FaultyChannels {
         members.append((connection, stream, channel))
     }
 
-    /// Lets go of the members, each of which has the channels.
+    /// Releases the members, which refer to this object.
     func clear() { members = [] }
 
-    /// Whether an event goes to a channel beside the one that is at fault: it has no number, and no fault.
+    /// Whether the channel is the unrelated one: its events are not numbered and have no fault.
     static func isUnrelated(_ channel: String) -> Bool { channel.hasSuffix("-unrelated") }
 
-    /// Counts an event that goes to nobody.
+    /// Counts an event that is not delivered.
     func skip() { sequence += 1 }
 
     func publish(_ publication: Publication) {
@@ -170,7 +172,7 @@ private final class FaultyChannels {
     }
 }
 
-/// A connection of either kind.
+/// A connection of WebSocket or of the HTTP API.
 private final class FaultyConnection: StreamDelegate {
     private let channels: FaultyChannels
     private let presence: FaultyPresence
@@ -212,7 +214,7 @@ private final class FaultyConnection: StreamDelegate {
                     )
                 case .content(let content):
                     answer(content.copy(from: bytes.span), stream)
-                    // Nothing is done about requests behind an answer that says "close".
+                    // Requests behind an answer with `Connection: close` are ignored.
                     if stream.isClosing { return bytes.count }
                 }
             }
@@ -296,7 +298,7 @@ private final class FaultyConnection: StreamDelegate {
         }
     }
 
-    /// Does with an event what the fault has instead of 200; whether there is such a fault.
+    /// Answers an event with a fault instead of 200; returns whether it did.
     private func refuses(_ publication: Publication, _ stream: Stream) -> Bool {
         let number = channels.sequence
         var field = "Retry-After: 1\r\n"

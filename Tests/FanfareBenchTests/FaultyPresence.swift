@@ -2,7 +2,7 @@ import Net
 import PusherProtocol
 import WebSocket
 
-/// The presence channel of a ``FaultyBroker``, with the faults that are about notices.
+/// The presence channels of a ``FaultyBroker``, with the faults of notices.
 final class FaultyPresence {
     private let fault: BrokerFault
     private var members: [(stream: Stream, channel: String, userID: String)] = []
@@ -10,19 +10,19 @@ final class FaultyPresence {
 
     init(_ fault: BrokerFault) { self.fault = fault }
 
-    /// Lets a connection in; tells the others if it brings a new user.
+    /// Adds a member; notifies the others if the user is new.
     func join(_ stream: Stream, _ channel: String, _ data: String) {
         guard let userID = Self.userID(in: data) else { return stream.abort() }
         let isNew = !members.contains { $0.channel == channel && $0.userID == userID }
         if isNew { notify(.memberAdded(channel: channel, userID: userID, userInfo: nil), channel) }
         members.append((stream, channel, userID))
-        // The snapshot names its users like the notices do, and is none.
+        // The acknowledgement contains user IDs as notices do, but is not a notice.
         let ids = members.map { #""\#($0.userID)""# }.joined(separator: ",")
         let presence = #"{"presence":{"ids":[\#(ids)],"hash":{},"count":\#(members.count)}}"#
         send(.subscriptionSucceeded(channel: channel, data: presence), stream)
     }
 
-    /// Lets a connection out; tells the others if it was the last of its user.
+    /// Removes a member; notifies the others if it was the last of its user.
     func leave(_ stream: Stream, _ channel: String) {
         let index = members.firstIndex { $0.stream === stream && $0.channel == channel }
         guard let index else { return }
@@ -50,7 +50,7 @@ final class FaultyPresence {
         stream.write(FrameEncoder.frame(.text, payload: text.span))
     }
 
-    /// The one member of the data.
+    /// The user ID in the data.
     private static func userID(in data: String) -> String? {
         guard data.hasPrefix(#"{"user_id":""#), data.hasSuffix(#""}"#) else { return nil }
         return String(data.dropFirst(12).dropLast(2))

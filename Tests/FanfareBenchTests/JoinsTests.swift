@@ -18,7 +18,7 @@ import Testing
         let report = try await TargetServer.report(on: plan(rate: rate), .none)
         #expect(report.fault == nil)
         #expect(report["members"] == .integer(12))
-        // Whose list was made before a join is told of it: each pair of users but those that met in a list.
+        // Of each pair of users, the one that joined first is notified of the other.
         #expect(report["notices"] == .integer(12 * 11 / 2))
         for count in [5, 10, 12] {
             guard case .number(let time?, _) = report["members_\(count)_duration_s"] else {

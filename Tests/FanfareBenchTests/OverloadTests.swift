@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    // MARK: The verdict
+    // MARK: Faults
 
     private func results(
         window: Int = 1_000,
@@ -87,7 +87,7 @@ import Testing
 
     // MARK: Against a server
 
-    /// What is wrong apart from times, of which so short a run beside other tests proves nothing.
+    /// The faults except those of times, which a short run beside other tests cannot measure.
     private func faults(_ report: BenchReport) -> [String] {
         (report.fault ?? "").split(separator: "; ").map(String.init).filter {
             !$0.contains("of what a window allows") && !$0.contains("p99")

@@ -79,7 +79,7 @@ import Testing
         #expect(visits.endedCount == 1)
         #expect(visits.inProgressCount == 0)
         #expect(visits.tracker.isFaultless)
-        // The next visit is another user's.
+        // The next visit is by another user.
         let next = visits.join(1, due: later)
         #expect(next == 7)
     }
@@ -99,7 +99,7 @@ import Testing
         #expect(receive(0, isJoin: true, by: 0, at: now, &visits) != nil)
         #expect(receive(0, isJoin: true, by: 0, at: now, &visits) == nil)
         #expect(visits.tracker.duplicated == 1)
-        // Nobody has left yet, and nobody else has come.
+        // No visitor has left, and the other one has not joined.
         #expect(receive(0, isJoin: false, by: 0, at: now, &visits) == nil)
         #expect(receive(1, isJoin: true, by: 0, at: now, &visits) == nil)
         #expect(receive(.max, isJoin: false, by: 0, at: now, &visits) == nil)
@@ -150,7 +150,7 @@ import Testing
         }
         var stranger = PresenceNoticeScanner(run: 6)
         #expect(find(text("member_added"), &stranger) == nil)
-        // Cut before the end of the user id.
+        // Truncated in the user ID.
         for length in 0..<text("member_added").utf8.count - 5 {
             #expect(find(String(text("member_added").prefix(length)), &scanner) == nil)
         }

@@ -25,7 +25,7 @@ import Testing
         #expect(schedule.step(sent: 0, missing: 0, now: start) == .send(due: start))
         #expect(schedule.step(sent: 1, missing: 0, now: start) == .wait(until: second))
         #expect(schedule.step(sent: 1, missing: 999, now: second) == .send(due: second))
-        // A second late: the due time, and with it the latency, remembers.
+        // A second late: the due time stays the same.
         let late = second.advanced(by: .seconds(1))
         #expect(schedule.step(sent: 1, missing: 0, now: late) == .send(due: second))
         #expect(schedule.step(sent: 100, missing: 5, now: late) == .finished)

@@ -10,10 +10,10 @@ import Testing
         var testDescription: String { "\(arrivals)" }
     }
 
-    /// Of three channels' events those of the second are 1, 4, 7 …; the visitor came when 7 was to be sent next.
+    /// The events of the second of three channels are 1, 4, 7 …; the visitor subscribed when 7 was the next.
     @Test(arguments: [
         Case(arrivals: [7, 10, 13], deliveryCounts: DeliveryCounts(deliveries: 3)),
-        // What was on its way when it came may come too.
+        // An event that was in flight at the subscription may arrive.
         Case(arrivals: [4, 7, 10, 13], deliveryCounts: DeliveryCounts(deliveries: 4)),
         Case(arrivals: [], deliveryCounts: DeliveryCounts(), missing: 3),
         Case(arrivals: [7], deliveryCounts: DeliveryCounts(deliveries: 1), missing: 2),

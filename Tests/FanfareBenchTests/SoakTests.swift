@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    // MARK: The comparison
+    // MARK: Comparison
 
     private func comparison(
         _ before: (Int, Int),
@@ -94,7 +94,7 @@ import Testing
         #expect(comparison((32, 50), (32, 51)).fault == "1 descriptors were not closed")
     }
 
-    // MARK: The footprint
+    // MARK: Footprint
 
     @Test func residentMemoryIsRead() {
         let status = "Name:\tfanfare\nVmPeak:\t  214 kB\nVmRSS:\t   43092 kB\nRssAnon:\t 9 kB\n"

@@ -30,7 +30,7 @@ struct StalledTests {
         #expect(try plan(rounds: 4).slice == .milliseconds(250))
     }
 
-    // MARK: The verdict
+    // MARK: Faults
 
     private func results(
         alone: UInt64,
@@ -119,7 +119,7 @@ struct StalledTests {
             Issue.record("\(report.json)")
             return
         }
-        // The code is behind what the kernel holds, which is read to its end.
+        // The close frame follows what the kernel holds, which is read to its end.
         #expect(closed >= 4)
         #expect(ended == 0)
         #expect(!memory.isEmpty)
@@ -132,7 +132,7 @@ struct StalledTests {
     }
 
     @Test func oneThatTheServerNeverClosesIsFound() async throws {
-        // This server has no bound: it keeps everything.
+        // This server's queues are unlimited.
         var plan = try plan(pace: .rate(200))
         plan.duration = .seconds(2.5)
         let broker = try FaultyBroker.start(.none)
@@ -146,7 +146,7 @@ struct StalledTests {
             Issue.record("\(report.json)")
             return
         }
-        // Each of the four is found whenever it wakes.
+        // Each of the four is found whenever it resumes reading.
         #expect(count >= 4)
         #expect(report.fault?.contains("\(count) that did not read were not closed") == true)
     }

@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func withoutABroker() async throws {
-        // Port 9 is discard's; nobody listens there.
+        // Port 9 is for the discard service, which is not running.
         let result = try await Program.run(
             ["trigger", "x", "1", "-c", "news", "--url", "http://127.0.0.1:9"]
         )
@@ -133,13 +133,13 @@ import Testing
         let log = await broker.program.errors.rest()
         #expect(log.contains { $0.contains(#""message":"stopping""#) })
         #expect(log.last?.contains(#""message":"stopped""#) == true)
-        // The protocol's code that asks a client to come back.
+        // The close code makes the client reconnect.
         #expect(await listener.errors.first(containing: "the next attempt is in") != nil)
         listener.signal(SIGKILL)
     }
 
     @Test func aPortThatIsTaken() async throws {
-        // Another program's listener, which does not share its port.
+        // A listener of another program, which does not share its port.
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()

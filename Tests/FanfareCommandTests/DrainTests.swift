@@ -22,7 +22,7 @@ import Testing
     func twice() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("fanfare.yaml")
-        // It stays for longer than this test may take.
+        // The broker drains for longer than the test takes.
         try Data("shutdown: {notice: 300, deadline: 600}".utf8).write(to: URL(filePath: file))
         let broker = try await RunningBroker(["--config", file])
         let id = "\(broker.program.id)"
@@ -34,7 +34,7 @@ import Testing
         let late = try await Program.run(["drain", "--pid", id, "--wait", "1"])
         #expect(late.code == 1)
         #expect(late.errors.contains("Broker \(id) is still there after 1 s"))
-        // One SIGTERM, as a service manager sends it, changes nothing either; two are meant.
+        // One SIGTERM, as from a service manager, changes nothing; a second one ends the broker.
         broker.program.signal(SIGTERM)
         let later = try await Program.run(["drain", "--pid", id, "--wait", "0"])
         #expect(later.code == 0)

@@ -11,7 +11,7 @@ import Testing
 
     @Test func anEventIsALine() {
         let line = EventLine(isJSON: false, isColored: false).text(event, at: time)
-        // The clock is the user's own, whatever their time zone.
+        // The time is local; the time zone is unknown.
         #expect(line.dropFirst(8) == #" userslist addUser {"id": 1}"#)
         #expect(line.prefix(8).contains(/^\d\d:\d\d:23$/))
     }
@@ -58,7 +58,7 @@ import Testing
                 == "the connection was closed with code 4200; the next attempt is in 1.5 s"
         )
         #expect(text(.disconnected) == nil)
-        // The command ends with the error, which says it once.
+        // The command ends with the error, which is reported once.
         #expect(text(.failed(because: .disconnected)) == nil)
     }
 

@@ -25,12 +25,12 @@ import Testing
             #expect(await listener.errors.first(containing: "subscribed to news") != nil)
         }
 
-        /// Replaces the file, as editors do.
+        /// Replaces the file atomically, as editors do.
         func write(_ yaml: String) throws {
             try Data(yaml.utf8).write(to: URL(filePath: file), options: .atomic)
         }
 
-        /// Sends an event to the client of the first app, which is connected as before.
+        /// Sends an event to the client of the first app, which must still be connected.
         func expectConnected() async throws {
             let trigger = try await Program.run(
                 ["trigger", "hello", "1", "-c", "news", "--url", broker.url()]
@@ -56,7 +56,7 @@ import Testing
         let errors = setting.broker.program.errors
         let taken = await errors.first(containing: "the configuration is taken over")
         #expect(taken?.contains(#""added":"1""#) == true)
-        // The option of the command line overrides the file, and so loops have not changed.
+        // The command-line option overrides the file, so that `loops` has not changed.
         #expect(try await setting.trigger(second: "second") == 0)
         try await setting.expectConnected()
 
@@ -92,7 +92,7 @@ import Testing
         #expect(await errors.first(containing: "is not taken over: nothing has changed") != nil)
         try await setting.expectConnected()
         #expect(try await setting.trigger(second: "second") == 1)
-        // Mended, it is taken over.
+        // A fixed file is applied.
         try setting.write("apps: [\(Self.first), \(Self.second)]\n")
         #expect(await errors.first(containing: "the configuration is taken over") != nil)
         #expect(try await setting.trigger(second: "second") == 0)

@@ -9,7 +9,7 @@ import Testing
 @testable import fanfare
 
 @Suite("A reload takes over all of a configuration, or nothing") struct ReloadingTests {
-    /// A certificate and its key in files.
+    /// The files of a certificate and its key.
     private struct Pair {
         let directory: TemporaryDirectory
         var files: CertificateFiles {
@@ -50,7 +50,7 @@ import Testing
             watched.withLock { $0.append(certificates.paths) }
         }
 
-        // Without a fault when it is read, and with one when the broker takes it over.
+        // The files are valid when the configuration is read, and invalid when the broker applies it.
         let after = try configuration("debug", new.files)
         let key = try Data(contentsOf: URL(filePath: new.files.key))
         try Data("no key".utf8).write(to: URL(filePath: new.files.key))

@@ -15,7 +15,7 @@ import Testing
             ["listen", "presence-room", "private-x", "--user", "ann", "--user-info", #"{"a":1}"#]
                 + ["--watch", "bob", "--count", "6"] + secret
         )
-        // The homes of channels answer in any order.
+        // The subscriptions are acknowledged in any order.
         var missing = [
             "signed in as ann", "subscribed to #server-to-user-ann",
             "subscribed to presence-room, 1 member: ann", "subscribed to private-x",

@@ -7,7 +7,7 @@ import TestProgram
 import Testing
 import Webhooks
 
-/// A backend that refuses webhooks for good until it is told to take them.
+/// A backend that answers 410 until it is told to answer 200.
 private final class Backend: Sendable {
     private final class Book: Sendable {
         let bodies = Mutex<[String]>([])
@@ -34,7 +34,7 @@ private final class Backend: Sendable {
     func stop() async { await service.stop(within: .zero) }
 }
 
-/// Waits until `condition` holds, for 30 seconds at the most.
+/// Waits until a condition holds, for at most 30 seconds.
 private func eventually(_ condition: () -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while !condition() {
@@ -47,7 +47,7 @@ private func eventually(_ condition: () -> Bool) async throws {
 }
 
 @Suite("fanfare webhooks", .timeLimit(.minutes(1))) struct WebhooksCommandTests {
-    /// A configuration whose webhooks wait in a file beside it.
+    /// A configuration with a file for webhooks.
     private struct Place {
         let directory: TemporaryDirectory
         let file: String
@@ -69,9 +69,9 @@ private func eventually(_ condition: () -> Bool) async throws {
 
         func letters() throws -> [DeadLetter] { try WebhookQueue(reading: database).deadLetters() }
 
-        /// Waits for so many dead letters.
+        /// Waits for a number of dead letters.
         func letters(_ count: Int) async throws -> [DeadLetter] {
-            // Until there is something to keep there is no file.
+            // The file does not exist before the first webhook.
             try await eventually { (try? letters())?.count == count }
             return try letters()
         }
@@ -107,8 +107,8 @@ private func eventually(_ condition: () -> Bool) async throws {
         )
         #expect(replayed.code == 0, "\(replayed.errors)")
         #expect(try await place.letters(0).isEmpty)
-        // It was refused at first, at the second attempt where a starved machine let an answer take too long, and came
-        // again with the time of now.
+        // The first attempt was answered 410, or the second where a busy machine delayed the first answer. The replay
+        // has a new time.
         try await eventually { backend.bodies.count == letter.attempts + 1 }
         let bodies = backend.bodies
         #expect(bodies.count == letter.attempts + 1)
@@ -188,7 +188,7 @@ private func eventually(_ condition: () -> Bool) async throws {
             ),
             "\(second.errors)"
         )
-        // The command line is no broker.
+        // The command line is not a broker.
         #expect(try await place.run("list").code == 0)
         first.program.signal(SIGKILL)
         #expect(await first.program.end() == -SIGKILL)

@@ -1,29 +1,29 @@
 import Foundation
 import Synchronization
 
-/// The program as it was built, run as a process of its own.
+/// Runs the built `fanfare` program as a separate process.
 package struct Program {
-    /// What a finished process left.
+    /// The result of a finished process.
     package struct Result: Sendable {
         package var code: Int32
         package var output: String
         package var errors: String
     }
 
-    /// Beside the test bundle, where the package manager puts every product.
+    /// The package manager puts the program beside the test bundle.
     static let url = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appending(path: "fanfare")
 
-    /// What every program is given: where the tests run under a sanitizer, that holds for their programs too.
+    /// The environment of all programs: the settings of a sanitizer apply to them too.
     package static let inherited: [String: String] = {
         let names = ["LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"]
         var values = ProcessInfo.processInfo.environment.filter { names.contains($0.key) }
-        // What a program has when it ends, ends with it: leaks are looked for in processes that go on.
+        // Memory that a program has not freed at its end is not a leak.
         values["ASAN_OPTIONS"]?.append(":detect_leaks=0")
         return values
     }()
 
-    /// Runs the program to its end, with `arguments` behind its name and nothing else in its environment.
+    /// Runs the program to its end, with only these variables and those of a sanitizer in its environment.
     package static func run(
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -40,7 +40,7 @@ package struct Program {
         try process.run()
         try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try standardInput.fileHandleForWriting.close()
-        // What should have ended by itself is ended, and the test sees it by the code.
+        // A program that does not end is terminated, which the exit code shows.
         let watch = Task {
             try await Task.sleep(for: .seconds(30))
             process.terminate()
@@ -64,7 +64,7 @@ package struct Program {
     }
 }
 
-/// A directory that ends with the test.
+/// A directory that is removed at the end of the test.
 package final class TemporaryDirectory: Sendable {
     let url = URL(filePath: NSTemporaryDirectory()).appending(
         path: "fanfare-\(UUID().uuidString)"
@@ -81,9 +81,9 @@ package final class TemporaryDirectory: Sendable {
 }
 
 extension Pipe {
-    /// The bytes that come next; none at the end.
+    /// Reads the next bytes; returns none at the end.
     ///
-    /// Foundation's own reading ends the whole process when a signal comes between.
+    /// Foundation's own reading crashes the process when a signal interrupts it.
     func nextBytes() -> Data {
         var bytes = [UInt8](repeating: 0, count: 4096)
         while true {

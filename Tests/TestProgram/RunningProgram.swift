@@ -1,6 +1,6 @@
 import Foundation
 
-/// The program while it runs, with the lines that it writes.
+/// The running program, and the lines that it writes.
 package final class RunningProgram: Sendable {
     private let process: Process
     /// The lines of standard output.
@@ -8,7 +8,7 @@ package final class RunningProgram: Sendable {
     /// The lines of standard error.
     package let errors: Lines
 
-    /// Starts the program with nothing in its environment.
+    /// Starts the program with an empty environment.
     package init(_ arguments: [String]) throws {
         process = Process()
         process.executableURL = Program.url
@@ -31,7 +31,7 @@ package final class RunningProgram: Sendable {
     /// Sends a signal.
     package func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-    /// Waits for the end; the code, or the negative number of the signal that was the end.
+    /// Waits for the end; returns the exit code, or the negative number of the signal that ended it.
     package func end() async -> Int32 {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [process] in
@@ -44,7 +44,7 @@ package final class RunningProgram: Sendable {
         }
     }
 
-    /// The lines of a pipe, each as soon as it is there.
+    /// The lines of a pipe, each as soon as it is complete.
     package struct Lines: AsyncSequence, Sendable {
         private let lines: AsyncStream<String>
 
@@ -68,20 +68,20 @@ package final class RunningProgram: Sendable {
             lines.makeAsyncIterator()
         }
 
-        /// Waits for a line with a text in it; `nil` when there is none before the end.
+        /// Waits for a line that contains a text; `nil` if there is none before the end.
         package func first(containing text: String) async -> String? {
             await first { $0.contains(text) }
         }
 
-        /// Waits for the end, and returns what is left.
+        /// Waits for the end; returns the remaining lines.
         package func rest() async -> [String] { await reduce(into: []) { $0.append($1) } }
     }
 }
 
-/// `fanfare serve` on free ports, for the time of a test.
+/// `fanfare serve` on free ports, during a test.
 package struct RunningBroker {
     package let program: RunningProgram
-    /// The line that says that it is ready.
+    /// The line that says that the broker is ready.
     package let readyLine: String
 
     /// Starts a broker and waits until it is ready.
@@ -93,7 +93,7 @@ package struct RunningBroker {
         readyLine = line
     }
 
-    /// The address behind a scheme, as `http://127.0.0.1:40043` for `ws`.
+    /// The URL for HTTP of the address with a scheme, as `http://127.0.0.1:40043` for `ws`.
     package func url(_ scheme: String = "ws") -> String {
         let word = readyLine.split(separator: " ").first { $0.hasPrefix("\(scheme)://") }
         let isSecure = scheme == "wss"

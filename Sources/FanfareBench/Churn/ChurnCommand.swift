@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import PusherProtocol
 
-/// `fanfare bench churn`: connections that come and go.
+/// `fanfare bench churn`: connections that open and close.
 struct ChurnCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "churn",
@@ -44,9 +44,9 @@ struct ChurnCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> ChurnPlan {
         ChurnPlan(
             channel: try checkedChannel(channel),
@@ -57,16 +57,16 @@ struct ChurnCommand: ParsableCommand {
     }
 }
 
-/// Connections that come and go: connect, subscribe, close.
+/// Connections that subscribe and close.
 struct ChurnPlan: BenchPlan {
     let benchmark = "churn"
     /// Public or private.
     var channel: ChannelName
-    /// How many connections are made.
+    /// The number of connections.
     var cycleCount: Int
-    /// How many may be open at once.
+    /// The number of connections that may be open at once.
     var concurrency: Int
-    /// How many are begun a second; nil for as many as the server takes.
+    /// Connections opened per second; nil for as many as the server accepts.
     var rate: Double?
 
     var connections: (count: Int, option: String) { (concurrency, "--concurrency") }
@@ -75,10 +75,10 @@ struct ChurnPlan: BenchPlan {
         ChurnRun(plan: self, generator: generator)
     }
 
-    /// When each connection is to be begun.
+    /// When each connection is opened.
     var pace: Pace { rate.map { .rate($0) } ?? .window(concurrency) }
 
-    /// What was done, for people.
+    /// A one-line description of the run.
     var headline: String {
         let rate = self.rate.map { ", \(decimal($0, places: 1)) a second" } ?? ""
         return """
@@ -87,7 +87,7 @@ struct ChurnPlan: BenchPlan {
             """
     }
 
-    /// What was done, for programs.
+    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
             ("channel", .text(channel.text)), ("cycles", .integer(cycleCount)),

@@ -3,30 +3,30 @@ import Histogram
 import Net
 import PusherProtocol
 
-/// A churn benchmark from its first connection to the report; a step a turn of the loop.
+/// Runs the churn benchmark, one step per turn of the loop.
 final class ChurnRun: BenchRun, BenchClientDelegate {
     private let plan: ChurnPlan
     private let generator: LoadGenerator
     private let schedule: Schedule
     private let before: ResourceUsage
     private var failure: BenchError?
-    /// When each connection that is not acknowledged yet was due, by its index.
+    /// When each connection without an acknowledged subscription was due, by its index.
     private var dueTimes: [Int: MonotonicTime] = [:]
-    /// Nanoseconds from when a connection was due to the acknowledgement of its subscription.
+    /// Nanoseconds from when a connection was due until its subscription was acknowledged.
     private var latencies = Histogram<UInt64>.latencies
     private var startedCount = 0
     private var closedCount = 0
-    /// How many the server closed without an answer to the close frame.
+    /// Connections that the server closed without answering the close frame.
     private var uncleanCount = 0
-    /// To how many the server granted permessage-deflate.
+    /// Counts the subscribed connections.
     private var ramp: ConnectionRamp
     private var lastClosedAt: MonotonicTime
 
-    /// A run that begins now.
+    /// Creates a run that starts now.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - generator: The means.
+    ///   - plan: The plan.
+    ///   - generator: The load generator.
     init(plan: ChurnPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
@@ -51,7 +51,7 @@ final class ChurnRun: BenchRun, BenchClientDelegate {
         return try connect()
     }
 
-    /// Begins all connections that are due, and says when the next one is.
+    /// Opens all connections that are due; returns how long to wait for the next.
     private func connect() throws(BenchError) -> BenchStep {
         while startedCount - closedCount < plan.concurrency {
             let now = MonotonicTime.current

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PusherProtocol
 
-/// `fanfare bench channels`: many channels, few subscribers each.
+/// `fanfare bench channels`: many channels with few subscribers each.
 struct ChannelsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
@@ -48,9 +48,9 @@ struct ChannelsCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> DeliveryPlan {
         let name = try checkedChannel(channel)
         let count = try checked(channels, "--channels", max: 100_000)

@@ -1,18 +1,18 @@
 import CommandSupport
 import PusherProtocol
 
-/// Events to the subscribers of one or many channels: what `fanout` and `channels` do.
+/// Events to the subscribers of one or more channels: the benchmarks `fanout` and `channels`.
 struct DeliveryPlan: BenchPlan {
     var benchmark: String
     /// Public or private, at least one.
     var channels: [ChannelName]
-    /// How many connections subscribe to each.
+    /// The number of connections that subscribe to each channel.
     var subscribersPerChannel: Int
-    /// How many events are sent, to one channel after another.
+    /// The number of events, sent to the channels in turn.
     var messageCount: Int
     /// The length of each event's data, in bytes; at least ``EventMarker/length``.
     var dataLength: Int
-    /// How fast they are sent.
+    /// How fast events are sent.
     var pace: Pace
 
     var connections: (count: Int, option: String) {
@@ -23,7 +23,7 @@ struct DeliveryPlan: BenchPlan {
         DeliveryRun(plan: self, generator: generator)
     }
 
-    /// What was done, for people.
+    /// A one-line description of the run.
     func headline(connectingTime: Duration) -> String {
         let place =
             channels.count == 1
@@ -35,7 +35,7 @@ struct DeliveryPlan: BenchPlan {
             """
     }
 
-    /// What was done, for programs.
+    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
             ("channel", .text(channels[0].text)), ("channels", .integer(channels.count)),
@@ -46,7 +46,7 @@ struct DeliveryPlan: BenchPlan {
 }
 
 extension Pace: CustomStringConvertible {
-    /// For people, in a list.
+    /// The pace in the headline.
     var description: String {
         switch self {
         case .window(let count): "\(grouped(count)) at a time"
@@ -54,7 +54,7 @@ extension Pace: CustomStringConvertible {
         }
     }
 
-    /// For programs: one of the two is null.
+    /// The pace in the JSON object: one of the two members is null.
     var parameters: [BenchReport.Member] {
         switch self {
         case .window(let count): [("window", .integer(count)), ("rate_per_s", .null)]

@@ -1,7 +1,7 @@
 import CommandSupport
 import Net
 
-/// A delivery benchmark from its first connection to the report; a step a turn of the loop.
+/// Runs the benchmarks `fanout` and `channels`, one step per turn of the loop.
 final class DeliveryRun: BenchRun {
     private let plan: DeliveryPlan
     private let generator: LoadGenerator
@@ -13,18 +13,18 @@ final class DeliveryRun: BenchRun {
 
     private enum Phase {
         case connecting
-        /// Everybody is there; the HTTP API is to be reached.
+        /// All subscribers are connected; the connection to the HTTP API is being opened.
         case openingPublisher
         case delivering(Schedule, before: ResourceUsage)
-        /// Everything has arrived; what comes now comes twice.
+        /// All deliveries have arrived; later ones are duplicates.
         case awaitingDuplicates(Schedule, ResourceUsage, until: MonotonicTime)
     }
 
-    /// A run that has yet to connect.
+    /// Creates a run.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - generator: The means.
+    ///   - plan: The plan.
+    ///   - generator: The load generator.
     init(plan: DeliveryPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
@@ -92,7 +92,7 @@ final class DeliveryRun: BenchRun {
                 )
                 return .idle
             }
-            // Between two events of a slow rate there is nothing to lose patience with.
+            // Nothing is awaited between two events of a slow rate.
             generator.resetStallTimer(at: now)
         }
         let arrivals = tracker.deliveries + tracker.duplicated + tracker.sentCount
@@ -103,7 +103,7 @@ final class DeliveryRun: BenchRun {
         return step
     }
 
-    /// Sends all events that are due, and says when the next one is.
+    /// Sends all events that are due; returns how long to wait for the next.
     private func publish(_ schedule: Schedule) -> BenchStep {
         while publisher.canSend {
             let now = MonotonicTime.current

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `fanfare bench fanout`: one channel, many subscribers.
+/// `fanfare bench fanout`: one channel with many subscribers.
 struct FanoutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanout",
@@ -40,9 +40,9 @@ struct FanoutCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> DeliveryPlan {
         DeliveryPlan(
             benchmark: "fanout",

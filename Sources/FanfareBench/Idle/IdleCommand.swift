@@ -3,7 +3,7 @@ import CommandSupport
 import Primitives
 import PusherProtocol
 
-/// `fanfare bench idle`: connections that do nothing.
+/// `fanfare bench idle`: idle connections.
 struct IdleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "idle",
@@ -38,9 +38,9 @@ struct IdleCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> IdlePlan {
         IdlePlan(
             channel: try checkedChannel(channel),
@@ -50,14 +50,14 @@ struct IdleCommand: ParsableCommand {
     }
 }
 
-/// Connections that are subscribed and do nothing: what they cost.
+/// Idle subscribed connections, and what they cost.
 struct IdlePlan: BenchPlan {
     let benchmark = "idle"
     /// Public or private.
     var channel: ChannelName
-    /// How many connections there are.
+    /// The number of connections.
     var connectionCount: Int
-    /// How long they do nothing.
+    /// How long the connections are idle.
     var duration: Duration
 
     var connections: (count: Int, option: String) { (connectionCount, "--connections") }
@@ -68,7 +68,7 @@ struct IdlePlan: BenchPlan {
         return IdleRun(plan: self, generator: generator, memoryBefore: memory)
     }
 
-    /// What was done, for people.
+    /// A one-line description of the run.
     func headline(connectingTime: Duration) -> String {
         """
         \(grouped(connectionCount)) connections subscribed to \(channel.text) (connected in \
@@ -76,7 +76,7 @@ struct IdlePlan: BenchPlan {
         """
     }
 
-    /// What was done, for programs.
+    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
             ("channel", .text(channel.text)), ("connections", .integer(connectionCount)),

@@ -2,9 +2,9 @@ import CommandSupport
 import Net
 import Primitives
 
-/// An idle benchmark from its first connection to the report; a step a turn of the loop.
+/// Runs the idle benchmark, one step per turn of the loop.
 ///
-/// At the end one event goes to all connections: each must still be there.
+/// At the end one event is sent to all connections, which proves that they are still open.
 final class IdleRun: BenchRun {
     private let plan: IdlePlan
     private let generator: LoadGenerator
@@ -18,14 +18,14 @@ final class IdleRun: BenchRun {
 
     private enum Phase {
         case connecting
-        /// The server may tidy up.
+        /// The server may release memory.
         case settling(until: MonotonicTime)
         case idling(since: MonotonicTime, before: ResourceUsage)
-        /// One event shall reach everybody.
+        /// One event is sent to all connections.
         case delivering(until: MonotonicTime?)
     }
 
-    /// What was measured.
+    /// The measurements.
     private struct Costs {
         var connectingTime = Duration.zero
         var connecting = ResourceUsage()
@@ -34,15 +34,15 @@ final class IdleRun: BenchRun {
         var idling = ResourceUsage()
     }
 
-    /// How long the server may tidy up before its memory is read.
+    /// How long the server may release memory before it is measured.
     private static let settling = Duration.seconds(1)
 
-    /// A run that has yet to connect.
+    /// Creates a run.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - generator: The means.
-    ///   - memoryBefore: The server's memory without the connections, in bytes.
+    ///   - plan: The plan.
+    ///   - generator: The load generator.
+    ///   - memoryBefore: The server's memory before the connections are opened, in bytes.
     init(plan: IdlePlan, generator: LoadGenerator, memoryBefore: Int) {
         self.plan = plan
         self.generator = generator
@@ -152,13 +152,13 @@ final class IdleRun: BenchRun {
         ]
     }
 
-    /// What each connection took; a server that has had as many before takes nothing for them.
+    /// The memory per connection; a server that reuses memory from earlier connections shows no growth.
     ///
     /// - Parameters:
-    ///   - before: The server's memory without the connections, in bytes.
-    ///   - after: The same with them.
-    ///   - connectionCount: How many there are.
-    /// - Returns: Bytes for each connection, or that there were none to measure.
+    ///   - before: The server's memory before the connections are opened, in bytes.
+    ///   - after: The server's memory with the connections, in bytes.
+    ///   - connectionCount: The number of connections.
+    /// - Returns: Bytes per connection, or that there was no growth.
     static func growth(
         from before: Int,
         to after: Int,

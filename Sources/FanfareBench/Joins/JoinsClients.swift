@@ -2,19 +2,19 @@ import CommandSupport
 import Net
 import PusherProtocol
 
-/// The users of a presence channel that grows: whom each of them knows.
+/// The users of a presence channel, and the members that each user has been told of.
 final class JoinsClients: BenchClientDelegate {
-    /// Who is connected.
+    /// Counts the open connections.
     private(set) var ramp: ConnectionRamp
-    /// How many have asked to join.
+    /// Users that have sent their subscription.
     private(set) var startedCount = 0
-    /// How many have the list of members.
+    /// Users that have received the list of members.
     private(set) var joinedCount = 0
-    /// How many members all of them know, together: those of the lists, and those they were told of.
+    /// The sum over all users of the members that each knows, from the list and from notices.
     private(set) var knownCount = 0
-    /// How many notices there were.
+    /// Received notices.
     private(set) var noticeCount = 0
-    /// The first thing that went wrong.
+    /// The first error.
     private(set) var failure: BenchError?
 
     private let plan: JoinsPlan
@@ -22,14 +22,14 @@ final class JoinsClients: BenchClientDelegate {
     private let run: UInt32
     private var scanner: PresenceNoticeScanner
     private var users: [(client: BenchClient, socketID: SocketID)] = []
-    /// How many members each client knows.
+    /// The members that each user knows, by the index of its client.
     private var known: [Int]
 
-    /// A clients that nobody belongs to yet.
+    /// Creates the users, without connections.
     ///
     /// - Parameters:
-    ///   - plan: Says how many they are.
-    ///   - generator: Makes the connections.
+    ///   - plan: The number of users and the channel.
+    ///   - generator: Opens the connections.
     init(plan: JoinsPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
@@ -39,16 +39,16 @@ final class JoinsClients: BenchClientDelegate {
         scanner = PresenceNoticeScanner(run: run)
     }
 
-    /// Lets more of them connect, and shows how many are.
+    /// Opens more connections and shows the progress.
     ///
     /// - Parameter now: The time.
     /// - Returns: Whether all are connected.
-    /// - Throws: Why there can be no connection, or that none has been let in for too long.
+    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
         try generator.connectClients(of: self, &ramp, at: now)
     }
 
-    /// Lets the next one join.
+    /// Subscribes the next user.
     func joinNext() {
         let marker = EventMarker(run: run, sequence: UInt32(startedCount), sentAt: 0)
         let userID = String(decoding: marker.data(length: EventMarker.length), as: UTF8.self)
@@ -59,10 +59,10 @@ final class JoinsClients: BenchClientDelegate {
         )
     }
 
-    /// Whether all who have asked to join are in, and everybody knows everybody.
+    /// Whether all subscribed users know all subscribed users.
     var isSettled: Bool { joinedCount == startedCount && knownCount == startedCount * startedCount }
 
-    /// What is wrong, in a line; nil if everybody knows everybody, each once.
+    /// The faults in one line; nil if each user was told once of each member.
     var fault: String? {
         let missing = known.reduce(0) { $0 + max(0, plan.userCount - $1) }
         let surplus = known.reduce(0) { $0 + max(0, $1 - plan.userCount) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import PusherProtocol
 
-/// `fanfare bench joins`: one presence channel that grows.
+/// `fanfare bench joins`: a growing presence channel.
 struct JoinsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "joins",
@@ -54,9 +54,9 @@ struct JoinsCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> JoinsPlan {
         let userCount = try checked(users, "--users", max: 20_000)
         return JoinsPlan(
@@ -70,16 +70,16 @@ struct JoinsCommand: ParsableCommand {
     }
 }
 
-/// Users who join one presence channel, and stay.
+/// Users that join one presence channel and stay.
 struct JoinsPlan: BenchPlan {
     let benchmark = "joins"
     /// A presence channel.
     var channel: ChannelName
-    /// How many users join, each with one connection.
+    /// The number of users, each with one connection.
     var userCount: Int
-    /// After how many joins there are figures.
+    /// The number of joins between two measurements.
     var stepCount: Int
-    /// How many join a second; nil for as many as the server takes.
+    /// Joins per second; nil for as many as the server accepts.
     var rate: Double?
 
     var connections: (count: Int, option: String) { (userCount, "--users") }
@@ -88,10 +88,10 @@ struct JoinsPlan: BenchPlan {
         JoinsRun(plan: self, generator: generator)
     }
 
-    /// When each join is to begin.
+    /// When each join is due.
     var pace: Pace { rate.map { .rate($0) } ?? .window(64) }
 
-    /// What was done, for people.
+    /// A one-line description of the run.
     func headline(connectingTime: Duration) -> String {
         let rate = self.rate.map { ", \(decimal($0, places: 1)) a second" } ?? ""
         return """
@@ -100,7 +100,7 @@ struct JoinsPlan: BenchPlan {
             """
     }
 
-    /// What was done, for programs.
+    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
             ("channel", .text(channel.text)), ("users", .integer(userCount)),

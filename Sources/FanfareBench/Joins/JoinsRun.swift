@@ -2,7 +2,7 @@ import CommandSupport
 import Net
 import Primitives
 
-/// A benchmark of joins from its first connection to the report; a step a turn of the loop.
+/// Runs the joins benchmark, one step per turn of the loop.
 final class JoinsRun: BenchRun {
     private let plan: JoinsPlan
     private let generator: LoadGenerator
@@ -15,15 +15,15 @@ final class JoinsRun: BenchRun {
     private enum Phase {
         case connecting
         case joining(Schedule, since: JoinsSample)
-        /// Everybody knows everybody; what comes now comes twice.
+        /// All users know each other; later notices are duplicates.
         case awaitingDuplicates(until: MonotonicTime)
     }
 
-    /// A run that has yet to connect.
+    /// Creates a run.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - generator: The means.
+    ///   - plan: The plan.
+    ///   - generator: The load generator.
     init(plan: JoinsPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
@@ -55,7 +55,7 @@ final class JoinsRun: BenchRun {
         -> BenchStep
     {
         generator.progress.show("Joining", clients.joinedCount, of: plan.userCount, at: now)
-        // Who joins waits until all before the sample know each other: the steps do not run into one another.
+        // The next step starts when all members of this one know each other, so that steps do not overlap.
         let nextSampleAt = min(last.memberCount + plan.stepCount, plan.userCount)
         if clients.startedCount == nextSampleAt, clients.isSettled {
             let reached = takeSample()

@@ -2,20 +2,20 @@ import CommandSupport
 import Net
 import Primitives
 
-/// What the usage say when a presence channel has so many members, or how far they went since it had fewer.
+/// The measurements at a number of members, or the difference between two such samples.
 struct JoinsSample: Sendable {
-    /// The members there are.
+    /// The number of members.
     var memberCount: Int
-    /// The notices there were.
+    /// The number of notices.
     var noticeCount: Int
-    /// The time it took.
+    /// The elapsed time.
     var time: Duration
-    /// The work it took.
+    /// The CPU time and traffic.
     var usage: ResourceUsage
-    /// The server's memory in bytes, if it can be read: always as it is at the end.
+    /// The server's memory in bytes, if it can be read; in a difference, that of the later sample.
     var memory: Int?
 
-    /// What happened since another sample; members and memory stay those of the end.
+    /// The difference from an earlier sample; members and memory are those of the later one.
     func since(_ other: JoinsSample) -> JoinsSample {
         JoinsSample(
             memberCount: memberCount,
@@ -26,9 +26,9 @@ struct JoinsSample: Sendable {
         )
     }
 
-    /// The curve: a row a step.
+    /// One row per step.
     ///
-    /// - Parameter samples: Each with what happened since the one before it.
+    /// - Parameter samples: The difference of each sample from the one before it.
     /// - Returns: The rows.
     static func rows(_ samples: [JoinsSample]) -> [BenchReport.Row] {
         var before = 0
@@ -40,7 +40,7 @@ struct JoinsSample: Sendable {
 
     private func row(joins: Int) -> BenchReport.Row {
         let perJoin = usage.serverTime.map { Double($0) / 1e3 / Double(max(joins, 1)) }
-        // On the way from the last sample to this one a join found so many members on average.
+        // The average number of members that a join of this step found.
         let membersMet = max(1, Double(memberCount) - Double(joins + 1) / 2)
         let perMember = perJoin.map { $0 / membersMet }
         let mebibytes = memory.map { decimal(Double($0) / 1_048_576, places: 1) + " MiB" }

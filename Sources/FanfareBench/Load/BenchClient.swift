@@ -5,50 +5,50 @@ import Net
 import PusherProtocol
 import WebSocket
 
-/// Those that the clients of a benchmark belong to: is told what each of them hears.
+/// Receives the events of a benchmark's clients.
 ///
 /// All calls come on the loop's thread. A client is closed after ``clientFailed(_:)``, not before.
 protocol BenchClientDelegate: AnyObject {
-    /// The server has told a client who it is.
+    /// Called when the server has sent the connection's socket ID.
     func clientConnected(_ client: BenchClient, as socketID: SocketID)
-    /// The server has acknowledged what a client subscribed to.
+    /// Called when the server has acknowledged the subscription.
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime)
-    /// A client with a subscription has received a text message.
+    /// Called when a subscribed client has received a text message.
     ///
-    /// - Returns: Whether it is one that the benchmark made; what is not, the client reads itself.
+    /// - Returns: Whether the message is an event of the benchmark; the client handles all others.
     func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
-    /// A client that was to leave has left.
+    /// Called when a connection that the client closed is closed.
     ///
     /// - Parameters:
     ///   - client: The client.
     ///   - isClean: Whether the server answered its close frame.
     func clientClosed(_ client: BenchClient, isClean: Bool)
-    /// A connection has ended that was not to, or will: the server closes it.
+    /// Called when the server closes a connection, or the connection is lost.
     ///
     /// - Parameters:
     ///   - client: The client.
-    ///   - disconnection: How.
-    /// - Returns: Whether that is something the benchmark counts; what is not, it fails with.
+    ///   - disconnection: The code, and whether the client was subscribed.
+    /// - Returns: Whether the benchmark counts it; otherwise ``clientFailed(_:)`` follows.
     func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool
-    /// Something went wrong with a client.
+    /// Called when a client has failed.
     func clientFailed(_ error: BenchError)
 }
 
 extension BenchClientDelegate {
-    /// Nothing: clients are not asked to leave.
+    /// Does nothing: this benchmark closes no connections.
     func clientClosed(_ client: BenchClient, isClean: Bool) {}
 
-    /// Nothing is: a connection that ends is a failure.
+    /// Returns false: a lost connection is a failure.
     func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool { false }
 }
 
-/// One WebSocket connection of a benchmark, which hands what it hears to its delegate.
+/// One WebSocket connection of a benchmark.
 final class BenchClient: StreamDelegate {
-    /// Its place in the delegate.
+    /// The client's index in the benchmark.
     let index: Int
-    /// Whether the server has granted it permessage-deflate.
+    /// Whether the server has granted permessage-deflate.
     private(set) var isCompressed = false
-    /// How many members the channel had, itself included, when its subscription was acknowledged.
+    /// The number of members in the acknowledgement of the subscription, including this one.
     private(set) var memberCount = 0
     private let delegate: any BenchClientDelegate
     private let traffic: Traffic
@@ -57,27 +57,27 @@ final class BenchClient: StreamDelegate {
     private var endpoint = WebSocketEndpoint(role: .client)
 
     private enum Phase {
-        /// Until the server has agreed to speak WebSocket.
+        /// The opening handshake is not finished.
         case upgrading(ClientHandshake, ResponseParser)
-        /// Until the server has said who the connection is.
+        /// The socket ID has not arrived.
         case awaitingSocketID
-        /// Subscribed to nothing, or not yet.
+        /// No subscription is acknowledged.
         case unsubscribed
-        /// Subscribed.
+        /// The subscription is acknowledged.
         case subscribed
-        /// The close frame is sent.
+        /// The client is closing the connection.
         case closing
-        /// It has failed, and has said so.
+        /// The delegate has been told of a failure.
         case failed
     }
 
-    /// A client that waits for its stream.
+    /// Creates a client; its stream opens later.
     ///
     /// - Parameters:
-    ///   - index: Its place in the delegate.
-    ///   - delegate: Who is told what it hears.
-    ///   - traffic: Counts what it reads.
-    ///   - handshake: Its opening handshake, not sent yet.
+    ///   - index: The client's index in the benchmark.
+    ///   - delegate: Receives the client's events.
+    ///   - traffic: Counts the bytes that are read.
+    ///   - handshake: The opening handshake, not sent yet.
     init(
         index: Int,
         delegate: any BenchClientDelegate,
@@ -90,20 +90,20 @@ final class BenchClient: StreamDelegate {
         phase = .upgrading(handshake, ResponseParser())
     }
 
-    // MARK: For the delegate
+    // MARK: Commands
 
-    /// Subscribes to a channel; the delegate is told when that is acknowledged.
+    /// Subscribes to a channel; ``BenchClientDelegate/clientSubscribed(_:at:)`` follows.
     ///
-    /// - Parameter subscription: The message that does it.
+    /// - Parameter subscription: The message to send.
     func subscribe(_ subscription: ClientMessage) {
         phase = .unsubscribed
         send(subscription)
     }
 
-    /// Leaves a channel; the server says nothing to that.
+    /// Unsubscribes from a channel; the server does not acknowledge this.
     func unsubscribe(from channel: ChannelName) { send(.unsubscribe(channel: channel.text)) }
 
-    /// Closes the connection as RFC 6455 §7 wants it; the delegate is told when it is closed.
+    /// Starts the closing handshake (RFC 6455 §7); ``BenchClientDelegate/clientClosed(_:isClean:)`` follows.
     func close() {
         let frame = endpoint.close(.normal, mask: .random(in: .min ... .max))
         guard let frame else { return }
@@ -111,24 +111,24 @@ final class BenchClient: StreamDelegate {
         stream?.write(frame)
     }
 
-    /// Ends the connection without a word, as a network does that has gone; the delegate is told when it is closed.
+    /// Resets the connection, as a lost network would; ``BenchClientDelegate/clientClosed(_:isClean:)`` follows.
     func reset() {
         guard let stream else { return }
         phase = .closing
-        // Nothing is kept for a peer that is gone: a reset goes out instead of the connection's end.
+        // With a linger time of 0 the kernel sends RST instead of FIN.
         var linger = linger(l_onoff: 1, l_linger: 0)
         let length = socklen_t(MemoryLayout.size(ofValue: linger))
         setsockopt(stream.fd, SOL_SOCKET, SO_LINGER, &linger, length)
         stream.abort()
     }
 
-    /// Stops reading: what is sent to it waits in the kernel, and then with the server.
+    /// Stops reading: data accumulates in the kernel's buffers, then in the server's queue.
     func pauseReading() { stream?.pauseReading() }
 
-    /// Reads again.
+    /// Resumes reading.
     func resumeReading() { stream?.resumeReading() }
 
-    /// Sends a message whose answer, if there is one, is no concern of the client.
+    /// Sends a message; the client ignores the answer.
     func send(_ message: ClientMessage) {
         var text: [UInt8] = []
         message.append(to: &text)
@@ -136,7 +136,7 @@ final class BenchClient: StreamDelegate {
         if let frame { stream?.write(frame) }
     }
 
-    // MARK: Stream
+    // MARK: StreamDelegate
 
     func streamOpened(_ stream: Stream) {
         guard case .upgrading(let handshake, _) = phase else { return }
@@ -174,7 +174,7 @@ final class BenchClient: StreamDelegate {
 
     func streamReachedEnd(_ stream: Stream) {
         if case .closing = phase {
-            // The server closes first (RFC 6455 §7.1.1), so its side keeps the address busy.
+            // The server closes first (RFC 6455 §7.1.1), so that TIME_WAIT is on its side.
             stream.close(within: .seconds(1))
         } else {
             fail("the server ended the connection")
@@ -192,9 +192,9 @@ final class BenchClient: StreamDelegate {
         }
     }
 
-    // MARK: Opening
+    // MARK: Handshake
 
-    /// Reads the server's answer to the opening handshake; true once it has agreed.
+    /// Parses the response to the opening handshake; returns whether the connection is upgraded.
     private func upgrade(
         _ handshake: ClientHandshake,
         _ parser: ResponseParser,
@@ -232,7 +232,7 @@ final class BenchClient: StreamDelegate {
 
     private func receive(_ text: Span<UInt8>, at now: MonotonicTime) {
         if case .subscribed = phase, delegate.clientReceived(text, by: self, at: now) { return }
-        // Rare from here on: what the benchmark did not make.
+        // Rare from here on: messages that are not events of the benchmark.
         let message: ServerMessage
         do throws(MessageError) {
             message = try ServerMessage.parse(text)
@@ -258,7 +258,7 @@ final class BenchClient: StreamDelegate {
         }
     }
 
-    /// The `count` that ends the data of a presence channel's acknowledgement; 0 where there is none.
+    /// The `count` at the end of a presence channel's acknowledgement; 0 where there is none.
     private static func memberCount(in data: String) -> Int {
         let tail = data.utf8.suffix(24)
         guard let start = tail.lastIndex(of: UInt8(ascii: ":")) else { return 0 }
@@ -266,7 +266,7 @@ final class BenchClient: StreamDelegate {
         return Int(Substring(digits)) ?? 0
     }
 
-    // MARK: The end
+    // MARK: Closing
 
     private func closed(with code: CloseCode?, _ reason: String) {
         if case .closing = phase { return }

@@ -2,40 +2,40 @@ import CommandSupport
 import Net
 import Primitives
 
-/// Why a benchmark could not be run to its end.
+/// An error that ends a benchmark.
 enum BenchError: Error, CustomStringConvertible {
-    /// This process may not open as many descriptors as the connections need.
+    /// The limit on this process's descriptors is too low for the connections.
     case descriptorLimit(needed: Int, allowed: Int, option: String)
-    /// The machine has too few local ports for so many connections to one address.
+    /// The local port range is too small for the connections to one address.
     case portRange(connections: Int, ports: Int)
-    /// All local ports are in use, most of them by connections that were closed just now.
+    /// All local ports are in use, most of them by connections in TIME_WAIT.
     case noLocalPort
-    /// The host's name leads nowhere.
+    /// The host name cannot be resolved.
     case resolution(ResolveError)
-    /// No connection to the server at all.
+    /// No connection to the server can be opened.
     case unreachable(url: String, reason: String)
-    /// The server did not let a connection in, or took it no further.
+    /// The server refused a connection, its handshake or its subscription.
     case connectionRefused(index: Int, reason: String)
-    /// A connection was lost after it had been acknowledged.
+    /// A subscribed connection was lost.
     case connectionLost(index: Int, reason: String)
     /// The HTTP API refused an event.
     case eventRefused(status: Int, answer: String)
-    /// The connection to the HTTP API broke.
+    /// The connection to the HTTP API was lost.
     case publisherLost(reason: String)
-    /// Nothing moved for a while before all connections were in.
+    /// Not all connections were subscribed, and there was no progress within the timeout.
     case connectingStalled(connected: Int, of: Int, timeout: Duration)
-    /// Nothing moved for a while before all connections had come and gone.
+    /// Not all connections were closed, and there was no progress within the timeout.
     case closingStalled(closed: Int, of: Int, timeout: Duration)
-    /// The server did not let all connections in, and may not open descriptors for as many.
+    /// The server accepts no more connections, and its descriptor limit is lower than the number needed.
     case serverLimit(Int, reason: String)
-    /// What is to be measured is the server's process, and it is not known.
+    /// The server's process is not known.
     case noServerProcess
-    /// The memory of the server's processes may not be read.
+    /// The memory of the server's processes cannot be read.
     case memoryUnreadable(ids: [Int32])
-    /// Something of this machine failed: descriptors, memory, threads, certificates.
+    /// A local failure: descriptors, memory, threads, certificates.
     case machine(String)
 
-    /// A line for people, which says what to do.
+    /// One line that says what to do.
     var description: String {
         switch self {
         case .descriptorLimit(let needed, let allowed, let option):
@@ -98,15 +98,15 @@ enum BenchError: Error, CustomStringConvertible {
     }
 }
 
-/// What to do about a refusal, in a sentence; nil where there is nothing better than the refusal itself.
+/// Hints for errors that the server reports: a sentence that says what to do; nil where there is no hint.
 enum ErrorHint {
-    /// A refusal with the hint behind it.
+    /// Appends a hint to a reason.
     static func append(_ hint: String?, to reason: String) -> String {
         guard let hint else { return reason }
         return reason + (reason.hasSuffix(".") ? " " : ". ") + hint
     }
 
-    /// About a code of the Pusher protocol, in a `pusher:error` or a close frame.
+    /// The hint for a code of the Pusher protocol, from a `pusher:error` or a close frame.
     static func forCode(_ code: Int) -> String? {
         switch code {
         case 4000: "The app wants TLS: give a wss:// URL."
@@ -122,7 +122,7 @@ enum ErrorHint {
         }
     }
 
-    /// About the status of a refused opening handshake.
+    /// The hint for the status of a refused opening handshake.
     static func forUpgrade(status: Int) -> String? {
         switch status {
         case 301, 302, 307, 308: "Give the URL that the server redirects to."
@@ -134,7 +134,7 @@ enum ErrorHint {
         }
     }
 
-    /// About the status of a refused subscription.
+    /// The hint for the status of a refused subscription.
     static func forSubscription(status: Int) -> String? {
         switch status {
         case 401, 403: "Check --key and --secret."
@@ -143,7 +143,7 @@ enum ErrorHint {
         }
     }
 
-    /// About the status of a refused event.
+    /// The hint for the status of a refused event.
     static func forEvent(status: Int) -> String? {
         switch status {
         case 401: "Check --key, --secret and --app-id, and the clocks of both machines."

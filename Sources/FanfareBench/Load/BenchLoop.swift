@@ -2,56 +2,56 @@ import CommandSupport
 import Net
 import Synchronization
 
-/// What a benchmark is to do, before it has a connection.
+/// The parameters of a benchmark.
 protocol BenchPlan: Sendable {
     /// The subcommand's name.
     var benchmark: String { get }
-    /// How many connections are open at once, and the option that says so.
+    /// The number of connections that are open at once, and the option that sets it.
     var connections: (count: Int, option: String) { get }
-    /// Begins, once the server has been reached.
+    /// Starts the benchmark; called when the server has been reached.
     func begin(with generator: LoadGenerator) throws(BenchError) -> any BenchRun
 }
 
-/// A benchmark that is under way.
+/// A running benchmark.
 protocol BenchRun: AnyObject {
-    /// Does what is due; called once a turn of the loop.
+    /// Does what is due; called once per turn of the loop.
     ///
     /// - Parameter now: The time.
-    /// - Returns: How to go on.
-    /// - Throws: What stands in the way of a result.
+    /// - Returns: How the run continues.
+    /// - Throws: When there can be no result.
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep
 }
 
-/// How a benchmark goes on.
+/// How a run continues.
 enum BenchStep {
-    /// Something may happen, or this time may pass.
+    /// Calls the next step after this time, or earlier when a connection has something to read.
     case wait(Duration)
-    /// It is over.
+    /// Ends the run.
     case finished(BenchReport)
 
-    /// How often progress is shown, and how long a turn waits at most.
+    /// The interval of progress updates, and the longest wait of a turn.
     static let tick = Duration.milliseconds(100)
 
-    /// How long duplicates are waited for when everything has arrived.
+    /// How long to wait for duplicates after the last delivery.
     static let duplicateWait = Duration.milliseconds(200)
 
-    /// Waits until something happens.
+    /// Waits for a connection to have something to read.
     static let idle = BenchStep.wait(tick)
 
     /// Waits until a time.
     ///
-    /// The loop's timers count milliseconds: what is due within one is waited for without sleeping.
+    /// The loop's timers have a resolution of 1 ms: for the rest the loop polls without sleeping.
     static func wait(from now: MonotonicTime, until due: MonotonicTime) -> BenchStep {
         let rest = now.duration(to: due) - .milliseconds(1)
         return .wait(max(.zero, min(rest, tick)))
     }
 }
 
-/// Runs a benchmark on a thread of its own.
+/// Runs a benchmark on its own thread.
 actor BenchLoop: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    /// The report, or what stood in its way; nil while the run goes on.
+    /// The report or the error; nil while the benchmark runs.
     nonisolated let outcome = Mutex<Result<BenchReport, BenchError>?>(nil)
     private let reactor: Reactor
     private let plan: any BenchPlan
@@ -60,9 +60,9 @@ actor BenchLoop: LoopResident {
     private var wait = Duration.zero
 
     private enum Phase {
-        /// The loop's clock, from which timeouts count, runs from the first turn on.
+        /// The loop's clock, which timeouts are based on, starts with the first turn.
         case starting
-        /// The first connection tells whether there is a server, and at which address.
+        /// Connects once, to find the server's address.
         case probing(ServerProbe)
         case running(any BenchRun, LoadGenerator)
     }
@@ -87,13 +87,13 @@ actor BenchLoop: LoopResident {
         }
     }
 
-    /// Runs a benchmark and blocks until it has ended.
+    /// Runs a benchmark; blocks until it has ended.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
+    ///   - plan: The benchmark.
     ///   - target: The server.
     /// - Returns: The report.
-    /// - Throws: What stood in its way.
+    /// - Throws: The error that ended the benchmark.
     static func report(
         on plan: any BenchPlan,
         of target: TargetServer
@@ -118,7 +118,7 @@ actor BenchLoop: LoopResident {
         return try outcome.get()
     }
 
-    /// Does what starting a thread takes.
+    /// Wraps an error of starting a thread.
     static func started<T>(_ body: () throws(SystemError) -> T) throws(BenchError) -> T {
         do throws(SystemError) {
             return try body()
@@ -141,7 +141,7 @@ actor BenchLoop: LoopResident {
         return false
     }
 
-    /// Does what is due; returns the report once there is one.
+    /// Does what is due; returns the report when the benchmark has ended.
     private func step(at now: MonotonicTime) throws(BenchError) -> BenchReport? {
         switch phase {
         case .starting:
@@ -165,7 +165,7 @@ actor BenchLoop: LoopResident {
         }
     }
 
-    /// Names the server's limit of descriptors where that may be why it lets nobody in any more.
+    /// Adds the server's descriptor limit to an error that it may explain.
     private func explained(_ failure: BenchError) -> BenchError {
         switch failure {
         case .connectionRefused, .connectingStalled: break

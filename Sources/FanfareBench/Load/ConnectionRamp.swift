@@ -1,29 +1,29 @@
 import CommandSupport
 import Net
 
-/// How many of the connections that a run needs are on their way, and how many are in.
+/// Limits and counts the connections while a benchmark opens them.
 struct ConnectionRamp {
-    /// How many are needed.
+    /// The number of connections to open.
     let count: Int
-    /// How many were begun; also the index of the next one.
+    /// The number of connections that were started; the index of the next one.
     private(set) var startedCount = 0
-    /// How many are in.
+    /// The number of connections that are ready.
     private(set) var connectedCount = 0
-    /// To how many of them the server granted permessage-deflate.
+    /// The number of connections with permessage-deflate.
     private(set) var deflateCount = 0
 
-    /// How many connections may be between their first packet and their acknowledgement.
+    /// The number of connections that may be started and not ready.
     static let pendingMax = 256
 
-    /// None yet.
+    /// Creates a ramp without connections.
     ///
-    /// - Parameter count: How many are needed.
+    /// - Parameter count: The number of connections to open.
     init(count: Int) { self.count = count }
 
-    /// Whether all are in.
+    /// Whether all connections are ready.
     var isComplete: Bool { connectedCount == count }
 
-    /// The index of a connection to begin now; nil if none may be.
+    /// The index of the connection to start now; nil if none may be started.
     mutating func next() -> Int? {
         guard startedCount < count, startedCount - connectedCount < Self.pendingMax else {
             return nil
@@ -32,7 +32,7 @@ struct ConnectionRamp {
         return startedCount
     }
 
-    /// Counts a client as being in.
+    /// Counts a connection as ready.
     mutating func markConnected(_ client: BenchClient) {
         connectedCount += 1
         if client.isCompressed { deflateCount += 1 }
@@ -40,14 +40,14 @@ struct ConnectionRamp {
 }
 
 extension LoadGenerator {
-    /// Lets more clients in, and shows how many are.
+    /// Opens more connections and shows the progress.
     ///
     /// - Parameters:
-    ///   - delegate: Whom they belong to.
-    ///   - ramp: Who is in; the delegate admits each client.
+    ///   - delegate: Receives the clients' events; it calls ``ConnectionRamp/markConnected(_:)``.
+    ///   - ramp: The state of the ramp.
     ///   - now: The time.
-    /// - Returns: Whether all are in.
-    /// - Throws: Why there can be no connection, or that none has been let in for too long.
+    /// - Returns: Whether all connections are ready.
+    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
     func connectClients(
         of delegate: any BenchClientDelegate,
         _ ramp: inout ConnectionRamp,
@@ -67,16 +67,16 @@ extension LoadGenerator {
     }
 }
 
-/// How many connections this process and this machine allow.
+/// The number of connections that this process and this machine allow.
 enum ConnectionBudget {
-    /// Descriptors that are not the benchmark's clients: the publisher, the loop's own, standard streams.
+    /// Descriptors beside those of the clients: the publisher, the loop, the standard streams.
     static let spareDescriptors = 64
 
-    /// Raises the soft limit of descriptors, and checks that so many connections to one address can be.
+    /// Raises the soft descriptor limit, and checks that the connections are possible.
     ///
     /// - Parameters:
-    ///   - count: How many connections are open at once.
-    ///   - option: The option that says so.
+    ///   - count: The number of connections that are open at once.
+    ///   - option: The option that sets it.
     /// - Throws: `.descriptorLimit` or `.portRange`.
     static func check(_ count: Int, option: String) throws(BenchError) {
         let needed = count + spareDescriptors
@@ -89,7 +89,7 @@ enum ConnectionBudget {
         throw .portRange(connections: count, ports: ports)
     }
 
-    /// Counts the ports of a range as the kernel writes it, `32768\t60999`.
+    /// The number of ports in a range as the kernel writes it, `32768\t60999`.
     static func portCount(_ text: String) -> Int? {
         let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
         guard numbers.count == 2, numbers[0] <= numbers[1] else { return nil }

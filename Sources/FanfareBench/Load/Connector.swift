@@ -3,24 +3,26 @@ import Net
 import PusherProtocol
 import WebSocket
 
-/// Makes connections to the server: its addresses in turn until one answers, then that one.
+/// Opens connections to the server.
+///
+/// It tries each address until one answers, then uses that one.
 final class Connector {
     /// The server.
     let target: TargetServer
-    /// What all clients have read.
+    /// Counts what all clients read.
     let traffic = Traffic()
-    /// The name that the server's certificate must have, and what to believe; nil without TLS.
+    /// The TLS settings and the expected name in the certificate; nil without TLS.
     private let tls: (context: TLSContext, serverName: String)?
     private var addresses: ArraySlice<SocketAddress>
     private let upgradeTarget: String
     private let deflate: DeflateOptions?
 
-    /// A connector of a server.
+    /// Creates a connector.
     ///
     /// - Parameters:
-    ///   - target: Names the server, and says whose certificates to believe.
-    ///   - addresses: Those of its name, at least one, the preferred first.
-    /// - Throws: Why the trusted certificates cannot be read.
+    ///   - target: The server, and the certificates to trust.
+    ///   - addresses: The server's addresses, at least one, the preferred one first.
+    /// - Throws: When the trusted certificates cannot be read.
     init(_ target: TargetServer, addresses: [SocketAddress]) throws(TLSError) {
         self.target = target
         let url = target.url
@@ -31,16 +33,16 @@ final class Connector {
             client: "fanfare-bench",
             clientVersion: "1.0"
         ).target(pathPrefix: url.pathPrefix)
-        // Each message on its own, so that a server can compress it once for all subscribers.
+        // Without context takeover a server can compress a message once for all subscribers.
         deflate =
             target.offersDeflate
             ? DeflateOptions(serverNoContextTakeover: true, clientNoContextTakeover: true) : nil
     }
 
-    /// The address that is in favour; nil when none is left.
+    /// The address in use; nil when none is left.
     var address: SocketAddress? { addresses.first }
 
-    /// Begins a connection to the address that is in favour.
+    /// Opens a connection to the address in use.
     func connect(on reactor: Reactor, owner: any StreamDelegate) throws(BenchError) -> Stream {
         guard let address else { throw .machine("there is no address to try") }
         do throws(SystemError) {
@@ -56,14 +58,14 @@ final class Connector {
         }
     }
 
-    /// Begins a connection that is to speak WebSocket.
+    /// Opens a WebSocket connection.
     ///
     /// - Parameters:
-    ///   - index: The client's place in its delegate.
-    ///   - delegate: Who is told what it hears.
-    ///   - reactor: Whose thread all calls come on.
-    /// - Returns: The client, which its stream owns.
-    /// - Throws: Why there can be no connection.
+    ///   - index: The client's index in the benchmark.
+    ///   - delegate: Receives the client's events.
+    ///   - reactor: The event loop's reactor.
+    /// - Returns: The client; its stream owns it.
+    /// - Throws: When the connection cannot be opened.
     @discardableResult
     func connect(
         _ index: Int,
@@ -91,7 +93,7 @@ final class Connector {
         return client
     }
 
-    /// Gives up the address in favour.
+    /// Continues with the next address.
     ///
     /// - Returns: Whether there is another one.
     func tryNextAddress() -> Bool {
@@ -100,16 +102,16 @@ final class Connector {
     }
 }
 
-/// Finds out whether there is a server, and at which of its addresses.
+/// Finds an address at which the server answers.
 final class ServerProbe: StreamDelegate {
-    /// Whether the server has been reached, and then whether it is on this machine.
+    /// Whether the server is on this machine; nil until it has been reached.
     private(set) var isLocal: Bool?
-    /// Why it cannot be reached.
+    /// The error; nil while there are addresses to try.
     private(set) var failure: BenchError?
     private let connector: Connector
     private let reactor: Reactor
 
-    /// Begins a connection, which carries nothing.
+    /// Opens a connection, which is closed as soon as it is established.
     init(connector: Connector, reactor: Reactor) {
         self.connector = connector
         self.reactor = reactor

@@ -1,33 +1,33 @@
 import CommandSupport
 import Primitives
 
-/// Whether each subscriber received each event of its channel once and in order.
+/// Checks that each subscriber receives each event of its channel once and in order.
 ///
-/// Events are numbered over all channels: of 3 channels, the second has the events 1, 4, 7 …, so a
-/// number says which channel it belongs to. Subscriber `i` of `n` channels listens to channel `i % n`.
+/// Events are numbered over all channels: of 3 channels, the second has the events 1, 4, 7 …, so that a number
+/// identifies its channel. Subscriber `i` of `n` channels is subscribed to channel `i % n`.
 struct DeliveryTracker {
-    /// How many events were sent.
+    /// Events sent.
     private(set) var sentCount = 0
-    /// Deliveries that arrived, each counted the first time.
+    /// Deliveries, without duplicates.
     private(set) var deliveries = 0
-    /// Arrivals of an event that the subscriber had received before.
+    /// Deliveries of an event that the subscriber had received before.
     private(set) var duplicated = 0
-    /// Deliveries that came behind a later one, of another channel, or that were never sent.
+    /// Deliveries that came after a later one, of another channel, or of an event that was never sent.
     private(set) var outOfOrder = 0
-    /// How many deliveries an event makes.
+    /// The number of deliveries of each event.
     let subscribersPerChannel: Int
 
-    /// The number that each channel's next event will have.
+    /// The number of each channel's next event.
     private var unsent: [UInt32]
-    /// The number that each subscriber is to receive next.
+    /// The number that each subscriber should receive next.
     private var next: [UInt32]
-    /// What was skipped and may still come: a subscriber in the high half, a number in the low one.
+    /// Skipped deliveries, which may still arrive: the subscriber in the high half, the number in the low half.
     private var skipped: Set<UInt64> = []
 
-    /// Nothing sent and nothing received.
+    /// Creates a tracker without events.
     ///
     /// - Parameters:
-    ///   - subscriberCount: A multiple of `channelCount`, at least that.
+    ///   - subscriberCount: A multiple of `channelCount`.
     ///   - channelCount: At least 1.
     init(subscriberCount: Int, channelCount: Int = 1) {
         precondition(subscriberCount.isMultiple(of: channelCount))
@@ -36,37 +36,37 @@ struct DeliveryTracker {
         next = (0..<subscriberCount).map { UInt32($0 % channelCount) }
     }
 
-    /// How many channels there are.
+    /// The number of channels.
     var channelCount: Int { unsent.count }
 
-    /// The number that a channel's next event will have.
+    /// The number of a channel's next event.
     func nextNumber(on channel: Int) -> UInt32 { unsent[channel] }
 
-    /// How many deliveries there are if nothing is lost.
+    /// The number of deliveries if none is lost.
     var expected: Int { sentCount * subscribersPerChannel }
 
-    /// Deliveries that have not arrived: under way, and at the end lost.
+    /// Deliveries that have not arrived: in flight, or at the end lost.
     var missing: Int { expected - deliveries }
 
-    /// Deliveries that a later one has skippedCount, and that have not arrived since.
+    /// Deliveries that have not arrived although a later one has.
     var skippedCount: Int { skipped.count }
 
-    /// Whether nothing is missing, came twice or in another order.
+    /// Whether nothing is missing, duplicated or out of order.
     var isFaultless: Bool { missing == 0 && duplicated == 0 && outOfOrder == 0 }
 
     /// Counts an event as sent.
     ///
-    /// - Parameter channel: Its channel's index.
-    /// - Returns: Its number.
+    /// - Parameter channel: The channel's index.
+    /// - Returns: The event's number.
     mutating func send(on channel: Int = 0) -> UInt32 {
         sentCount += 1
         defer { unsent[channel] += UInt32(channelCount) }
         return unsent[channel]
     }
 
-    /// Counts what a subscriber received.
+    /// Counts a delivery.
     ///
-    /// - Returns: Whether it received this event for the first time.
+    /// - Returns: Whether the subscriber received this event for the first time.
     @discardableResult
     mutating func receive(_ number: UInt32, by subscriber: Int) -> Bool {
         let expected = next[subscriber]
@@ -106,9 +106,9 @@ struct DeliveryTracker {
 }
 
 extension DeliveryTracker {
-    /// What is wrong, in a line; nil if every delivery arrived once and in order.
+    /// The faults in one line; nil if every delivery arrived once and in order.
     ///
-    /// - Parameter stalled: How long nothing had moved when the run was given up; nil if it was not.
+    /// - Parameter stalled: The stall timeout, if it ended the run.
     /// - Returns: The line, without a full stop.
     func fault(stalled: Duration?) -> String? {
         guard stalled != nil || !isFaultless else { return nil }

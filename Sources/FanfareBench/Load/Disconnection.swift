@@ -1,23 +1,23 @@
 import CommandSupport
 
-/// How a connection ended that nobody had asked to leave.
+/// How a connection ended that the benchmark did not close.
 struct Disconnection: Equatable {
-    /// Whether it was subscribed; one that was not has not been let in.
+    /// Whether the client was subscribed; otherwise the connection was refused.
     var wasSubscribed: Bool
-    /// The code that the server gave, in a close frame or a `pusher:error`; nil for a connection that just ended.
+    /// The server's code, from a close frame or a `pusher:error`; nil without a code.
     var code: Int?
 }
 
-/// How many connections parted in which way.
+/// The number of connections that ended, by how they ended.
 struct DisconnectionCounts: Equatable {
-    /// How many subscribed ones the server closed, by its code.
+    /// Subscribed connections that the server closed, by code.
     private(set) var closed: [Int: Int] = [:]
-    /// How many subscribed ones ended without a code: reset, or the code was lost with what was not read.
+    /// Subscribed connections that ended without a code: reset, or the code was behind unread data.
     private(set) var ended = 0
-    /// How many were not let in, by the server's code; -1 stands for none.
+    /// Refused connections, by the server's code; -1 stands for none.
     private(set) var refused: [Int: Int] = [:]
 
-    /// Counts one more.
+    /// Counts a connection.
     mutating func count(_ disconnection: Disconnection) {
         switch (disconnection.wasSubscribed, disconnection.code) {
         case (true, let code?): closed[code, default: 0] += 1
@@ -26,13 +26,13 @@ struct DisconnectionCounts: Equatable {
         }
     }
 
-    /// How many there were.
+    /// The number of connections.
     var total: Int { ended + closed.values.reduce(0, +) + refused.values.reduce(0, +) }
 
-    /// How many the server closed for reading too slowly.
+    /// Connections that the server closed for reading too slowly.
     var overCapacity: Int { closed[4100] ?? 0 }
 
-    /// For people: `12 with 4100, 3 without a code, 2 not let in (4100)`.
+    /// The table text: `12 with 4100, 3 without a code, 2 refused (4100)`.
     var description: String {
         let parts =
             closed.sorted { $0.key < $1.key }.map { "\(grouped($0.value)) with \($0.key)" }
@@ -43,7 +43,7 @@ struct DisconnectionCounts: Equatable {
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 
-    /// For programs: `prefix_closed_4100`, `prefix_ended`, `prefix_refused_4100`.
+    /// The JSON members: `prefix_closed_4100`, `prefix_ended`, `prefix_refused_4100`.
     func members(_ prefix: String) -> [BenchReport.Member] {
         closed.sorted { $0.key < $1.key }.map { ("\(prefix)_closed_\($0.key)", .integer($0.value)) }
             + [("\(prefix)_ended", .integer(ended))]
@@ -55,7 +55,7 @@ struct DisconnectionCounts: Equatable {
             }
     }
 
-    /// Closings with codes that the protocol has no place for; nil if there are none.
+    /// The codes that are not in the protocol, in one line; nil if there are none.
     var fault: String? {
         let strange = (Array(closed.keys) + Array(refused.keys.filter { $0 >= 0 }))
             .filter { !(4000..<4300).contains($0) && $0 != 1000 && $0 != 1001 }

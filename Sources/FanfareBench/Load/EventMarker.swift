@@ -1,20 +1,20 @@
-/// What the data of a benchmark's event begins with: which event it is, and when it was sent.
+/// The start of an event's data, which identifies the event and has the time at which it was due.
 ///
-/// 32 bytes that mean themselves in JSON and in a user id: `@-`, six hexadecimal digits of the run, eight of the
-/// sequence number and sixteen of the time. Four words, so that a reader compares and never parses
-/// the same event twice.
+/// 32 bytes that need no escaping in JSON or in a user ID: `@-`, the run in six hexadecimal digits, the sequence number
+/// in eight and the time in sixteen. That is four words, so that a scanner compares words and does not parse the same
+/// marker twice.
 struct EventMarker: Equatable {
-    /// Its length, in bytes.
+    /// The length in bytes.
     static let length = 32
 
-    /// Tells the events of this run from those of another on the same channel; 24 bits.
+    /// Identifies the run, as several may use the same channel; 24 bits.
     var run: UInt32
-    /// Counts the run's events from zero.
+    /// The number of the event in its run, from 0.
     var sequence: UInt32
     /// When the event was due, in nanoseconds of the monotonic clock.
     var sentAt: Int64
 
-    /// Appends the marker as it stands in the data.
+    /// Appends the marker's bytes.
     func append(to bytes: inout [UInt8]) {
         bytes.append(contentsOf: Self.magic)
         Self.append(UInt64(run), digitCount: 6, to: &bytes)
@@ -22,15 +22,15 @@ struct EventMarker: Equatable {
         Self.append(UInt64(bitPattern: sentAt), digitCount: 16, to: &bytes)
     }
 
-    /// The data of an event: the marker, and filling up to a length.
+    /// An event's data: the marker and filler.
     ///
     /// - Parameter length: In bytes, at least ``length``.
-    /// - Returns: Bytes that mean themselves in a JSON string.
+    /// - Returns: Bytes that need no escaping in a JSON string.
     func data(length: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(length)
         append(to: &bytes)
-        // Neither all the same nor random: about as compressible as what people send.
+        // About as compressible as real data.
         let words = Array("price of item twelve changed from eleven to thirteen at noon; ".utf8)
         while bytes.count < length { bytes.append(words[(bytes.count * 7 / 5) % words.count]) }
         return bytes
@@ -46,26 +46,26 @@ struct EventMarker: Equatable {
     }
 }
 
-/// Finds the markers of one run in the messages of all its subscribers.
+/// Finds the markers of one run in the messages of all subscribers.
 ///
-/// All subscribers receive the same bytes, so a marker nearly always lies where the last one lay, and
-/// nearly always is one of the last sixteen: four comparisons of a word.
+/// All subscribers receive the same bytes. A marker nearly always starts at the offset of the last one, and is nearly
+/// always one of the last sixteen: a lookup costs four comparisons of a word.
 struct EventMarkerScanner {
     private let run: UInt32
-    /// The first word of each marker of the run.
+    /// The first word of the run's markers.
     private let head: UInt64
-    /// Where the last marker began, in bytes from the message's beginning.
+    /// The offset of the last marker, in bytes from the start of the message.
     private var offset = 0
-    /// The last marker that was read for each value of the sequence number's last digit.
+    /// The last marker for each value of the sequence number's last digit.
     private var recent: [16 of CachedMarker]
 
-    /// A marker and the three words behind its head that it was read from.
+    /// A parsed marker, and the three words that follow its first.
     private struct CachedMarker {
         var words: (UInt64, UInt64, UInt64)
         var marker: EventMarker
     }
 
-    /// Looks for the markers of a run.
+    /// Creates a scanner for a run.
     ///
     /// - Parameter run: 24 bits.
     init(run: UInt32) {
@@ -77,7 +77,7 @@ struct EventMarkerScanner {
         recent = .init(repeating: CachedMarker(words: Self.words(bytes, at: 0), marker: marker))
     }
 
-    /// Finds the marker of a message; nil if it has none of this run.
+    /// Finds the marker in a message; nil if there is none of this run.
     mutating func find(in message: Span<UInt8>) -> EventMarker? {
         let bytes = message.bytes
         if offset + EventMarker.length <= bytes.byteCount, Self.word(bytes, at: offset) == head {
@@ -112,7 +112,7 @@ struct EventMarkerScanner {
         (word(bytes, at: start + 8), word(bytes, at: start + 16), word(bytes, at: start + 24))
     }
 
-    /// The value of the sequence number's last digit; of what is no digit, some number below 16.
+    /// The value of the sequence number's last digit; for anything else, some number below 16.
     private static func place(_ bytes: RawSpan, at start: Int) -> Int {
         // SAFETY: any byte is a UInt8, and the range is checked.
         let digit = bytes.unsafeLoad(fromByteOffset: start + 15, as: UInt8.self)

@@ -1,26 +1,26 @@
 import CommandSupport
 import Net
 
-/// What every benchmark works with: a loop, connections to the server, a look at its process.
+/// What the benchmarks share: the reactor, the connections to the server, and the server's process.
 final class LoadGenerator {
     /// The server.
     let target: TargetServer
-    /// Whose thread all calls come on.
+    /// The event loop's reactor.
     let reactor: Reactor
-    /// Makes the connections.
+    /// Opens the connections.
     let connector: Connector
-    /// The server's processes, if they are known.
+    /// The server's processes, if known.
     let server: ServerProcess?
-    /// Shows how far the run has come.
+    /// Shows the progress.
     var progress = ProgressBar()
     private var stallDetector: StallDetector
 
-    /// The means of a run that begins now.
+    /// Creates a generator; the stall timeout starts now.
     ///
     /// - Parameters:
-    ///   - connector: Has reached the server.
-    ///   - reactor: Whose thread all calls come on.
-    ///   - isLocal: Whether the server is on this machine, so that its process can be looked for.
+    ///   - connector: A connector that has reached the server.
+    ///   - reactor: The event loop's reactor.
+    ///   - isLocal: Whether the server is on this machine, so that its process can be found.
     init(connector: Connector, reactor: Reactor, isLocal: Bool) {
         target = connector.target
         self.connector = connector
@@ -33,15 +33,15 @@ final class LoadGenerator {
         stallDetector = StallDetector(target.stallTimeout, since: .current)
     }
 
-    /// Whether `progress` has been the same for longer than the target's stallDetector.
+    /// Whether `progress` has not changed for the stall timeout.
     func isStalled(_ progress: Int, at now: MonotonicTime) -> Bool {
         stallDetector.isStalled(progress: progress, at: now)
     }
 
-    /// Begins to be patient anew: there is nothing to wait for.
+    /// Restarts the stall timeout: nothing is awaited.
     func resetStallTimer(at now: MonotonicTime) { stallDetector.reset(at: now) }
 
-    /// What the usage say at this moment.
+    /// The CPU time and traffic so far.
     func resourceUsage() -> ResourceUsage {
         ResourceUsage(
             serverTime: server?.cpuTime(),
@@ -52,23 +52,23 @@ final class LoadGenerator {
     }
 }
 
-/// Notices that nothing has moved for too long.
+/// Detects that there has been no progress for a time.
 struct StallDetector {
     private let limit: Duration
     private var progress = -1
     private var since: MonotonicTime
 
-    /// StallDetector that begins now.
+    /// Creates a detector.
     ///
     /// - Parameters:
-    ///   - limit: How long nothing may move.
+    ///   - limit: The time after which a run is stalled.
     ///   - now: The time.
     init(_ limit: Duration, since now: MonotonicTime) {
         self.limit = limit
         since = now
     }
 
-    /// Whether `progress` has been the same for too long.
+    /// Whether `progress` has not changed for the limit.
     mutating func isStalled(progress: Int, at now: MonotonicTime) -> Bool {
         guard progress == self.progress else {
             self.progress = progress
@@ -78,6 +78,6 @@ struct StallDetector {
         return since.duration(to: now) >= limit
     }
 
-    /// Begins again: there is nothing to wait for.
+    /// Restarts the time: nothing is awaited.
     mutating func reset(at now: MonotonicTime) { since = now }
 }

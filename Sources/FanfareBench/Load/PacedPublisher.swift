@@ -1,11 +1,11 @@
 import Net
 import PusherProtocol
 
-/// Events to an subscribers at a pace, to one of its channels after another, for as long as they are wanted.
+/// Publishes events at a pace, to a number of channels in turn, until it is paused.
 final class PacedPublisher {
-    /// Who receives them.
+    /// The subscribers that receive the events.
     let subscribers: Subscribers
-    /// Is told of each event: the channel's index, and the bytes of its data.
+    /// Called for each event with the channel's index and the length of the data in bytes.
     var onPublish: (Int, Int) -> Void = { _, _ in }
 
     private let publisher: EventPublisher
@@ -14,17 +14,16 @@ final class PacedPublisher {
     private var isConnecting = false
     private var flow: (schedule: Schedule, sentBefore: Int)?
 
-    /// How many events may be on their way, whatever the pace: a generator has limits of its own, and what waits because
-    /// of them is no fault of the server's.
+    /// The number of events in flight, whatever the pace: it keeps the generator itself from becoming the bottleneck.
     private static let inFlightMax = 64
 
-    /// A publisher that has yet to begin.
+    /// Creates a publisher without a connection.
     ///
     /// - Parameters:
-    ///   - subscribers: Who receives the events.
-    ///   - pace: How fast they are sent.
+    ///   - subscribers: The subscribers that receive the events.
+    ///   - pace: How fast events are sent.
     ///   - dataLength: The length of each event's data, in bytes.
-    ///   - generator: Makes the connection to the HTTP API.
+    ///   - generator: Opens the connection to the HTTP API.
     init(to subscribers: Subscribers, pace: Pace, dataLength: Int, generator: LoadGenerator) {
         self.subscribers = subscribers
         self.pace = pace
@@ -36,16 +35,16 @@ final class PacedPublisher {
         )
     }
 
-    /// Reaches the HTTP API; to be called until it is reached.
+    /// Opens the connection to the HTTP API; returns whether it is open.
     func connect() -> Bool {
         if !isConnecting { publisher.connect() }
         isConnecting = true
         return publisher.canSend
     }
 
-    /// Sends all events that are due; the first call after ``pause()`` begins anew.
+    /// Sends all events that are due; the first call after ``pause()`` starts a new schedule.
     ///
-    /// - Returns: When the next one is due; nil if that depends on deliveries.
+    /// - Returns: When the next event is due; nil if that depends on deliveries.
     func step() -> MonotonicTime? {
         let missingMax = Self.inFlightMax * subscribers.tracker.subscribersPerChannel
         let flow = flow ?? (schedule, subscribers.tracker.sentCount)
@@ -65,16 +64,16 @@ final class PacedPublisher {
         return nil
     }
 
-    /// Sends nothing more until the next step.
+    /// Stops sending until the next step.
     func pause() { flow = nil }
 
-    /// Whether everything has been answered and has arrived.
+    /// Whether all events are answered and delivered.
     var isIdle: Bool { subscribers.tracker.missing == 0 && publisher.unansweredCount == 0 }
 
-    /// How many events were not answered yet.
+    /// The number of unanswered events.
     var unansweredCount: Int { publisher.unansweredCount }
 
-    /// The first thing that went wrong.
+    /// The first error.
     var failure: BenchError? { publisher.failure ?? subscribers.failure }
 
     private var schedule: Schedule {

@@ -1,51 +1,51 @@
 import Net
 
-/// How fast a benchmark does what it does.
+/// How fast a benchmark sends events, or opens connections.
 enum Pace: Equatable, Sendable {
-    /// As fast as the server goes: at most so many events are on their way, counted in deliveries.
+    /// Closed loop: at most this many events are in flight, counted in deliveries.
     case window(Int)
-    /// So many events a second, whether or not the server keeps up.
+    /// Open loop: this many events per second, whether or not the server keeps up.
     case rate(Double)
 }
 
-/// When each event of a run is due.
+/// Decides when each event of a run is sent.
 struct Schedule {
     /// How fast to send.
     let pace: Pace
-    /// How many events to send.
+    /// The number of events.
     let messageCount: Int
-    /// How many deliveries each event makes.
+    /// The number of deliveries of each event.
     var subscriberCount = 1
-    /// When the first event was due.
+    /// When the first event is due.
     let start: MonotonicTime
 
     /// What to do about the next event.
     enum Step: Equatable {
         /// Send it; its latency counts from this time.
         case send(due: MonotonicTime)
-        /// It is not due before this time.
+        /// Wait: it is due at this time.
         case wait(until: MonotonicTime)
-        /// Too much is on its way.
+        /// Wait for deliveries: the window is full.
         case waitForDeliveries
-        /// There is none.
+        /// All events are sent.
         case finished
     }
 
     /// Decides about the next event.
     ///
     /// - Parameters:
-    ///   - sent: How many events were sent.
-    ///   - missing: How many of their deliveries have not arrived.
+    ///   - sent: The number of events sent.
+    ///   - missing: The number of their deliveries that have not arrived.
     ///   - now: The time.
-    /// - Returns: What to do about it.
+    /// - Returns: The decision.
     func step(sent: Int, missing: Int, now: MonotonicTime) -> Step {
         guard sent < messageCount else { return .finished }
         switch pace {
         case .window(let count):
             return missing < count * subscriberCount ? .send(due: now) : .waitForDeliveries
         case .rate(let perSecond):
-            // From the first event on, never from the last: a server that stalls delays no due
-            // time, and each event that had to wait shows the whole wait in its latency.
+            // Due times count from the first event: a server that stalls does not delay them, so that the latency of a
+            // late event includes the wait (no coordinated omission).
             let offset = Int64((Double(sent) * 1e9 / perSecond).rounded())
             let due = MonotonicTime(nanoseconds: start.nanoseconds + offset)
             return due <= now ? .send(due: due) : .wait(until: due)

@@ -2,33 +2,33 @@ import Histogram
 import Net
 import PusherProtocol
 
-/// The subscribers of one or many channels: connects them and checks what each of them receives.
+/// Connects the subscribers of one or more channels, and checks what each of them receives.
 final class Subscribers: BenchClientDelegate {
-    /// Who is in.
+    /// Counts the subscribed connections.
     private(set) var ramp: ConnectionRamp
-    /// What has been sent and received.
+    /// Checks the deliveries.
     private(set) var tracker: DeliveryTracker
-    /// Nanoseconds from when an event was due to each of its deliveries.
+    /// Delivery latency in nanoseconds, counted from when the event was due.
     private(set) var latencies = Histogram<UInt64>.latencies
     /// When the last delivery arrived.
     private(set) var lastDeliveryAt: MonotonicTime?
-    /// The first thing that went wrong.
+    /// The first error.
     private(set) var failure: BenchError?
 
-    /// Where the events go.
+    /// The channels that events are sent to.
     let channels: [ChannelName]
-    /// Tells its events from all others; 24 bits.
+    /// Identifies the run's events; 24 bits.
     let run: UInt32
 
     private let generator: LoadGenerator
     private var scanner: EventMarkerScanner
 
-    /// An subscribers that nobody belongs to yet.
+    /// Creates the subscribers, without connections.
     ///
     /// - Parameters:
     ///   - channels: Public or private, at least one.
     ///   - subscribersPerChannel: At least 1.
-    ///   - generator: Makes the connections.
+    ///   - generator: Opens the connections.
     init(channels: [ChannelName], subscribersPerChannel: Int, generator: LoadGenerator) {
         self.channels = channels
         self.generator = generator
@@ -39,16 +39,16 @@ final class Subscribers: BenchClientDelegate {
         scanner = EventMarkerScanner(run: run)
     }
 
-    /// Lets more subscribers in, and shows how many are.
+    /// Opens more connections and shows the progress.
     ///
     /// - Parameter now: The time.
     /// - Returns: Whether all subscriptions are acknowledged.
-    /// - Throws: Why there can be no connection, or that none has been let in for too long.
+    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
         try generator.connectClients(of: self, &ramp, at: now)
     }
 
-    /// Makes a builder for the requests of events to these subscribers.
+    /// Creates the builder of requests for events to these subscribers.
     ///
     /// - Parameter dataLength: The length of each event's data in bytes, at least ``EventMarker/length``.
     /// - Returns: The builder.
@@ -71,7 +71,7 @@ final class Subscribers: BenchClientDelegate {
         TriggeredEvent(number: tracker.send(on: channel), channel: channel, due: due)
     }
 
-    /// Hands over the latencies since the last time, and begins with none.
+    /// Returns the latencies since the last call, and resets them.
     func takeLatencies() -> Histogram<UInt64> {
         let taken = latencies
         latencies = .latencies

@@ -1,31 +1,31 @@
 import Net
 import PusherProtocol
 
-/// The server that a benchmark measures, and what one needs to speak with it.
+/// The server under test, and how to connect to it.
 struct TargetServer: Sendable {
-    /// Where it is.
+    /// The server's URL.
     var url: ServerURL
     /// The app's key.
     var key: String
     /// The app's secret.
     var secret: AppSecret
-    /// The app's id in the HTTP API.
+    /// The app's ID in the HTTP API.
     var appID: String
-    /// The server's process; nil looks for it.
+    /// The server's process ID; nil to find it.
     var serverID: Int32?
-    /// Which certificates of the server will do.
+    /// The certificates to trust.
     var trust: TLSTrust = .system
     /// Whether each connection offers permessage-deflate.
     var offersDeflate = false
-    /// How long nothing may move before a run is given up.
+    /// The time without progress after which a run ends.
     var stallTimeout: Duration = .seconds(10)
 
-    /// The message with which a connection subscribes to a channel, signed where that is needed.
+    /// The message that subscribes a connection, signed where the channel requires it.
     ///
     /// - Parameters:
-    ///   - channel: Not one of a user.
-    ///   - socketID: The connection.
-    ///   - userID: Who it is on a presence channel: an id that means itself in JSON.
+    ///   - channel: A channel that is not a user's.
+    ///   - socketID: The connection's socket ID.
+    ///   - userID: The user ID on a presence channel; it must need no escaping in JSON.
     /// - Returns: The message.
     func subscription(
         to channel: ChannelName,
@@ -47,20 +47,20 @@ struct TargetServer: Sendable {
     }
 }
 
-/// The server that a benchmark runs against: what `--url` says.
+/// The value of `--url`.
 struct ServerURL: Equatable, Sendable {
-    /// Whether it is reached through TLS.
+    /// Whether the URL is for TLS.
     var isSecure: Bool
     /// A name, or an IP address without brackets.
     var host: String
-    /// The port, of WebSocket and HTTP API alike.
+    /// The port, both for WebSocket and for the HTTP API.
     var port: UInt16
-    /// What stands in front of `/app/…` and `/apps/…`; empty or like `/ws`.
+    /// The path before `/app/…` and `/apps/…`; empty or like `/ws`.
     var pathPrefix: String
 
-    /// Reads `ws://host:port/prefix`; `wss`, `http` and `https` too.
+    /// Parses `ws://host:port/prefix`; `wss`, `http` and `https` too.
     ///
-    /// - Returns: nil if the text is none of these.
+    /// - Returns: nil if the text is not such a URL.
     init?(_ text: String) {
         guard let schemeEnd = text.firstRange(of: "://") else { return nil }
         switch text[..<schemeEnd.lowerBound].lowercased() {
@@ -81,13 +81,13 @@ struct ServerURL: Equatable, Sendable {
         self.port = number
     }
 
-    /// The value of the field Host.
+    /// The value of the Host field.
     var hostField: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 
-    /// The URL, for people.
+    /// The URL as text.
     var text: String { "\(isSecure ? "wss" : "ws")://\(hostField)\(pathPrefix)" }
 
     private static func hostAndPort(_ authority: Substring) -> (String, port: Substring?)? {

@@ -6,15 +6,15 @@ import PusherProtocol
 struct TriggeredEvent: Equatable {
     /// The sequence number in its marker.
     var number: UInt32
-    /// The index of its channel.
+    /// The channel's index.
     var channel = 0
-    /// When it was due: its latency counts from then.
+    /// When the event is due; its latency counts from then.
     var due: MonotonicTime
 }
 
 /// Builds the signed HTTP requests that trigger a run's events.
 ///
-/// The events differ only in their channel and marker; the filler that follows the marker is made once.
+/// Events differ only in their channel and marker; the filler behind the marker is made once.
 struct TriggerRequestBuilder {
     private let channels: [ChannelName]
     private let run: UInt32
@@ -23,7 +23,7 @@ struct TriggerRequestBuilder {
     /// The data behind the marker, and the end of the JSON object.
     private let bodyEnd: ArraySlice<UInt8>
 
-    /// A builder for one run.
+    /// Creates a builder for one run.
     ///
     /// - Parameters:
     ///   - channels: Public or private, at least one.
@@ -45,7 +45,7 @@ struct TriggerRequestBuilder {
     ///   - event: The event.
     ///   - timestamp: Seconds since 1970, for the signature.
     /// - Returns: The bytes to send.
-    /// - Throws: When an option does not fit into a request.
+    /// - Throws: When an option contains characters that a request may not.
     func request(_ event: TriggeredEvent, timestamp: Int64) throws(HTTPError) -> [UInt8] {
         let body = body(of: event)
         let query = RequestSignature.sign(

@@ -4,7 +4,7 @@ import Foundation
 import Net
 import PusherProtocol
 
-/// What all benchmarks must know: the server, the app, and where the figures go.
+/// The options of all benchmarks: the server, the app, and the JSON file.
 struct BenchOptions: ParsableArguments {
     @OptionGroup var broker: BrokerOptions
 
@@ -42,9 +42,9 @@ struct BenchOptions: ParsableArguments {
         _ = try target()
     }
 
-    /// The server as the options describe it.
+    /// The server that the options describe.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func target() throws -> TargetServer {
         guard let url = ServerURL(broker.text) else {
             throw ValidationError("--url must be like ws://127.0.0.1:6001 or wss://host/prefix")
@@ -63,9 +63,9 @@ struct BenchOptions: ParsableArguments {
         )
     }
 
-    /// Runs a benchmark, and prints or writes what it found.
+    /// Runs a benchmark, then prints the report and writes the JSON object.
     ///
-    /// - Throws: A `CommandError` if it came to no figures, or if they show a fault.
+    /// - Throws: A `CommandError` if the benchmark failed or found a fault.
     func run(_ plan: any BenchPlan) throws {
         let output = try BenchOutput(path: json)
         let report: BenchReport
@@ -81,14 +81,14 @@ struct BenchOptions: ParsableArguments {
     }
 }
 
-/// Where the JSON of a benchmark goes.
+/// The destination of a benchmark's JSON object.
 struct BenchOutput {
     private let path: String?
 
-    /// A file that may be written, or none.
+    /// Creates the file, so that an unwritable path fails before a long run.
     ///
-    /// - Parameter path: `-` for standard output; nil for nowhere.
-    /// - Throws: A `CommandError` before a long run if the file cannot be made.
+    /// - Parameter path: `-` for standard output; nil for no JSON.
+    /// - Throws: A `CommandError` if the file cannot be created.
     init(path: String?) throws {
         self.path = path
         guard let path, !isStandard else { return }
@@ -99,10 +99,10 @@ struct BenchOutput {
         }
     }
 
-    /// Whether the JSON takes the place of the table.
+    /// Whether the JSON object replaces the table.
     var isStandard: Bool { path == "-" }
 
-    /// Writes the JSON, and a line break behind it.
+    /// Writes the JSON object and a line feed.
     func write(_ json: [UInt8]) throws {
         guard let path else { return }
         let text = String(decoding: json, as: UTF8.self)

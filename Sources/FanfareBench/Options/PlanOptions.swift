@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import PusherProtocol
 
-/// How fast a benchmark sends its events.
+/// The options for the pace of events.
 struct PaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -19,7 +19,7 @@ struct PaceOptions: ParsableArguments {
         _ = try pace()
     }
 
-    /// The pace as the options describe it.
+    /// The pace that the options describe.
     func pace() throws -> Pace {
         if window != nil, rate != nil {
             throw ValidationError("--window and --rate exclude each other")
@@ -29,9 +29,9 @@ struct PaceOptions: ParsableArguments {
     }
 }
 
-/// A count that an option gave: at least 1, and not beyond reason.
+/// Checks a count.
 ///
-/// - Throws: `ValidationError` with the option's name.
+/// - Throws: `ValidationError` with the option's name and the limits.
 func checked(_ count: Int, _ option: String, max: Int = 1_000_000) throws -> Int {
     guard (1...max).contains(count) else {
         throw ValidationError("\(option) must be between 1 and \(grouped(max))")
@@ -39,9 +39,9 @@ func checked(_ count: Int, _ option: String, max: Int = 1_000_000) throws -> Int
     return count
 }
 
-/// A number that an option gave, of seconds or of something a second.
+/// Checks a number of seconds, or a number per second.
 ///
-/// - Throws: `ValidationError` with the option's name and the least and the greatest number that make sense.
+/// - Throws: `ValidationError` with the option's name and the limits.
 func checked(_ number: Double, _ option: String, in range: ClosedRange<Double>) throws -> Double {
     guard range.contains(number) else {
         throw ValidationError(
@@ -51,25 +51,25 @@ func checked(_ number: Double, _ option: String, in range: ClosedRange<Double>) 
     return number
 }
 
-/// How long a benchmark may take, in seconds: a day.
+/// The valid durations of a benchmark in seconds, up to a day.
 let measurableSeconds = 0.1...86_400
 
-/// How many events a benchmark may send in a second.
+/// The valid rates in events per second.
 let sendableRates = 0.001...1_000_000
 
-/// A number of MiB that an option gave, in bytes.
+/// Checks a number of MiB, and returns it in bytes.
 func checkedMiB(_ count: Int, _ option: String, max: Int = 1 << 20) throws -> Int {
     try checked(count, option, max: max) << 20
 }
 
-/// Refuses compression where a queue is to fill by as much as is sent.
+/// Rejects `--deflate`: the bytes in a slow reader's queue must be known.
 func refuseDeflate(_ options: BenchOptions) throws {
     if options.deflate {
         throw ValidationError("--deflate leaves open how much waits for a slow reader")
     }
 }
 
-/// A length of data that an option gave.
+/// Checks the length of an event's data.
 func checkedSize(_ size: Int) throws -> Int {
     guard (EventMarker.length...1 << 20).contains(size) else {
         throw ValidationError(
@@ -79,13 +79,13 @@ func checkedSize(_ size: Int) throws -> Int {
     return size
 }
 
-/// A channel's name that an option gave.
+/// Checks a channel name.
 ///
 /// - Parameters:
-///   - name: The name.
-///   - isPresence: Whether it must be a presence channel's, or else a public or private one's.
-/// - Returns: The name.
-/// - Throws: `ValidationError` if it is another kind of name, or none.
+///   - name: The option's value.
+///   - isPresence: Whether a presence channel is required; otherwise a public or private one is.
+/// - Returns: The channel name.
+/// - Throws: `ValidationError` if the name is invalid or of another kind.
 func checkedChannel(_ name: String, isPresence: Bool = false) throws -> ChannelName {
     let channel: ChannelName
     do throws(ChannelNameError) {

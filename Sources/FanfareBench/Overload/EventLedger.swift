@@ -1,18 +1,18 @@
 import CommandSupport
 
-/// The events of several publishing connections: how each was answered, and which readers received it.
+/// Checks the events of several publishing connections: the answer to each, and the readers that received it.
 ///
-/// Event `i` of connection `p` of `n` has the number `i * n + p`. Every reader subscribes to the channel that all events
-/// go to. An event that is answered 200 must reach every reader, one that is answered 503 none; of one that is never
-/// answered, because its connection ended, either is right. Each reader must receive the events of a connection in the
-/// order in which they were sent, and none twice.
+/// Event `i` of connection `p` of `n` has the number `i * n + p`. Every reader subscribes to the channel that all
+/// events are sent to. An event answered 200 must reach every reader, and one answered 503 none; an event without an
+/// answer, because its connection was lost, may reach any. Each reader must receive the events of a connection once and
+/// in the order in which they were sent.
 struct EventLedger {
-    /// How an event was answered.
+    /// The answer to an event.
     private enum AnswerState: UInt8 {
         case unanswered, accepted, refused
     }
 
-    /// What is known of one connection's events, by their index.
+    /// One connection's events, by their index.
     private struct PublishedEvents {
         var answers: [AnswerState] = []
         var arrivals: [UInt32] = []
@@ -22,28 +22,28 @@ struct EventLedger {
     let publisherCount: Int
     /// The number of readers.
     let readerCount: Int
-    /// Events sent.
+    /// Sent events.
     private(set) var sentCount = 0
     /// Events answered 200.
     private(set) var acceptedCount = 0
     /// Events answered 503.
     private(set) var refusedCount = 0
-    /// Arrivals of an event at a reader, in order and each once.
+    /// Deliveries that arrived in order and for the first time.
     private(set) var deliveries = 0
-    /// Arrivals of an event that the reader had received before, that came behind a later one, or that was never sent.
+    /// Deliveries that were repeated, out of order, or of an event that was never sent.
     private(set) var misplacedCount = 0
 
     /// Deliveries to each reader.
     private var received: [UInt32]
-    /// The readers that have left, and the deliveries that they had.
+    /// The readers whose connections were lost, and their deliveries.
     private var removed = (readers: 0, deliveries: 0)
-    /// Deliveries that are not waited for any more.
+    /// Deliveries that are no longer awaited.
     private var discardedCount = 0
     private var publishers: [PublishedEvents]
-    /// The least index that each reader may receive next of each connection's events, reader by reader.
+    /// The lowest index of each connection's events that each reader may receive next, grouped by reader.
     private var expected: [UInt32]
 
-    /// A ledger without events.
+    /// Creates a ledger without events.
     ///
     /// - Parameters:
     ///   - publisherCount: At least 1.
@@ -56,19 +56,19 @@ struct EventLedger {
         expected = .init(repeating: 0, count: publisherCount * readerCount)
     }
 
-    /// Events that were sent and not answered yet.
+    /// Sent events without an answer.
     var unansweredCount: Int { sentCount - acceptedCount - refusedCount }
 
-    /// Deliveries under way to readers that are still there, if every unanswered event is going to be accepted.
+    /// Deliveries in flight to connected readers, if every unanswered event is accepted.
     var outstanding: Int {
         (sentCount - refusedCount) * (readerCount - removed.readers)
             - (deliveries - removed.deliveries) - discardedCount
     }
 
-    /// Waits no longer for what is outstanding: it stays lost.
+    /// Stops waiting for outstanding deliveries; they count as lost.
     mutating func discardOutstanding() { discardedCount += outstanding }
 
-    /// Waits no longer for what a reader has not received: its connection has ended.
+    /// Stops waiting for deliveries to a reader whose connection was lost.
     mutating func removeReader(_ reader: Int) {
         removed.readers += 1
         removed.deliveries += Int(received[reader])
@@ -76,8 +76,8 @@ struct EventLedger {
 
     /// Counts an event as sent.
     ///
-    /// - Parameter publisher: The index of its connection.
-    /// - Returns: Its number.
+    /// - Parameter publisher: The index of the connection.
+    /// - Returns: The event's number.
     mutating func send(by publisher: Int) -> UInt32 {
         sentCount += 1
         let index = publishers[publisher].answers.count
@@ -93,9 +93,9 @@ struct EventLedger {
         if isAccepted { acceptedCount += 1 } else { refusedCount += 1 }
     }
 
-    /// Records that a reader received an event.
+    /// Records a delivery.
     ///
-    /// - Returns: Whether it came in order, for the first time.
+    /// - Returns: Whether it arrived in order and for the first time.
     @discardableResult
     mutating func receive(_ number: UInt32, by reader: Int) -> Bool {
         let (index, publisher) = Int(number).quotientAndRemainder(dividingBy: publisherCount)
@@ -111,7 +111,7 @@ struct EventLedger {
         return true
     }
 
-    /// What the readers received of the events, by how these were answered.
+    /// The faulty deliveries, by the answer to the event.
     struct Outcome: Equatable {
         /// Deliveries of accepted events that did not arrive.
         var lost = 0
@@ -119,7 +119,7 @@ struct EventLedger {
         var deliveredThoughRefused = 0
     }
 
-    /// Adds up what has arrived; a walk over all events.
+    /// Sums up the deliveries of all events.
     var outcome: Outcome {
         var outcome = Outcome()
         for publisher in publishers {
@@ -134,7 +134,7 @@ struct EventLedger {
         return outcome
     }
 
-    /// What is wrong, in a line; nil if nothing is.
+    /// The faults in one line; nil if there is none.
     func fault(_ outcome: Outcome) -> String? {
         let faults = [
             outcome.lost > 0 ? "\(grouped(outcome.lost)) deliveries of accepted events lost" : nil,

@@ -86,9 +86,9 @@ struct OverloadCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> OverloadPlan {
         OverloadPlan(
             channel: try checkedChannel(channel),

@@ -2,12 +2,12 @@ import CommandSupport
 import Primitives
 import PusherProtocol
 
-/// Publishers that send as fast as their sockets take it, to many readers of one channel.
+/// Publishers that send as fast as their sockets allow, to many readers of one channel.
 struct OverloadPlan: BenchPlan {
     let benchmark = "overload"
-    /// Where the load goes: public or private.
+    /// The channel of the load, public or private.
     var channel: ChannelName
-    /// Where the events go that the load must not delay.
+    /// The channel whose latency the load must not affect.
     var unrelatedChannel: ChannelName
     /// The number of connections that publish.
     var publisherCount: Int
@@ -17,22 +17,22 @@ struct OverloadPlan: BenchPlan {
     var dataLength: Int
     /// How long each of the three phases lasts.
     var duration: Duration
-    /// After how many events the overload ends, if its time is not over before; nil for no limit.
+    /// The number of events after which the overload ends; nil for no limit but its duration.
     var eventCountMax: Int?
-    /// How many events may be on their way where there is a window.
+    /// The number of events in flight in the phase with a window.
     var window: Int
     /// Events a second on the unrelated channel.
     var unrelatedRate: Double
-    /// Whether a connection that is answered 503 waits as long as Retry-After says.
+    /// Whether a connection waits for the time in Retry-After.
     var obeysRetryAfter: Bool
-    /// Whether the load runs only when nobody else wants its core: those of a real one are on other machines.
+    /// Whether the load runs at the lowest priority: real publishers and readers run on other machines.
     var yieldsToServer = true
-    /// By how many bytes the server's resident memory may grow; nil for no limit.
+    /// The allowed growth of the server's resident memory in bytes; nil for no limit.
     var budget: Int?
 
-    /// How often greater the unrelated channel's 99th percentile may be beside the overload than beside idle readers.
+    /// The allowed ratio of the unrelated channel's p99 latency during the overload to that in the quiet phase.
     static let latencyRatioMax = 3.0
-    /// Which part of the deliveries a second that a window allows must arrive without one.
+    /// The required ratio of the deliveries per second without a window to those with one.
     static let rateShareMin = 0.9
 
     var connections: (count: Int, option: String) {
@@ -43,7 +43,7 @@ struct OverloadPlan: BenchPlan {
         OverloadRun(plan: self, generator: generator)
     }
 
-    /// What was done, for people.
+    /// A one-line description of the run.
     func headline(connectingTime: Duration) -> String {
         """
         \(grouped(readerCount)) subscribers (connected in \(seconds(connectingTime))), \
@@ -53,7 +53,7 @@ struct OverloadPlan: BenchPlan {
         """
     }
 
-    /// What was done, for programs.
+    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
             ("channel", .text(channel.text)), ("publishers", .integer(publisherCount)),

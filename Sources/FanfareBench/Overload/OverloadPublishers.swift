@@ -2,27 +2,27 @@ import Net
 
 /// The connections that publish to the readers' channel, with or without a window.
 final class OverloadPublishers {
-    /// Whom the events go to.
+    /// The readers that receive the events.
     let readers: OverloadReaders
-    /// Answers with 503 that had no Retry-After.
+    /// Answers 503 without Retry-After.
     private(set) var withoutRetryAfter = 0
-    /// How often a connection waited because of Retry-After.
+    /// How often a connection waited for Retry-After.
     private(set) var pauseCount = 0
 
     private let connections: [EventPublisher]
     private let obeysRetryAfter: Bool
-    /// Until when each connection waits.
+    /// The time until which each connection waits.
     private var pauses: [MonotonicTime?]
-    /// The connection whose turn it is with a window.
+    /// The index of the next connection to use with a window.
     private var next = 0
 
-    /// Connections that have yet to be made.
+    /// Creates the publishers, without connections.
     ///
     /// - Parameters:
-    ///   - readers: Whom the events go to; their ledger says how many connections there are.
+    ///   - readers: The readers; their ledger has the number of publishing connections.
     ///   - dataLength: The length of each event's data, in bytes.
-    ///   - obeysRetryAfter: Whether a connection that is answered 503 waits as long as Retry-After says.
-    ///   - generator: Makes the connections.
+    ///   - obeysRetryAfter: Whether a connection waits for the time in Retry-After.
+    ///   - generator: Opens the connections.
     init(
         to readers: OverloadReaders,
         dataLength: Int,
@@ -42,21 +42,21 @@ final class OverloadPublishers {
         }
     }
 
-    /// Begins all connections.
+    /// Opens all connections.
     func connect() { for connection in connections { connection.connect() } }
 
-    /// Whether all connections stand.
+    /// Whether all connections are open.
     var areOpen: Bool { connections.allSatisfy(\.isOpen) }
 
-    /// How often a connection was lost with requests unanswered.
+    /// The number of connections that were lost with requests unanswered.
     var lostConnectionCount: Int { connections.reduce(0) { $0 + $1.lostConnectionCount } }
 
-    /// The first thing that makes a run impossible.
+    /// The first error that ends the run.
     var failure: BenchError? { connections.lazy.compactMap(\.failure).first }
 
-    /// Sends events over one connection after the other until so many are on their way to all readers.
+    /// Sends events, over the connections in turn, until the window is full.
     ///
-    /// - Parameter window: How many events.
+    /// - Parameter window: The number of events that may be in flight.
     func fill(_ window: Int) {
         var idleCount = 0
         while readers.ledger.outstanding < window * readers.ledger.readerCount,
@@ -67,9 +67,9 @@ final class OverloadPublishers {
         }
     }
 
-    /// Sends as many events as the sockets take.
+    /// Sends as many events as the sockets accept.
     ///
-    /// - Parameter limit: How many at most.
+    /// - Parameter limit: The maximum number of events.
     func flood(atMost limit: Int) {
         var rest = limit
         for index in connections.indices {
@@ -77,7 +77,7 @@ final class OverloadPublishers {
         }
     }
 
-    /// Ends all connections at once: what is not answered yet stays so.
+    /// Aborts all connections; unanswered events stay unanswered.
     func end() { for connection in connections { connection.end() } }
 
     private func send(on index: Int) -> Bool {

@@ -2,34 +2,34 @@ import Histogram
 import Net
 import PusherProtocol
 
-/// The subscribers of one channel that several connections publish to; checks what each of them receives.
+/// The subscribers of a channel that several connections publish to; checks what each of them receives.
 final class OverloadReaders: BenchClientDelegate {
-    /// Which subscribers are connected.
+    /// Counts the subscribed connections.
     private(set) var ramp: ConnectionRamp
-    /// What was sent, answered and received.
+    /// Checks the answers and deliveries.
     var ledger: EventLedger
-    /// Nanoseconds from when an event was due to each of its deliveries.
+    /// Delivery latency in nanoseconds, counted from when the event was due.
     private(set) var latencies = Histogram<UInt64>.latencies
-    /// How the server ended connections that it should have kept.
+    /// The readers' connections that were lost.
     private(set) var disconnections = DisconnectionCounts()
-    /// The first thing that makes a run impossible.
+    /// The first error that ends the run.
     private(set) var failure: BenchError?
 
-    /// Where the events go.
+    /// The channel that events are sent to.
     let channel: ChannelName
-    /// Tells its events from all others; 24 bits.
+    /// Identifies the run's events; 24 bits.
     let run: UInt32
 
     private let generator: LoadGenerator
     private var scanner: EventMarkerScanner
 
-    /// Readers that have yet to connect.
+    /// Creates the readers, without connections.
     ///
     /// - Parameters:
     ///   - channel: Public or private.
     ///   - count: At least 1.
     ///   - publisherCount: The number of connections that publish to the channel.
-    ///   - generator: Makes the connections.
+    ///   - generator: Opens the connections.
     init(of channel: ChannelName, count: Int, publisherCount: Int, generator: LoadGenerator) {
         self.channel = channel
         self.generator = generator
@@ -39,19 +39,19 @@ final class OverloadReaders: BenchClientDelegate {
         scanner = EventMarkerScanner(run: run)
     }
 
-    /// The number of readers whose connections stand.
+    /// The number of open connections.
     var openCount: Int { ramp.connectedCount - disconnections.total }
 
-    /// Connects more readers, and shows how many are subscribed.
+    /// Opens more connections and shows the progress.
     ///
     /// - Parameter now: The time.
     /// - Returns: Whether all subscriptions are acknowledged.
-    /// - Throws: Why there can be no connection, or that none was acknowledged for too long.
+    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
         try generator.connectClients(of: self, &ramp, at: now)
     }
 
-    /// Makes a builder for the requests of events to these readers.
+    /// Creates the builder of requests for events to these readers.
     ///
     /// - Parameter dataLength: The length of each event's data in bytes, at least ``EventMarker/length``.
     /// - Returns: The builder.
@@ -64,7 +64,7 @@ final class OverloadReaders: BenchClientDelegate {
         )
     }
 
-    /// Returns the latencies since the last call, and begins anew.
+    /// Returns the latencies since the last call, and resets them.
     func takeLatencies() -> Histogram<UInt64> {
         let taken = latencies
         latencies = .latencies
@@ -91,7 +91,7 @@ final class OverloadReaders: BenchClientDelegate {
     }
 
     func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool {
-        // One that was never subscribed is a failure: the run needs it.
+        // The run needs each reader: one that was never subscribed is a failure.
         guard disconnection.wasSubscribed else { return false }
         disconnections.count(disconnection)
         ledger.removeReader(client.index)

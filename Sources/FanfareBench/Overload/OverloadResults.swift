@@ -1,36 +1,36 @@
 import CommandSupport
 import Primitives
 
-/// What an overload came to, and whether the server stood it.
+/// The results of an overload, and the faults in them.
 struct OverloadResults {
-    /// One phase of the load: what arrived in which time, and what it cost.
+    /// The measurements of one phase.
     struct Phase: Equatable {
         var deliveries = 0
         var time = Duration.zero
         var usage = ResourceUsage()
 
-        /// Deliveries a second; 0 for no time.
+        /// Deliveries per second; 0 for no time.
         var rate: Double { time > .zero ? Double(deliveries) / time.inSeconds : 0 }
     }
 
-    /// With a window: what the server can deliver.
+    /// The phase with a window: the server's capacity.
     var window = Phase()
-    /// Without one.
+    /// The phase without a window.
     var overload = Phase()
-    /// The latency of the deliveries without a window.
+    /// The delivery latency without a window.
     var latency: LatencyFigures?
-    /// Events without a window that were answered 200.
+    /// Events answered 200, without a window.
     var acceptedCount = 0
-    /// Events without a window that were answered 503.
+    /// Events answered 503, without a window.
     var refusedCount = 0
-    /// Events that had no answer yet when the publishers stopped.
+    /// Unanswered events when the publishers stopped.
     var unansweredCount = 0
-    /// How long all answers and deliveries took after the publishers had stopped.
+    /// The time from then until all answers and deliveries had arrived.
     var drainTime = Duration.zero
-    /// The unrelated channel.
+    /// The results of the unrelated channel.
     var unrelated: UnrelatedChannel.Results?
 
-    /// How often longer the unrelated channel's 99th percentile is beside the overload; nil if nothing arrived.
+    /// The ratio of the unrelated channel's p99 latency during the overload to that in the quiet phase; nil if unknown.
     var latencyRatio: Double? {
         guard let unrelated, let quiet = p99(.quiet), quiet > 0, unrelated.fault == nil,
             let loaded = p99(.overload)
@@ -38,14 +38,14 @@ struct OverloadResults {
         return Double(loaded) / Double(quiet)
     }
 
-    /// Which part of the deliveries a second with a window arrived without one; nil if none did with one.
+    /// The ratio of the deliveries per second without a window to those with one; nil if unknown.
     var rateShare: Double? { window.rate > 0 ? overload.rate / window.rate : nil }
 
     private func p99(_ loadPhase: UnrelatedChannel.LoadPhase) -> UInt64? {
         unrelated?.latencies[loadPhase.rawValue].p99
     }
 
-    /// What is beyond what a plan allows, each in a line.
+    /// The faults, each in one line.
     func faults(_ plan: OverloadPlan, growth: Int?) -> [String] {
         let (share, ratio) = (rateShare, latencyRatio)
         return [
@@ -67,7 +67,7 @@ struct OverloadResults {
         ].compactMap { $0 }
     }
 
-    /// The rates, the answers and the latencies.
+    /// The rows of rates, answers and latencies.
     func rows(of server: ServerProcess?) -> [BenchReport.Row] {
         var rows: [BenchReport.Row] = [
             .rate("deliveries with a window", "window_deliveries", window),
@@ -141,7 +141,7 @@ struct OverloadResults {
 }
 
 extension UnrelatedChannel.LoadPhase {
-    /// Those that count, with what people and programs call them.
+    /// The phases in the report, with their labels and JSON names.
     static var named: [(Self, label: String, name: String)] {
         [
             (.quiet, "quiet", "quiet"), (.window, "window", "window"),
@@ -151,7 +151,7 @@ extension UnrelatedChannel.LoadPhase {
 }
 
 extension BenchReport.Row {
-    /// The deliveries a second of a phase.
+    /// A phase's deliveries per second.
     fileprivate static func rate(
         _ label: String,
         _ name: String,

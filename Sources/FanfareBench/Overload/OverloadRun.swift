@@ -2,7 +2,7 @@ import CommandSupport
 import Net
 import Primitives
 
-/// An overload from its first connection to the report; a step a turn of the loop.
+/// Runs the overload benchmark, one step per turn of the loop.
 final class OverloadRun: BenchRun {
     private let plan: OverloadPlan
     private let generator: LoadGenerator
@@ -19,23 +19,23 @@ final class OverloadRun: BenchRun {
 
     private enum Phase {
         case connecting
-        /// All readers are subscribed; the HTTP API is to be reached.
+        /// All readers are subscribed; the connections to the HTTP API are being opened.
         case openingPublisher
         case quiet(until: MonotonicTime)
         /// Events with a window.
         case window(Load)
-        /// What is under way arrives before the overload begins.
+        /// Events in flight are delivered before the overload starts.
         case emptying
-        /// Events without one.
+        /// Events without a window.
         case overload(Load)
-        /// The publishers have stopped: answers and deliveries are awaited. The load counts until then where it ended
-        /// with a number of events.
+        /// The publishers have stopped; answers and deliveries are awaited. The load is set if a number of events ended
+        /// it: its time then lasts until all are delivered.
         case draining(since: MonotonicTime, Load?)
-        /// The unrelated channel ends; what the readers receive now they receive twice.
+        /// The unrelated channel is ending; deliveries to the readers are duplicates.
         case ending(until: MonotonicTime, stalled: Bool)
     }
 
-    /// What the counters were when a phase of the load began.
+    /// The counters at the start of a phase.
     private struct Load {
         var since: MonotonicTime
         var deliveries: Int
@@ -43,11 +43,11 @@ final class OverloadRun: BenchRun {
         var usage: ResourceUsage
     }
 
-    /// A run that has yet to connect.
+    /// Creates a run.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - generator: The means.
+    ///   - plan: The plan.
+    ///   - generator: The load generator.
     init(plan: OverloadPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
@@ -122,7 +122,7 @@ final class OverloadRun: BenchRun {
         return .idle
     }
 
-    // MARK: The load
+    // MARK: Phases
 
     private func begin(at now: MonotonicTime) -> Load {
         generator.resetStallTimer(at: now)
@@ -156,7 +156,7 @@ final class OverloadRun: BenchRun {
         let isOver = load.since.duration(to: now) >= plan.duration || readers.openCount == 0
         guard isOver || rest <= 0 else {
             publishers.flood(atMost: rest)
-            // The sockets that were full may take more before anything else happens.
+            // A full socket may accept more bytes before any other event.
             return .wait(.milliseconds(1))
         }
         results.overload = measured(load, at: now)

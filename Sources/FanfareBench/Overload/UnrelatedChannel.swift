@@ -4,40 +4,40 @@ import Net
 import PusherProtocol
 import Synchronization
 
-/// A channel with a publisher and a reader of its own, on a thread of its own: shows what a load elsewhere does to it.
+/// A channel with one publisher and one reader on their own thread: measures how a load on another channel affects it.
 ///
-/// Its events are due at fixed times. Their latency counts from then, so that neither a slow server nor the load's own
-/// thread hides a delay. Where it may, its thread runs before others: what it measures is then not how long it waits for
-/// a core.
+/// Events are due at fixed times and their latency counts from then, so that neither a slow server nor the load's
+/// thread hides a delay. If permitted, the thread takes precedence over others, so that the time it waits for a core is
+/// not measured.
 actor UnrelatedChannel: LoopResident {
-    /// What else goes on while an event is under way.
+    /// The phase of the load that a latency is counted for.
     enum LoadPhase: Int, CaseIterable, Sendable {
-        /// Nothing that counts: connecting, or between two phases.
+        /// Not counted: connecting, or between two phases.
         case none
-        /// The load's connections stand idle.
+        /// The load's connections are idle.
         case quiet
         /// Events with a window.
         case window
-        /// Events without one.
+        /// Events without a window.
         case overload
     }
 
-    /// What became of its events.
+    /// The results of the channel.
     struct Results: Sendable {
-        /// The latency beside each of the loadPhase, by its raw value.
+        /// The latency in each phase, by the phase's raw value.
         var latencies: [LatencyFigures]
-        /// What is wrong with its deliveries, in a line.
+        /// The faults of its deliveries in one line.
         var fault: String?
         /// Events answered 503.
         var refusedCount: Int
-        /// Whether its thread ran before others.
+        /// Whether the thread took precedence over others.
         var isPrioritized = false
     }
 
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// What both threads see.
+    /// The state that both threads access.
     private struct Shared: Sendable {
         var loadPhase = LoadPhase.none
         var isReady = false
@@ -59,7 +59,7 @@ actor UnrelatedChannel: LoopResident {
     private var isPrioritized = false
 
     private enum Phase {
-        /// The loop's clock, from which timeouts count, runs from the first turn on.
+        /// The loop's clock, which timeouts are based on, starts with the first turn.
         case starting, connecting, openingPublisher
         case sending(Schedule, count: Int)
         case ending
@@ -76,7 +76,7 @@ actor UnrelatedChannel: LoopResident {
         pace = .rate(rate)
         stallDetector = StallDetector(target.stallTimeout, since: .current)
         var target = target
-        // The load measures the server's process.
+        // The server's process is measured by the load.
         target.serverID = nil
         let reactor: Reactor
         do throws(SystemError) {
@@ -104,14 +104,14 @@ actor UnrelatedChannel: LoopResident {
         }
     }
 
-    /// Connects, and sends events until ``end()``.
+    /// Starts the thread, which connects and sends events until ``end()``.
     ///
     /// - Parameters:
-    ///   - channel: Public or private, and not the load's.
-    ///   - rate: Events a second.
-    ///   - connector: Has reached the server.
+    ///   - channel: A public or private channel other than the load's.
+    ///   - rate: Events per second.
+    ///   - connector: A connector that has reached the server.
     /// - Returns: The channel.
-    /// - Throws: Why there can be no thread, or no TLS.
+    /// - Throws: When the thread or TLS cannot be set up.
     static func start(
         _ channel: ChannelName,
         rate: Double,
@@ -132,32 +132,32 @@ actor UnrelatedChannel: LoopResident {
         return resident
     }
 
-    // MARK: For the load's thread
+    // MARK: Called by the load's thread
 
-    /// Whether it is subscribed and can publish.
+    /// Whether the reader is subscribed and the publisher connected.
     nonisolated var isReady: Bool { shared.withLock { $0.isReady } }
 
-    /// What it found, or what stood in its way; nil until it has ended.
+    /// The results or the error; nil until the thread has ended.
     nonisolated var outcome: Result<Results, BenchError>? { shared.withLock { $0.outcome } }
 
-    /// Counts latencies from here on as those beside something else.
+    /// Sets the phase that latencies are counted for from now on.
     nonisolated func setLoadPhase(_ loadPhase: LoadPhase) {
         shared.withLock { $0.loadPhase = loadPhase }
     }
 
-    /// Sends nothing more; ``outcome`` is there when all has arrived, or nothing does any more.
+    /// Stops sending; ``outcome`` is set when all deliveries have arrived, or none did within the stall timeout.
     nonisolated func end() {
         shared.withLock { $0.isEnding = true }
         loop.wake()
     }
 
-    /// Ends the thread, whatever is still under way.
+    /// Ends the thread at once.
     nonisolated func cancel() {
         shared.withLock { $0.isCancelled = true }
         loop.wake()
     }
 
-    // MARK: On its own thread
+    // MARK: On the channel's thread
 
     func turn() -> Bool {
         reactor.poll(atMost: wait)
@@ -220,7 +220,7 @@ actor UnrelatedChannel: LoopResident {
         return nil
     }
 
-    /// Sends all events that are due, and sets the wait for the next one.
+    /// Sends all events that are due, and sets the wait for the next.
     private func send(_ schedule: Schedule, count: Int) -> Int {
         var count = count
         while publisher.canSend {

@@ -2,35 +2,35 @@ import Histogram
 import Net
 import PusherProtocol
 
-/// The observers and the visitors of a presence channel.
+/// The observers and visitors of a presence channel.
 ///
-/// The clients with the first indices are the observers.
+/// The clients with the lowest indices are the observers.
 final class PresenceClients: BenchClientDelegate {
-    /// Who is in: observers with their subscription, visitors with their connection.
+    /// Counts the ready connections: subscribed observers, connected visitors.
     private(set) var ramp: ConnectionRamp
-    /// Who has come and gone, and who has seen it.
+    /// Checks the notices of the visits.
     private(set) var visits: VisitTracker
-    /// Nanoseconds from when a join was due until each observer saw it.
+    /// Nanoseconds from when a join was due until each observer was notified.
     private(set) var joins = Histogram<UInt64>.latencies
-    /// Nanoseconds from when a leave was due until each observer saw it.
+    /// Nanoseconds from when a leave was due until each observer was notified.
     private(set) var leaves = Histogram<UInt64>.latencies
     /// When the last notice arrived.
     private(set) var lastNoticeAt: MonotonicTime?
-    /// The first thing that went wrong.
+    /// The first error.
     private(set) var failure: BenchError?
 
     private let plan: PresencePlan
     private let generator: LoadGenerator
     private let run: UInt32
     private var scanner: PresenceNoticeScanner
-    /// Each visitor's connection, once the server has greeted it.
+    /// Each visitor's connection, once it has a socket ID.
     private var visitors: [(client: BenchClient, socketID: SocketID)] = []
 
-    /// A clients that nobody belongs to yet.
+    /// Creates the clients, without connections.
     ///
     /// - Parameters:
-    ///   - plan: Says how many they are.
-    ///   - generator: Makes the connections.
+    ///   - plan: The number of clients and the channel.
+    ///   - generator: Opens the connections.
     init(plan: PresencePlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
@@ -40,20 +40,20 @@ final class PresenceClients: BenchClientDelegate {
         scanner = PresenceNoticeScanner(run: run)
     }
 
-    /// Lets more of them in, and shows how many are.
+    /// Opens more connections and shows the progress.
     ///
-    /// - Parameter now: The time.
+    /// - Returns: Whether all connections are ready.
     /// - Returns: Whether all are in.
-    /// - Throws: Why there can be no connection, or that none has been let in for too long.
+    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
         try generator.connectClients(of: self, &ramp, at: now)
     }
 
-    /// Lets a visitor join.
+    /// Subscribes a visitor.
     ///
     /// - Parameters:
-    ///   - visitor: One that is away.
-    ///   - due: When it was to join.
+    ///   - visitor: The index of an absent visitor.
+    ///   - due: When the visit was due.
     func startVisit(of visitor: Int, due: MonotonicTime) {
         let number = visits.join(visitor, due: due)
         let marker = EventMarker(run: run, sequence: number, sentAt: due.nanoseconds)
@@ -64,12 +64,11 @@ final class PresenceClients: BenchClientDelegate {
         )
     }
 
-    /// Lets all visitors leave whose time has come.
+    /// Unsubscribes all visitors whose visit is over.
     ///
-    /// - Parameter stay: How long after its joining was due a visitor leaves, at the earliest: it
-    ///   never leaves before every observer has seen it, and what that took is no part of the
-    ///   latency of its leaving.
-    /// - Returns: When the next one leaves; nil if none is there.
+    /// - Parameter stay: The minimum duration of a visit, counted from when it was due. A visitor leaves only when all
+    ///   observers have been notified of it; that time is not part of the latency of the leave.
+    /// - Returns: When the next visit ends; nil if there is none.
     func endVisits(after stay: Duration) -> MonotonicTime? {
         var next: MonotonicTime?
         for visitor in visitors.indices {

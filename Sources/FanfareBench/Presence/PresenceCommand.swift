@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import PusherProtocol
 
-/// `fanfare bench presence`: members who join and leave.
+/// `fanfare bench presence`: members that join and leave.
 struct PresenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "presence",
@@ -50,9 +50,9 @@ struct PresenceCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> PresencePlan {
         PresencePlan(
             channel: try checkedChannel(channel, isPresence: true),
@@ -64,20 +64,20 @@ struct PresenceCommand: ParsableCommand {
     }
 }
 
-/// Members who join and leave a presence channel while others watch.
+/// Members that join and leave a presence channel while others observe it.
 struct PresencePlan: BenchPlan {
     let benchmark = "presence"
     /// A presence channel.
     var channel: ChannelName
-    /// How many connections watch.
+    /// The number of observing connections.
     ///
-    /// They belong to one user: a channel may have 100 members.
+    /// They belong to one user, as a channel may have 100 members.
     var observerCount: Int
-    /// How many connections come and go at once, each visit as another user.
+    /// The number of visiting connections, each visit as another user.
     var visitorCount: Int
-    /// How many visits there are.
+    /// The number of visits.
     var visitCount: Int
-    /// How many visits begin a second; nil for as many as the server takes.
+    /// Visits per second; nil for as many as the server accepts.
     var rate: Double?
 
     var connections: (count: Int, option: String) { (observerCount + visitorCount, "--observers") }
@@ -86,10 +86,10 @@ struct PresencePlan: BenchPlan {
         PresenceRun(plan: self, generator: generator)
     }
 
-    /// When each visit is to begin.
+    /// When each visit is due.
     var pace: Pace { rate.map { .rate($0) } ?? .window(visitorCount) }
 
-    /// What was done, for people.
+    /// A one-line description of the run.
     func headline(connectingTime: Duration) -> String {
         let rate = self.rate.map { ", \(decimal($0, places: 1)) a second" } ?? ""
         return """
@@ -99,7 +99,7 @@ struct PresencePlan: BenchPlan {
             """
     }
 
-    /// What was done, for programs.
+    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
             ("channel", .text(channel.text)), ("observers", .integer(observerCount)),

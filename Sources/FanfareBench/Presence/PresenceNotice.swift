@@ -1,25 +1,25 @@
-/// What a presence channel says about one of a benchmark's members.
+/// A presence channel's notice of one of the benchmark's members.
 struct PresenceNotice: Equatable {
-    /// Joined, or else left.
+    /// Whether the member has joined; otherwise it has left.
     var isJoin: Bool
-    /// The marker that is the member's user id: its sequence number is that of the joining.
+    /// The marker in the member's user ID; its sequence number is that of the join.
     var marker: EventMarker
 }
 
-/// Finds `member_added` and `member_removed` of one run's members in the messages of all observers.
+/// Finds the `member_added` and `member_removed` notices of one run's members.
 ///
-/// A member's user id is a ``EventMarker``. All observers receive the same bytes, so a notice is found
-/// by comparing a few words and is not parsed again.
+/// A member's user ID is an ``EventMarker``. All observers receive the same bytes, so that a notice is found by
+/// comparing a few words.
 struct PresenceNoticeScanner {
     private var joins: EventMarkerScanner
     private var leaves: EventMarkerScanner
-    /// Where the last notice's event name began, in bytes from the message's beginning.
+    /// The offset of the last notice's event name, in bytes from the start of the message.
     private var offset = 0
 
     // A channel's name has no colon, and a quote inside a string has a backslash.
     private static let prefix = Array("\"pusher_internal:member_".utf8)
 
-    /// Looks for the members of a run.
+    /// Creates a scanner for a run.
     ///
     /// - Parameter run: 24 bits.
     init(run: UInt32) {
@@ -27,7 +27,7 @@ struct PresenceNoticeScanner {
         leaves = EventMarkerScanner(run: run)
     }
 
-    /// Finds the notice that a message is; nil if it is none about a member of this run.
+    /// Finds the notice in a message; nil if there is none of this run.
     mutating func find(in message: Span<UInt8>) -> PresenceNotice? {
         if !Self.hasPrefix(message, at: offset) {
             let end = message.count - Self.prefix.count
@@ -44,7 +44,7 @@ struct PresenceNoticeScanner {
         }
     }
 
-    /// Whether the event name begins there, with at least a byte behind the prefix.
+    /// Whether the event name starts there, with at least one byte after the prefix.
     private static func hasPrefix(_ message: Span<UInt8>, at start: Int) -> Bool {
         guard start + prefix.count < message.count else { return false }
         for index in prefix.indices where message[start + index] != prefix[index] { return false }

@@ -1,7 +1,7 @@
 import CommandSupport
 import Net
 
-/// A presence benchmark from its first connection to the report; a step a turn of the loop.
+/// Runs the presence benchmark, one step per turn of the loop.
 final class PresenceRun: BenchRun {
     private let plan: PresencePlan
     private let generator: LoadGenerator
@@ -13,15 +13,15 @@ final class PresenceRun: BenchRun {
     private enum Phase {
         case connecting
         case visiting(Schedule, before: ResourceUsage)
-        /// Everybody has gone; what comes now comes twice.
+        /// All visits have ended; later notices are duplicates.
         case awaitingDuplicates(Schedule, ResourceUsage, until: MonotonicTime)
     }
 
-    /// A run that has yet to connect.
+    /// Creates a run.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - generator: The means.
+    ///   - plan: The plan.
+    ///   - generator: The load generator.
     init(plan: PresencePlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
@@ -75,10 +75,10 @@ final class PresenceRun: BenchRun {
         return .wait(from: .current, until: next)
     }
 
-    /// How long after its joining was due a visitor is to leave: half the time between two visits.
+    /// The minimum duration of a visit: half the interval between two visits.
     private var stay: Duration { plan.rate.map { .seconds(0.5 / $0) } ?? .zero }
 
-    /// Begins all visits that are due, and says when the next one is.
+    /// Starts all visits that are due; returns when the next one is due.
     private func startVisits(_ schedule: Schedule) -> MonotonicTime? {
         while let visitor = clients.visits.absentVisitor {
             let step = schedule.step(

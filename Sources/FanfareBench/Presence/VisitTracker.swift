@@ -1,18 +1,18 @@
 import Net
 
-/// Who of a presence channel's visitors is where, and whether every observer saw it.
+/// The state of a presence channel's visitors, and a check that every observer is notified of each visit.
 ///
-/// Each visitor joins and leaves again and again, each time as another user. Its joins and leaves
-/// are the even and the odd events of a channel of its own in a ``DeliveryTracker``, and each observer is a
-/// subscriber of each of these: so each notice must reach each observer once and in order.
+/// Each visitor joins and leaves repeatedly, each time as another user. Its joins and leaves are the even and odd
+/// events of a channel of its own in a ``DeliveryTracker``; each observer is a subscriber of all these channels. So
+/// each notice must reach each observer once and in order.
 struct VisitTracker {
-    /// What was done, and what of it the observers saw.
+    /// Checks the notices.
     private(set) var tracker: DeliveryTracker
-    /// How many visits have begun.
+    /// The number of visits that have started.
     private(set) var startedCount = 0
-    /// How many visits everybody has seen the end of.
+    /// The number of visits whose end all observers were notified of.
     private(set) var endedCount = 0
-    /// Arrivals that a visitor was told of, which are not checked.
+    /// Notices to visitors, which are not checked.
     private(set) var unchecked = 0
 
     private let observerCount: Int
@@ -20,7 +20,7 @@ struct VisitTracker {
 
     private struct Visitor {
         var state = State.absent
-        /// Observers that have not seen the last change.
+        /// Observers that have not been notified of the last change.
         var pendingCount = 0
         /// When the last change was due, in nanoseconds.
         var dueAt: Int64 = 0
@@ -28,18 +28,18 @@ struct VisitTracker {
 
     private enum State: Equatable {
         case absent
-        /// Its subscription is not acknowledged, or not seen by all.
+        /// The subscription is not acknowledged, or not all observers are notified.
         case joining(isConfirmed: Bool)
-        /// Acknowledged, and seen by everybody.
+        /// The subscription is acknowledged, and all observers are notified.
         case present(since: MonotonicTime)
         case leaving
     }
 
-    /// Nobody has come.
+    /// Creates a tracker without visits.
     ///
     /// - Parameters:
-    ///   - observerCount: How many see it, at least 1.
-    ///   - visitorCount: How many come and go, at least 1.
+    ///   - observerCount: At least 1.
+    ///   - visitorCount: At least 1.
     init(observerCount: Int, visitorCount: Int) {
         self.observerCount = observerCount
         visitors = [Visitor](repeating: Visitor(), count: visitorCount)
@@ -49,34 +49,34 @@ struct VisitTracker {
         )
     }
 
-    /// How many visits are under way.
+    /// The number of visits in progress.
     var inProgressCount: Int { startedCount - endedCount }
 
-    /// A visitor that may come; nil if there is none.
+    /// The index of an absent visitor; nil if there is none.
     var absentVisitor: Int? { visitors.firstIndex { $0.state == .absent } }
 
-    /// A visitor that is there: when it was to join, and since when everybody has seen it.
+    /// When a visitor's join was due, and when all observers had been notified of it.
     ///
-    /// - Parameter visitor: Its index.
-    /// - Returns: nil if it is away, or on its way in or out.
+    /// - Parameter visitor: The visitor's index.
+    /// - Returns: nil if the visitor is absent, joining or leaving.
     func presence(of visitor: Int) -> (due: MonotonicTime, since: MonotonicTime)? {
         guard case .present(let since) = visitors[visitor].state else { return nil }
         return (MonotonicTime(nanoseconds: visitors[visitor].dueAt), since)
     }
 
-    /// Begins a visit.
+    /// Starts a visit.
     ///
     /// - Parameters:
-    ///   - visitor: One that is away.
-    ///   - due: When it was to begin.
-    /// - Returns: The number of the join, for the marker.
+    ///   - visitor: The index of an absent visitor.
+    ///   - due: When the visit was due.
+    /// - Returns: The number of the join, for its marker.
     mutating func join(_ visitor: Int, due: MonotonicTime) -> UInt32 {
         precondition(visitors[visitor].state == .absent)
         startedCount += 1
         return change(visitor, to: .joining(isConfirmed: false), due: due)
     }
 
-    /// Notes that the server has acknowledged a visitor's subscription.
+    /// Records the acknowledgement of a visitor's subscription.
     mutating func confirmJoin(_ visitor: Int, at now: MonotonicTime) {
         guard case .joining = visitors[visitor].state else { return }
         visitors[visitor].state = .joining(isConfirmed: true)
@@ -86,27 +86,27 @@ struct VisitTracker {
     /// Ends a visit.
     ///
     /// - Parameters:
-    ///   - visitor: One that is present.
-    ///   - due: When it was to end.
+    ///   - visitor: The index of a visitor that is present.
+    ///   - due: When the leave was due.
     mutating func leave(_ visitor: Int, due: MonotonicTime) {
         precondition(presence(of: visitor) != nil)
         _ = change(visitor, to: .leaving, due: due)
     }
 
-    /// Counts what an observer was told.
+    /// Counts a notice to an observer.
     ///
     /// - Parameters:
     ///   - notice: The notice.
     ///   - observer: The observer's index.
     ///   - now: The time.
-    /// - Returns: When the change was due, in nanoseconds, if the observer sees it for the first time.
+    /// - Returns: When the change was due, in nanoseconds, if the observer receives the notice for the first time.
     mutating func receive(
         _ notice: PresenceNotice,
         by observer: Int,
         at now: MonotonicTime
     ) -> Int64? {
         let count = visitors.count
-        // Whoever sends another number back than it was sent is found out by the tracker.
+        // A number that was changed on the way is a fault that the tracker finds.
         let number = notice.marker.sequence &+ (notice.isJoin ? 0 : UInt32(count))
         let visitor = Int(number) % count
         guard tracker.receive(number, by: observer * count + visitor) else { return nil }
@@ -115,7 +115,9 @@ struct VisitTracker {
         return notice.isJoin ? notice.marker.sentAt : visitors[visitor].dueAt
     }
 
-    /// Counts what a visitor was told: the server's work, but it comes and goes, so it is not checked.
+    /// Counts a notice to a visitor.
+    ///
+    /// It is work for the server, but a visitor is not always subscribed: it is not checked.
     mutating func receiveUnchecked() { unchecked += 1 }
 
     private mutating func change(_ visitor: Int, to state: State, due: MonotonicTime) -> UInt32 {
@@ -127,7 +129,7 @@ struct VisitTracker {
         return tracker.send(on: visitor)
     }
 
-    /// Goes on when everybody has seen the last change.
+    /// Changes a visitor's state when all observers have been notified.
     private mutating func advance(_ visitor: Int, at now: MonotonicTime) {
         guard visitors[visitor].pendingCount == 0 else { return }
         switch visitors[visitor].state {

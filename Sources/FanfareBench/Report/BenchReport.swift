@@ -1,24 +1,24 @@
 import CommandSupport
 import PusherProtocol
 
-/// What a benchmark found, for people and for programs.
+/// The results of a benchmark, as a table and as JSON.
 struct BenchReport: Sendable {
-    /// What a program reads: a name that ends with its unit, and a value.
+    /// A member of the JSON object; the name ends with the unit.
     typealias Member = (name: String, value: Value)
 
     /// A value in JSON.
     enum Value: Equatable, Sendable {
         case text(String)
         case integer(Int)
-        /// A number with so many decimal places; null where it is unknown.
+        /// A number with this many decimal places; null if unknown.
         case number(Double?, places: Int)
         case integers([Int])
-        /// In microseconds.
+        /// Percentiles in microseconds.
         case latency(LatencyFigures)
         case null
     }
 
-    /// A line of the table and what it is in JSON.
+    /// A line of the table, and its members of the JSON object.
     struct Row: Sendable {
         var label: String
         var text: String
@@ -27,21 +27,21 @@ struct BenchReport: Sendable {
 
     /// The subcommand's name.
     var benchmark: String
-    /// Where the server is.
+    /// The server's URL.
     var url: String
-    /// What was done, in a line for people.
+    /// A one-line description of the run.
     var headline: String
-    /// The same for programs: what the command line or its defaults said.
+    /// The plan's values.
     var parameters: [Member]
-    /// What was found.
+    /// The results.
     var rows: [Row]
-    /// What is wrong, in a line; nil if everything arrived once and in order.
+    /// The faults in one line; nil if there is none.
     var fault: String?
 
-    /// Raised when a member of the JSON object changes its meaning or goes.
+    /// Incremented when a member of the JSON object is removed or changes its meaning.
     static let formatVersion = 1
 
-    /// The report as a table, without a line break at its end.
+    /// The table, without a line feed at its end.
     var table: String {
         let width = rows.map(\.label.count).max() ?? 0
         let lines = rows.map { row in
@@ -50,7 +50,7 @@ struct BenchReport: Sendable {
         return (["\(benchmark): \(url)", headline] + lines).joined(separator: "\n")
     }
 
-    /// The report as one JSON object; figures are in the unit that a name ends with.
+    /// The JSON object.
     var json: [UInt8] {
         var json = JSONWriter()
         json.beginReport(benchmark, fault: fault)
@@ -64,7 +64,7 @@ struct BenchReport: Sendable {
         return json.bytes
     }
 
-    /// The JSON object of a benchmark that came to no figures.
+    /// The JSON object of a benchmark that failed.
     static func json(_ benchmark: String, failure: BenchError) -> [UInt8] {
         var json = JSONWriter()
         json.beginReport(benchmark, fault: "\(failure)")
@@ -74,11 +74,11 @@ struct BenchReport: Sendable {
 }
 
 extension BenchReport {
-    /// The JSON object of several benchmarks.
+    /// The JSON object of `bench all`.
     ///
     /// - Parameters:
-    ///   - results: Their own JSON objects.
-    ///   - isFaultless: Whether all came to figures without a fault.
+    ///   - results: The JSON objects of the benchmarks.
+    ///   - isFaultless: Whether no benchmark failed or found a fault.
     /// - Returns: The object.
     static func json(of results: [[UInt8]], isFaultless: Bool) -> [UInt8] {
         var json = JSONWriter()

@@ -2,23 +2,23 @@ import Histogram
 import Net
 
 extension Histogram<UInt64> {
-    /// For nanoseconds: to the microsecond, up to an hour, with three digits.
+    /// A histogram of nanoseconds, from a microsecond to an hour, with three significant digits.
     static var latencies: Histogram<UInt64> {
         Histogram(lowestDiscernibleValue: 1_000, highestTrackableValue: 3_600_000_000_000)
     }
 
-    /// Records how long something took.
+    /// Records a duration.
     ///
     /// - Parameters:
-    ///   - due: When it was to begin, in nanoseconds of the monotonic clock.
-    ///   - now: When it was done.
+    ///   - due: When it started, in nanoseconds of the monotonic clock.
+    ///   - now: When it ended.
     mutating func record(from due: Int64, to now: MonotonicTime) {
-        // The clock is one for all: what is negative came back with a wrong time.
+        // A server that returns a wrong time can make it negative.
         record(UInt64(Swift.max(now.nanoseconds - due, 0)))
     }
 }
 
-/// The figures of a latency histogram that are stated, in nanoseconds.
+/// The percentiles in a report, in nanoseconds.
 struct LatencyFigures: Equatable, Sendable {
     var p50: UInt64
     var p90: UInt64
@@ -26,7 +26,7 @@ struct LatencyFigures: Equatable, Sendable {
     var p999: UInt64
     var max: UInt64
 
-    /// Each with what people and programs call it.
+    /// The percentiles with their labels and JSON names.
     var named: [(label: String, name: String, value: UInt64)] {
         [
             ("p50", "p50", p50), ("p90", "p90", p90), ("p99", "p99", p99),
@@ -36,7 +36,7 @@ struct LatencyFigures: Equatable, Sendable {
 }
 
 extension LatencyFigures {
-    /// Takes the figures from a histogram of nanoseconds.
+    /// Takes the percentiles from a histogram of nanoseconds.
     init(_ histogram: Histogram<UInt64>) {
         self.init(
             p50: histogram.valueAtPercentile(50),
@@ -48,29 +48,29 @@ extension LatencyFigures {
     }
 }
 
-/// What the clients have read from their connections, all together.
+/// What all clients have read.
 final class Traffic {
-    /// How often a connection had something to read.
+    /// The number of reads.
     private(set) var readCount = 0
-    /// How many bytes they were, within TLS.
+    /// The number of bytes, after decryption.
     private(set) var byteCount = 0
 
-    /// Counts what one read brought.
+    /// Counts a read.
     func count(_ bytes: Int) {
         readCount += 1
         byteCount += bytes
     }
 }
 
-/// What the usage of a run say at one moment, or how far they went between two.
+/// CPU time and traffic, so far or between two moments.
 struct ResourceUsage: Equatable, Sendable {
-    /// CPU time of the server in nanoseconds, if its process is known.
+    /// The server's CPU time in nanoseconds, if its process is known.
     var serverTime: Int64?
-    /// CPU time of this process in nanoseconds.
+    /// This process's CPU time in nanoseconds.
     var generatorTime: Int64 = 0
-    /// How often a client's connection had something to read.
+    /// The number of reads by all clients.
     var readCount = 0
-    /// How many bytes the clients have read.
+    /// The bytes read by all clients.
     var byteCount = 0
 
     static func - (after: ResourceUsage, before: ResourceUsage) -> ResourceUsage {

@@ -7,13 +7,13 @@ extension BenchReport.Row {
         Self(label: label, text: grouped(count), members: [(name, .integer(count))])
     }
 
-    /// How much was done in which time, and how much that makes a second.
+    /// A rate, and the time in which it was measured.
     ///
     /// - Parameters:
-    ///   - label: For people: what is counted.
-    ///   - name: For programs: what is counted.
-    ///   - count: How much.
-    ///   - time: In which time.
+    ///   - label: The label in the table: what is counted.
+    ///   - name: The JSON name of what is counted.
+    ///   - count: The count.
+    ///   - time: The time.
     /// - Returns: The row.
     static func rate(_ label: String, _ name: String, _ count: Int, in time: Duration) -> Self {
         let rate = time > .zero ? Double(count) / time.inSeconds : 0
@@ -27,7 +27,7 @@ extension BenchReport.Row {
         )
     }
 
-    /// A time.
+    /// A duration.
     static func time(_ label: String, _ name: String, _ time: Duration) -> Self {
         Self(
             label: label,
@@ -50,7 +50,7 @@ extension BenchReport.Row {
         return rows
     }
 
-    /// What was sent and received.
+    /// The events sent, and the deliveries received.
     static func deliveries(_ tracker: DeliveryTracker, of label: String, _ name: String) -> [Self] {
         [
             Self(
@@ -66,13 +66,13 @@ extension BenchReport.Row {
         ]
     }
 
-    /// CPU time of server and generator, each in microseconds for one of what was done.
+    /// The CPU time of server and generator, in microseconds per unit of work.
     ///
     /// - Parameters:
-    ///   - unit: What was done, for both names.
-    ///   - count: How much of it; 0 gives the figures for one.
-    ///   - usage: How far they went meanwhile.
-    ///   - server: The server's processes, if they are known.
+    ///   - unit: The unit of work, in the labels and JSON names.
+    ///   - count: The number of units; 0 counts as 1.
+    ///   - usage: The CPU time.
+    ///   - server: The server's processes, if known.
     /// - Returns: Two rows.
     static func cpu(
         per unit: String,
@@ -103,7 +103,7 @@ extension BenchReport.Row {
         ]
     }
 
-    /// What the clients read for one of what was done: how often, and how many bytes.
+    /// The reads and bytes of the clients, per unit of work.
     static func traffic(per unit: String, _ count: Int, _ usage: ResourceUsage) -> [Self] {
         let reads = Double(usage.readCount) / Double(max(count, 1))
         let bytes = Double(usage.byteCount) / Double(max(count, 1))
@@ -119,7 +119,7 @@ extension BenchReport.Row {
         ]
     }
 
-    /// The server's memory; none if it cannot be read.
+    /// The server's memory; no row if it cannot be read.
     static func memory(of server: ServerProcess?) -> [Self] {
         guard let bytes = server?.memory() else { return [] }
         let mebibytes = decimal(Double(bytes) / 1_048_576, places: 1)
@@ -132,7 +132,7 @@ extension BenchReport.Row {
         ]
     }
 
-    /// To how many connections compression was granted; none if it was not offered.
+    /// The number of connections with compression; no row if none was offered.
     static func deflate(_ ramp: ConnectionRamp, of target: TargetServer) -> [Self] {
         guard target.offersDeflate else { return [] }
         return [
@@ -146,7 +146,7 @@ extension BenchReport.Row {
 }
 
 extension ServerProcess? {
-    /// Which processes they are, or what to do if they are not known.
+    /// The processes, or what to do if they are unknown.
     fileprivate var named: String {
         guard let self else { return "unknown; give the server's process with --pid" }
         let ids = self.ids.map(String.init).joined(separator: ", ")
@@ -154,5 +154,5 @@ extension ServerProcess? {
     }
 }
 
-/// A time in seconds, for people.
+/// A duration in seconds, as text.
 func seconds(_ duration: Duration) -> String { "\(decimal(duration.inSeconds, places: 3)) s" }

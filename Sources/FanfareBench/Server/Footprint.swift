@@ -1,18 +1,18 @@
 import CommandSupport
 import Net
 
-/// What the server takes of its machine at one moment.
+/// The server's memory and descriptors at one moment.
 struct Footprint: Equatable, Sendable {
-    /// The pages that it has in memory, in bytes (`VmRSS` of /proc/PID/status).
+    /// Resident memory in bytes (`VmRSS` of /proc/PID/status).
     var resident: Int
-    /// How many descriptors it has open.
+    /// The number of open descriptors.
     var descriptors: Int
-    /// Its memory with a page that several share divided among them (`Pss`), in bytes; nil where nobody has asked.
+    /// Memory in bytes, with shared pages divided among their processes (`Pss`); nil if not measured.
     var proportional: Int?
 
-    /// The server's footprint now; nil if it may not be read: of another user, or gone.
+    /// Measures the server; nil if that is not permitted, or the server has ended.
     ///
-    /// Cheap enough for once a second: unlike ``ServerProcess/memory()`` it makes the kernel walk no page table.
+    /// Cheap enough to do each second: unlike for ``ServerProcess/memory()``, the kernel walks no page tables.
     init?(of server: ServerProcess) {
         var (resident, descriptors) = (0, 0)
         for id in server.ids {
@@ -26,15 +26,15 @@ struct Footprint: Equatable, Sendable {
         self.init(resident: resident, descriptors: descriptors)
     }
 
-    /// A footprint that is known.
+    /// Creates a footprint from known values.
     init(resident: Int, descriptors: Int, proportional: Int? = nil) {
         self.resident = resident
         self.descriptors = descriptors
         self.proportional = proportional
     }
 
-    /// Resident memory of the server's processes in bytes, now or, for the line `VmHWM:`, at its greatest; nil if it
-    /// may not be read.
+    /// The resident memory of the server's processes in bytes: `VmRSS:` is the current one, `VmHWM:` the peak; nil if
+    /// it cannot be read.
     static func resident(of server: ServerProcess, line: String = "VmRSS:") -> Int? {
         var sum = 0
         for id in server.ids {
@@ -46,12 +46,12 @@ struct Footprint: Equatable, Sendable {
         return sum
     }
 
-    /// The kernel's memory for all TCP connections of this machine, in bytes; nil if it cannot be read.
+    /// The kernel's memory for all TCP connections of this machine in bytes; nil if it cannot be read.
     static func kernelTCP() -> Int? {
         ProcFile.text(at: "/proc/net/sockstat").flatMap(kernelTCP(in:))
     }
 
-    /// The pages of the line `TCP:` in the text of `/proc/net/sockstat`, in bytes.
+    /// The value of `mem` in the line `TCP:` of `/proc/net/sockstat`, which is in pages, in bytes.
     static func kernelTCP(in text: String) -> Int? {
         let line = text.split(separator: "\n").first { $0.hasPrefix("TCP:") }
         let words = line?.split(separator: " ") ?? []
@@ -62,17 +62,17 @@ struct Footprint: Equatable, Sendable {
 
 /// The server's footprint over a run.
 struct FootprintHistory {
-    /// What it was each time.
+    /// The samples, in order.
     private(set) var samples: [Footprint] = []
-    /// The most of ``Footprint/kernelTCP()``, in bytes.
+    /// The peak of ``Footprint/kernelTCP()``, in bytes.
     private(set) var kernelPeak = 0
     private let server: ServerProcess
     private var sampledAt: MonotonicTime?
 
-    /// Nothing looked at yet.
+    /// Creates a history without samples.
     init(of server: ServerProcess) { self.server = server }
 
-    /// Looks, unless less time has passed since the last look.
+    /// Takes a sample, unless the last one is more recent than the interval.
     mutating func sample(at now: MonotonicTime, every interval: Duration = .seconds(1)) {
         if let sampledAt, sampledAt.duration(to: now) < interval { return }
         sampledAt = now
@@ -80,17 +80,17 @@ struct FootprintHistory {
         kernelPeak = max(kernelPeak, Footprint.kernelTCP() ?? 0)
     }
 
-    /// The last one.
+    /// The last sample.
     var last: Footprint? { samples.last }
 
-    /// The most memory that was resident, in bytes.
+    /// The peak of resident memory in bytes.
     var residentPeak: Int { samples.map(\.resident).max() ?? 0 }
 
-    /// What it was at most, beside what it was before.
+    /// The rows of peak and initial memory.
     ///
     /// - Parameters:
-    ///   - before: The server's resident memory before the log began, in bytes.
-    ///   - growthMax: By how many bytes it may grow.
+    ///   - before: The server's resident memory before the first sample, in bytes.
+    ///   - growthMax: The allowed growth in bytes.
     /// - Returns: The rows.
     func rows(since before: Int, growthMax: Int) -> [BenchReport.Row] {
         [
@@ -114,12 +114,12 @@ struct FootprintHistory {
         ]
     }
 
-    /// The resident memory over time, in bytes, at most so many values at equal distances.
+    /// Resident memory over time in bytes: at most this many samples, at equal intervals.
     func residentOverTime(atMost count: Int = 120) -> [Int] {
         let stride = max(1, (samples.count + count - 1) / count)
         return Swift.stride(from: 0, to: samples.count, by: stride).map { samples[$0].resident }
     }
 }
 
-/// A number of bytes in mebibytes, for people.
+/// A number of bytes in MiB, as text.
 func mebibytes(_ bytes: Int) -> String { "\(decimal(Double(bytes) / 1_048_576, places: 1)) MiB" }

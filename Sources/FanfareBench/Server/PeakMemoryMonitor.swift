@@ -1,18 +1,18 @@
 import Net
 
-/// The most memory that the server and the kernel's TCP take while a load lasts.
+/// The peak memory of the server and of the kernel's TCP during a load.
 struct PeakMemoryMonitor {
-    /// The server's resident memory when the watch began, in bytes.
+    /// The server's resident memory at the start, in bytes.
     let residentBefore: Int
-    /// The most that was seen of ``Footprint/kernelTCP()``, in bytes.
+    /// The peak of ``Footprint/kernelTCP()``, in bytes.
     private(set) var kernelPeak = 0
     private let server: ServerProcess
-    /// The server's greatest resident memory until the watch began.
+    /// The peak of the server's resident memory before the start.
     private let earlierPeak: Int
     private var seenPeak: Int
     private var sampledAt: MonotonicTime?
 
-    /// Begins now; nil if the server's memory may not be read.
+    /// Starts monitoring; nil if the server's memory cannot be read.
     init?(of server: ServerProcess) {
         guard let resident = Footprint.resident(of: server),
             let peak = Footprint.resident(of: server, line: "VmHWM:")
@@ -23,7 +23,7 @@ struct PeakMemoryMonitor {
         seenPeak = resident
     }
 
-    /// Looks, unless less than a tenth of a second has passed since the last look.
+    /// Takes a sample, unless the last one was less than 100 ms ago.
     mutating func sample(at now: MonotonicTime) {
         if let sampledAt, sampledAt.duration(to: now) < BenchStep.tick { return }
         sampledAt = now
@@ -31,18 +31,18 @@ struct PeakMemoryMonitor {
         kernelPeak = max(kernelPeak, Footprint.kernelTCP() ?? 0)
     }
 
-    /// The server's greatest resident memory since then, in bytes.
+    /// The peak of the server's resident memory since the start, in bytes.
     ///
-    /// The kernel's own high-water mark, where it has risen: between two looks memory may come and go.
+    /// This is the kernel's high-water mark if it has risen: it includes peaks between two samples.
     var residentPeak: Int {
         let peak = Footprint.resident(of: server, line: "VmHWM:") ?? 0
         return peak > earlierPeak ? peak : seenPeak
     }
 
-    /// By how many bytes it has grown at most.
+    /// The growth to the peak, in bytes.
     var growth: Int { residentPeak - residentBefore }
 
-    /// The rows of a report, where memory may grow by so many bytes; nil for no limit.
+    /// The rows of a report, with the allowed growth in bytes; nil for no limit.
     func rows(growthMax: Int?) -> [BenchReport.Row] {
         let allowed = growthMax.map { "; \(mebibytes($0)) more is allowed" } ?? ""
         return [

@@ -1,22 +1,22 @@
 import CommandSupport
 import Glibc
 
-/// The processes that serve, whose CPU time a benchmark states.
+/// The server's processes.
 struct ServerProcess: Equatable, Sendable {
-    /// Their ids, in ascending order; several when they share the listening socket.
+    /// The process IDs in ascending order; several if they share the listening socket.
     let ids: [Int32]
 
-    /// The process with an id.
+    /// The process with an ID.
     ///
-    /// - Returns: nil if there is none, or if its times cannot be read.
+    /// - Returns: nil if there is no such process, or its CPU time cannot be read.
     init?(id: Int32) {
         ids = [id]
         guard cpuTime() != nil else { return nil }
     }
 
-    /// Those processes of this machine that listen on a port.
+    /// The processes of this machine that listen on a port.
     ///
-    /// - Returns: nil if none is found: there is none, or it belongs to another user.
+    /// - Returns: nil if there is none, or it belongs to another user.
     init?(listeningOn port: UInt16) {
         let inodes = ["/proc/net/tcp", "/proc/net/tcp6"].reduce(into: Set<String>()) {
             $0.formUnion(Self.listeners(in: ProcFile.text(at: $1) ?? "", port: port))
@@ -31,15 +31,15 @@ struct ServerProcess: Equatable, Sendable {
         guard !ids.isEmpty, cpuTime() != nil else { return nil }
     }
 
-    /// Nanoseconds that they have run so far, in user mode and in the kernel, with threads that have ended.
+    /// The CPU time in nanoseconds, in user mode and in the kernel, including threads that have ended.
     ///
-    /// - Returns: nil if a process has gone or its clock cannot be read (clock_getcpuclockid(3)).
+    /// - Returns: nil if a process has ended or its clock cannot be read (clock_getcpuclockid(3)).
     func cpuTime() -> Int64? {
         var sum: Int64 = 0
         for id in ids {
             var clock = clockid_t()
             var time = timespec()
-            // An id beyond those that Linux gives out would be taken for a clock of another kind.
+            // An ID beyond Linux's range would select another kind of clock.
             guard access("/proc/\(id)", F_OK) == 0, clock_getcpuclockid(id, &clock) == 0,
                 clock_gettime(clock, &time) == 0
             else { return nil }
@@ -48,9 +48,9 @@ struct ServerProcess: Equatable, Sendable {
         return sum
     }
 
-    /// Their memory in bytes, a page that several share divided among them (`Pss`).
+    /// The memory in bytes, with shared pages divided among their processes (`Pss`).
     ///
-    /// - Returns: nil if it may not be read: of another user, or gone.
+    /// - Returns: nil if that is not permitted, or a process has ended.
     func memory() -> Int? {
         var sum = 0
         for id in ids {
@@ -62,26 +62,26 @@ struct ServerProcess: Equatable, Sendable {
         return sum
     }
 
-    /// How many descriptors they may open, the smallest of all; nil if that is unknown or unlimited.
+    /// The lowest of the processes' descriptor limits; nil if unknown or unlimited.
     var descriptorLimit: Int? {
         ids.compactMap { id in
             ProcFile.text(at: "/proc/\(id)/limits").flatMap(Self.descriptorLimit(in:))
         }.min()
     }
 
-    /// Nanoseconds that this process has run so far.
+    /// This process's CPU time in nanoseconds.
     static func ownCPUTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return time.nanoseconds
     }
 
-    // MARK: What the files say
+    // MARK: Parsing
 
     /// The inodes of the sockets that listen on a port, in the text of `/proc/net/tcp` or `tcp6`.
     static func listeners(in text: String, port: UInt16) -> Set<String> {
         var inodes: Set<String> = []
-        // By bytes: the table may hold tens of thousands of connections.
+        // Bytes, not characters: the table may have tens of thousands of connections.
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
             // sl, local_address, rem_address, st: 0A is TCP_LISTEN.
@@ -94,7 +94,7 @@ struct ServerProcess: Equatable, Sendable {
         return inodes
     }
 
-    /// The inode in a descriptor's link, `socket:[4711]`; nil for anything but a socket.
+    /// The inode in a descriptor's link, `socket:[4711]`; nil if it is not a socket.
     static func inode(ofLink link: String) -> String? {
         guard link.hasPrefix("socket:["), link.hasSuffix("]") else { return nil }
         return String(link.dropFirst(8).dropLast())

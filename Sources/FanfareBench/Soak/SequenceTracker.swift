@@ -1,36 +1,37 @@
 import CommandSupport
 
-/// What one reader has received of a source's numbered events, from when it came until it left.
+/// Checks the events that one reader receives of one source, from its subscription on.
 struct SequenceTracker: Equatable {
-    /// The number that must come next; nil before the first has come.
+    /// The number of the next event; nil before the first.
     private(set) var next: UInt32?
-    /// The first that was sent when the reader had already been told that it is subscribed: one before it may have been
-    /// on its way, but none behind it may be the first to come.
+    /// The number of the first event that was sent after the subscription was acknowledged.
+    ///
+    /// The first event to arrive may be an earlier one that was in flight, but not a later one.
     let floor: UInt32
-    /// The distance between a source's numbers.
+    /// The difference between the numbers of two successive events of the source.
     let stride: UInt32
 
-    /// A reader that has received nothing.
+    /// Creates a tracker without events.
     ///
     /// - Parameters:
     ///   - floor: The number of the source's next event.
-    ///   - stride: The distance between the source's numbers.
+    ///   - stride: The difference between the numbers of two successive events.
     init(from floor: UInt32, stride: UInt32) {
         self.floor = floor
         self.stride = stride
     }
 
-    /// What came of an event's arrival.
+    /// How an event arrived.
     enum Arrival: Equatable {
-        /// It was the one that had to come.
+        /// As the next one.
         case inOrder
-        /// So many before it never came, or will come too late.
+        /// After a gap of this many events, which count as lost.
         case afterGap(lost: Int)
-        /// It had come before, or others behind it had.
+        /// Repeated, or out of order.
         case misplaced
     }
 
-    /// Notes an event that has arrived.
+    /// Records an event.
     mutating func receive(_ number: UInt32) -> Arrival {
         let expected = next ?? min(number, floor)
         guard number >= expected else { return .misplaced }
@@ -39,23 +40,23 @@ struct SequenceTracker: Equatable {
             ? .inOrder : .afterGap(lost: Int((number - expected) / stride))
     }
 
-    /// How many of the events before `upcoming`, the number of the source's next one, have not come.
+    /// The number of events before `upcoming`, the source's next one, that have not arrived.
     func missing(before upcoming: UInt32) -> Int {
         let expected = next ?? floor
         return upcoming > expected ? Int((upcoming - expected) / stride) : 0
     }
 }
 
-/// What readers have received, all together.
+/// The sum over readers of the events that arrived.
 struct DeliveryCounts: Equatable {
     /// Events that arrived.
     var deliveries = 0
-    /// Events that did not.
+    /// Events that did not arrive.
     var lost = 0
-    /// Events that came twice, or behind a later one.
+    /// Events that were repeated or out of order.
     var misplaced = 0
 
-    /// Counts what came of an arrival.
+    /// Counts an event.
     mutating func count(_ arrival: SequenceTracker.Arrival) {
         deliveries += 1
         switch arrival {
@@ -73,7 +74,7 @@ struct DeliveryCounts: Equatable {
         )
     }
 
-    /// What is wrong, in a line; nil if nothing is.
+    /// The faults in one line; nil if there is none.
     var fault: String? {
         let faults = [
             lost > 0 ? "\(grouped(lost)) lost" : nil,
@@ -82,10 +83,10 @@ struct DeliveryCounts: Equatable {
         return faults.isEmpty ? nil : faults.joined(separator: ", ")
     }
 
-    /// For people.
+    /// The table text.
     var text: String { "\(grouped(deliveries)) received, \(fault ?? "each once and in order")" }
 
-    /// For programs.
+    /// The JSON members.
     func members(_ prefix: String) -> [BenchReport.Member] {
         [
             ("\(prefix)_deliveries", .integer(deliveries)), ("\(prefix)_lost", .integer(lost)),

@@ -2,7 +2,7 @@ import CommandSupport
 import Net
 import PusherProtocol
 
-/// Connections in rooms of four that send client events to one another, and check what they hear.
+/// Connections in groups of four that send client events to each other, and check what they receive.
 final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
     private(set) var deliveryCounts = DeliveryCounts()
     private(set) var failure: BenchError?
@@ -12,23 +12,23 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
     private var scanner: EventMarkerScanner
     private var ramp: ConnectionRamp
     private var clients: [BenchClient?]
-    /// What each has heard of each other one in its group.
+    /// The events that each client has received of each other one in its group.
     private var trackers: [SequenceTracker]
-    /// How many events each has sent.
+    /// The number of events that each client has sent.
     private var sentCounts: [UInt32]
     private var flow: (schedule: Schedule, sentBefore: Int)?
     private var isTimedOut = false
 
-    /// How many share a channel.
+    /// The number of clients that share a channel.
     static let groupSize = 4
-    /// Events a second that each sends: fewer than the 10 that the protocol allows.
+    /// Events per second of each client; the protocol allows 10.
     private static let rate = 2.0
 
-    /// Talkers who have yet to connect.
+    /// Creates the clients, without connections.
     ///
     /// - Parameters:
-    ///   - groupCount: How many rooms there are.
-    ///   - generator: Makes the connections.
+    ///   - groupCount: The number of groups.
+    ///   - generator: Opens the connections.
     init(groupCount: Int, generator: LoadGenerator) {
         self.generator = generator
         let count = groupCount * Self.groupSize
@@ -50,7 +50,7 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
 
     private static func channel(ofGroup group: Int) -> String { "private-soak-room-\(group)" }
 
-    // MARK: Part
+    // MARK: SoakWorkload
 
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
         try generator.connectClients(of: self, &ramp, at: now)
@@ -88,7 +88,7 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
         if deliveryCounts.deliveries >= expected { return true }
         if isLate, !isTimedOut {
             isTimedOut = true
-            // What a later one has skippedCount has been counted already.
+            // Events that a later one has overtaken are already counted.
             for receiver in clients.indices {
                 let first = receiver - receiver % Self.groupSize
                 for sender in first..<first + Self.groupSize where sender != receiver {
@@ -136,7 +136,7 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
         if failure == nil { failure = error }
     }
 
-    // MARK: The report
+    // MARK: Report
 
     var rows: [BenchReport.Row] {
         [

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `fanfare bench soak`: a mixed load for a long time.
+/// `fanfare bench soak`: a mixed load over a long time.
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
@@ -81,9 +81,9 @@ struct SoakCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> SoakPlan {
         let week = 0.1...604_800
         let secureURL = try tlsURL.map { text in

@@ -1,20 +1,20 @@
 import CommandSupport
 
-/// Whether the server takes as much of its machine after a long load as after a short one.
+/// Compares the server's footprint after the warm-up with that at the end.
 struct SoakComparison: Equatable {
-    /// After the warm-up, when all had left but those who stay.
+    /// The footprint after the warm-up, with only the permanent connections open.
     var before: Footprint
-    /// The same at the end.
+    /// The footprint at the end, with the same connections open.
     var after: Footprint
 
-    /// By how many bytes resident memory may have grown.
+    /// The allowed growth of resident memory in bytes.
     ///
-    /// An allocator does not give every free page back: what is left between two pieces in use depends on who came and
-    /// went when. That varies with the load's peaks, not with its duration: a sixteenth of what was there, or 4 MiB. A
-    /// leak of a hundred bytes for each of the 36,000 visitors of half an hour would be as much.
+    /// An allocator does not return every free page: fragmentation depends on the order of allocations, and varies with
+    /// the peaks of the load, not with its duration. It is allowed to be a sixteenth of the memory, or 4 MiB. A leak of
+    /// 100 bytes for each of the 36,000 visitors of half an hour would be as much.
     var residentGrowthMax: Int { max(before.resident / 16, 4 << 20) }
 
-    /// What has grown too much, in a line; nil if nothing has.
+    /// The faults in one line; nil if there is none.
     var fault: String? {
         let growth = after.resident - before.resident
         let faults = [
@@ -28,7 +28,7 @@ struct SoakComparison: Equatable {
         return faults.isEmpty ? nil : faults.joined(separator: "; ")
     }
 
-    /// The footprints beside one another.
+    /// The rows that compare the footprints.
     var rows: [BenchReport.Row] {
         [
             .init(

@@ -3,37 +3,37 @@ import Net
 import Primitives
 import PusherProtocol
 
-/// A mixed load for a long time, and what the server takes of its machine before and after.
+/// A mixed load over a long time, and the server's footprint before and after it.
 struct SoakPlan: BenchPlan {
     let benchmark = "soak"
-    /// How long the load is on, after the warm-up.
+    /// How long the load lasts after the warm-up.
     var duration: Duration
-    /// How long the same load is on before the server's footprint is taken.
+    /// How long the load lasts before the server's footprint is first measured.
     var warmUp: Duration
-    /// How long the server's descriptors must not have changed before its footprint is taken.
+    /// How long the server's descriptors must be stable before its footprint is measured.
     var settling: Duration
-    /// How many subscribers stay for the whole run; half of them through TLS if there is a URL for that.
+    /// The number of permanent subscribers; half of them use TLS if there is a URL for it.
     var residentCount: Int
-    /// Events a second from the HTTP API.
+    /// Events per second from the HTTP API.
     var rate: Double
     /// The length of each event's data, in bytes; at least ``EventMarker/length``.
     var dataLength: Int
-    /// How many visitors come a second.
+    /// Visitors per second.
     var visitorRate: Double
-    /// How many subscribers do not read.
+    /// The number of subscribers that do not read.
     var slowCount: Int
-    /// After how many bytes of data one of these reads again.
+    /// The bytes of data after which a slow reader resumes reading.
     var backlog: Int
-    /// The same server through TLS; nil leaves that out.
+    /// The same server's URL for TLS; nil for no TLS.
     var secureURL: ServerURL?
 
-    /// On how many channels the residents of one side are.
+    /// The number of channels of the residents of one side.
     static let channelCount = 8
-    /// How many rooms of client events there are.
+    /// The number of groups that exchange client events.
     static let groupCount = 5
-    /// How many watch a presence channel.
+    /// The number of observers of the presence channel.
     static let observerCount = 10
-    /// How many come to it and go.
+    /// The number of connections that join and leave it.
     static let memberCount = 10
 
     var connections: (count: Int, option: String) {
@@ -54,7 +54,7 @@ struct SoakPlan: BenchPlan {
         )
     }
 
-    // MARK: The workloads
+    // MARK: Workloads
 
     private func workloads(_ generator: LoadGenerator) throws(BenchError) -> [any SoakWorkload] {
         var workloads: [any SoakWorkload] = []
@@ -76,7 +76,7 @@ struct SoakPlan: BenchPlan {
         return workloads
     }
 
-    /// Residents, visitors and slow readers that reach the server in the same way.
+    /// Residents, visitors and slow readers that connect to the same URL.
     private func side(
         _ name: String,
         _ prefix: String,
@@ -122,7 +122,7 @@ struct SoakPlan: BenchPlan {
         }
     }
 
-    /// A generator on the same loop that reaches the server at another address.
+    /// Creates a generator on the same loop that connects to another URL of the server.
     private static func generator(
         beside generator: LoadGenerator,
         to url: ServerURL
@@ -143,9 +143,9 @@ struct SoakPlan: BenchPlan {
         }
     }
 
-    // MARK: The report
+    // MARK: Report
 
-    /// What was done, for people.
+    /// A one-line description of the run.
     var headline: String {
         """
         \(grouped(residentCount)) residents, \(decimal(visitorRate, places: 1)) visitors and \
@@ -155,7 +155,7 @@ struct SoakPlan: BenchPlan {
         """
     }
 
-    /// What was done, for programs.
+    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
             ("soak_s", .number(duration.inSeconds, places: 3)),

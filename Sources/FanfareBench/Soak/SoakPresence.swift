@@ -2,18 +2,18 @@ import CommandSupport
 import Net
 import PusherProtocol
 
-/// Members that join a presence channel and leave it again, before observers that must see each of that once.
+/// Members that join and leave a presence channel, and observers that check the notices.
 final class SoakPresence: SoakWorkload {
     private let clients: PresenceClients
     private let rate: Double
     private var flow: (schedule: Schedule, startedBefore: Int)?
     private var isTimedOut = false
 
-    /// Members and observers who have yet to connect.
+    /// Creates the members and observers, without connections.
     ///
     /// - Parameters:
-    ///   - plan: The channel, and how many come to it; at a rate.
-    ///   - generator: Makes the connections.
+    ///   - plan: The channel, the numbers of connections, and a rate.
+    ///   - generator: Opens the connections.
     init(_ plan: PresencePlan, generator: LoadGenerator) {
         rate = plan.rate ?? 1
         clients = PresenceClients(plan: plan, generator: generator)

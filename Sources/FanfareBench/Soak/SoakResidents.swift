@@ -2,22 +2,23 @@ import CommandSupport
 import Net
 import PusherProtocol
 
-/// Subscribers that stay for the whole run, and the events that they and all others on their channels receive.
+/// Subscribers that stay for the whole run, and the publisher of the events that all subscribers of their channels
+/// receive.
 final class SoakResidents: SoakWorkload {
-    /// What they receive.
+    /// Publishes the events.
     let publisher: PacedPublisher
     private let name: String
     private var isTimedOut = false
 
-    /// Residents who have yet to connect.
+    /// Creates the residents, without connections.
     ///
     /// - Parameters:
-    ///   - name: For people and, in small letters with underscores, for programs.
+    ///   - name: The label in the table; in lower case with underscores, the prefix of the JSON names.
     ///   - channels: Public or private, at least one.
     ///   - subscribersPerChannel: At least 1.
-    ///   - rate: Events a second, over all channels.
+    ///   - rate: Events per second, over all channels.
     ///   - dataLength: The length of each event's data, in bytes.
-    ///   - generator: Makes the connections.
+    ///   - generator: Opens the connections.
     init(
         name: String,
         channels: [ChannelName],
@@ -40,7 +41,7 @@ final class SoakResidents: SoakWorkload {
         )
     }
 
-    /// Who they are.
+    /// The residents.
     var subscribers: Subscribers { publisher.subscribers }
 
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {

@@ -4,46 +4,46 @@ import Primitives
 
 /// One kind of behaviour in a mixed load.
 protocol SoakWorkload: AnyObject {
-    /// Lets in those who stay for the whole run.
+    /// Opens the permanent connections.
     ///
     /// - Parameter now: The time.
-    /// - Returns: Whether all are in.
-    /// - Throws: Why they cannot be.
+    /// - Returns: Whether all are ready.
+    /// - Throws: When a connection cannot be opened.
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool
 
-    /// Does what is due while the load is on.
+    /// Does what is due while the load lasts.
     ///
     /// - Parameter now: The time.
-    /// - Returns: When there is something to do again; nil for the next tick.
-    /// - Throws: What stands in the way.
+    /// - Returns: When the next step is due; nil for the next tick.
+    /// - Throws: When a connection cannot be opened.
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime?
 
-    /// Ends what is under way and begins nothing; called once a turn until it is done.
+    /// Stops the load; called once per turn until it has drained.
     ///
     /// - Parameters:
     ///   - now: The time.
-    ///   - isLate: Whether what has not come by now counts as lost.
-    /// - Returns: Whether all but those who stay have gone, and those have received everything.
+    ///   - isLate: Whether deliveries that have not arrived count as lost.
+    /// - Returns: Whether only the permanent connections are open, and they have received everything.
     func drain(at now: MonotonicTime, isLate: Bool) -> Bool
 
-    /// What was received and checked.
+    /// The deliveries that were checked.
     var deliveryCounts: DeliveryCounts { get }
-    /// What there is to report.
+    /// The rows of the report.
     var rows: [BenchReport.Row] { get }
-    /// What is wrong beside the deliveryCounts, in a line; nil if nothing is.
+    /// Other faults than those of the deliveries, in one line; nil if there is none.
     var fault: String? { get }
-    /// Why the run cannot go on.
+    /// The error that ends the run.
     var failure: BenchError? { get }
 }
 
-/// A mixed load from its first connection to the report; a step a turn of the loop.
+/// Runs the soak benchmark, one step per turn of the loop.
 final class SoakRun: BenchRun {
     private let plan: SoakPlan
     private let workloads: [any SoakWorkload]
     private let generator: LoadGenerator
     private var memory: FootprintHistory
     private var phase = Phase.connecting(workload: 0)
-    /// The server's footprint after the warm-up, when only those were there who stay.
+    /// The server's footprint after the warm-up, with only the permanent connections open.
     private var before: Footprint?
     private var shown: (deliveries: Int, at: MonotonicTime)?
 
@@ -51,24 +51,24 @@ final class SoakRun: BenchRun {
         case connecting(workload: Int)
         /// The load is on.
         case loading(since: MonotonicTime)
-        /// All but those who stay leave.
+        /// All but the permanent connections are being closed.
         case draining(by: MonotonicTime)
-        /// The server may tidy up, until its descriptors have not changed for a while.
+        /// The server may release memory, until its descriptors have been stable for a time.
         case settling(since: MonotonicTime, descriptors: Int, steadySince: MonotonicTime)
     }
 
-    /// How long those who leave may take.
+    /// The maximum duration of draining.
     private static let drainTimeMax = Duration.seconds(20)
-    /// How long the server's descriptors may take to come to rest.
+    /// The maximum duration of settling.
     private static let settlingMax = Duration.seconds(120)
 
-    /// A run that has yet to connect.
+    /// Creates a run.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - workloads: Who does it.
-    ///   - generator: The means.
-    ///   - memory: Looks at the server.
+    ///   - plan: The plan.
+    ///   - workloads: The kinds of behaviour.
+    ///   - generator: The load generator.
+    ///   - memory: The history of the server's footprint.
     init(
         plan: SoakPlan,
         workloads: [any SoakWorkload],
@@ -108,7 +108,7 @@ final class SoakRun: BenchRun {
         return .idle
     }
 
-    /// How long the load is on this time.
+    /// The duration of the load: that of the warm-up first.
     private var duration: Duration { before == nil ? plan.warmUp : plan.duration }
 
     private func load(

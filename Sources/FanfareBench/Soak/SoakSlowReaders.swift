@@ -1,18 +1,18 @@
 import CommandSupport
 import Net
 
-/// Subscribers of the residents' channels that do not read until the server must have closed them.
+/// Subscribers of the residents' channels that do not read until the server should have closed them.
 final class SoakSlowReaders: SoakWorkload {
     private let name: String
     private let clients: StalledClients
     private var isConnected = false
     private var isLeaving = false
 
-    /// Slow readers who have yet to come.
+    /// Creates the slow readers, without connections.
     ///
     /// - Parameters:
-    ///   - name: For people and, in small letters with underscores, for programs.
-    ///   - clients: They themselves.
+    ///   - name: The label in the table; in lower case with underscores, the prefix of the JSON names.
+    ///   - clients: Their connections.
     init(name: String, _ clients: StalledClients) {
         self.name = name
         self.clients = clients

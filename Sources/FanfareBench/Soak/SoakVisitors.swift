@@ -2,7 +2,7 @@ import CommandSupport
 import Net
 import PusherProtocol
 
-/// Connections that come to the residents' channels, visit for some seconds, check what they receive, and go.
+/// Connections that subscribe to the residents' channels for some seconds, check what they receive, and close.
 final class SoakVisitors: SoakWorkload, BenchClientDelegate {
     private(set) var deliveryCounts = DeliveryCounts()
     private(set) var failure: BenchError?
@@ -22,13 +22,13 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
 
     /// How a visitor behaves.
     private enum Behaviour: Int, CaseIterable {
-        /// It closes the connection as it should be closed.
+        /// Closes the connection with a closing handshake.
         case closing
-        /// Its network is gone: a reset.
+        /// Resets the connection, as a lost network would.
         case reset
-        /// It goes to another channel first.
+        /// Changes to another channel before it closes.
         case moving
-        /// It does not read for a second, reads for one, and so on.
+        /// Pauses reading for one second out of two.
         case pausing
     }
 
@@ -37,28 +37,28 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         var channel: Int
         var client: BenchClient?
         var socketID: SocketID?
-        /// What it has received; nil before it is subscribed.
+        /// The events it has received; nil before it is subscribed.
         var sequence: SequenceTracker?
-        /// When it is to leave.
+        /// When the visit ends.
         var leavesAt: MonotonicTime
-        /// It leaves as soon as it has received everything before this number.
+        /// The visit ends when everything before this number has arrived.
         var lastExpected: UInt32?
-        /// When it last stopped reading, or began again.
+        /// When the visitor last paused or resumed reading.
         var toggledAt: MonotonicTime?
         var isPaused = false
         var isLeaving = false
     }
 
-    /// How long a visitor that is to leave waits for what was sent before.
+    /// The time that a visitor waits for outstanding events before it closes.
     private static let drainTimeMax = Duration.seconds(10)
 
-    /// Visitors who have yet to come.
+    /// Creates a workload without visitors.
     ///
     /// - Parameters:
-    ///   - name: For people and, in small letters with underscores, for programs.
-    ///   - subscribers: Whose channels they come to.
-    ///   - rate: How many come a second.
-    ///   - generator: Makes the connections.
+    ///   - name: The label in the table; in lower case with underscores, the prefix of the JSON names.
+    ///   - subscribers: The residents, whose channels are visited.
+    ///   - rate: Visitors per second.
+    ///   - generator: Opens the connections.
     init(name: String, of subscribers: Subscribers, rate: Double, generator: LoadGenerator) {
         self.name = name
         self.subscribers = subscribers
@@ -67,10 +67,10 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         scanner = EventMarkerScanner(run: subscribers.run)
     }
 
-    /// How many are connected, or about to be.
+    /// The number of visitors that are connected or connecting.
     var count: Int { visits.count }
 
-    // MARK: Part
+    // MARK: SoakWorkload
 
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool { true }
 
@@ -110,7 +110,7 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         )
     }
 
-    /// Ten times a second: lets those go whose time has come, and those sip who do.
+    /// Ten times per second: ends visits that are over, and pauses or resumes reading.
     private func update(at now: MonotonicTime, isDraining: Bool) {
         if let checkedAt, checkedAt.duration(to: now) < BenchStep.tick { return }
         checkedAt = now
@@ -141,7 +141,7 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         if visit.isPaused { visit.client?.pauseReading() } else { visit.client?.resumeReading() }
     }
 
-    /// Lets a visitor go that has everything, or that has waited for it too long.
+    /// Closes a visitor that has received everything, or whose time is over.
     private func leave(_ index: Int, isLate: Bool) {
         guard var visit = visits[index], let client = visit.client,
             let lastExpected = visit.lastExpected
@@ -222,7 +222,7 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         if failure == nil { failure = error }
     }
 
-    // MARK: The report
+    // MARK: Report
 
     var rows: [BenchReport.Row] {
         let label = name.lowercased().replacing(" ", with: "_")

@@ -3,17 +3,17 @@ import PusherProtocol
 
 /// Subscribers that stop reading as soon as they are subscribed.
 ///
-/// A stalled reader cannot know that the server has closed it. So each reads again when more has been sent to it than
-/// the server may hold back: what it must find then is the server's close frame, or that the connection has ended. Then
-/// it comes back, at a bounded pace, and stops reading again.
+/// A client that does not read cannot notice that the server has closed its connection. So each client resumes reading
+/// when more has been sent to it than the server may queue: then it must find a close frame, or the end of the
+/// connection. It reconnects, at a limited rate, and stops reading again.
 final class StalledClients: BenchClientDelegate {
-    /// How the server ended their connections.
+    /// The connections that the server closed.
     private(set) var disconnections = DisconnectionCounts()
-    /// How often one that read again was sent what was publishedByteCounts only then: the server had not closed it.
+    /// How often a client that resumed reading received an event published after that: the server had not closed it.
     private(set) var unclosedCount = 0
-    /// How many are subscribed and do not read.
+    /// The number of subscribed clients that do not read.
     private(set) var stalledCount = 0
-    /// The first thing that went wrong with the generator.
+    /// The first error of the generator.
     private(set) var failure: BenchError?
 
     private let generator: LoadGenerator
@@ -22,10 +22,10 @@ final class StalledClients: BenchClientDelegate {
     private let backlog: Int
     private let reconnectInterval: Duration
     private var slots: [Slot]
-    /// Who is to connect, the next one last.
+    /// The indices of the clients to connect; the last one is next.
     private var reconnectQueue: [Int] = []
     private var inProgressCount = 0
-    /// Bytes of data that were sent to each channel.
+    /// Bytes of data published to each channel.
     private var publishedByteCounts: [Int]
     private var isActive = false
     private var hasConnected = false
@@ -35,25 +35,25 @@ final class StalledClients: BenchClientDelegate {
     private enum Slot {
         case disconnected
         case connecting
-        /// It stopped reading when so many bytes had been sent to its channel.
+        /// Subscribed and not reading, since this many bytes were published to its channel.
         case stalled(BenchClient, since: Int)
-        /// It reads again, and should find that it was closed before the channel's event with this number.
+        /// Reading again. It should find that it was closed before the channel's event with this number.
         case resumed(BenchClient, upcoming: UInt32, until: MonotonicTime)
         case closing
     }
 
-    /// How long one that reads again may take to find the end: TCP may have to repeat what there was no room for, and it
-    /// lets as much time pass before that as has passed already.
+    /// How long a client that resumed reading may take to find the end: TCP retransmits what did not fit, after a time
+    /// that grows with each attempt.
     private static let resumeTimeMax = Duration.seconds(60)
 
-    /// A clients that nobody belongs to yet.
+    /// Creates the clients, without connections.
     ///
     /// - Parameters:
-    ///   - count: How many there are.
-    ///   - subscribers: Whose channels they subscribe to, one each, in turn.
-    ///   - backlog: After how many bytes of data one reads again.
-    ///   - reconnectsPerSecond: How many that were closed come back a second, and how many read again.
-    ///   - generator: Makes the connections.
+    ///   - count: The number of clients.
+    ///   - subscribers: The readers, whose channels the clients subscribe to in turn.
+    ///   - backlog: The bytes of data after which a client resumes reading.
+    ///   - reconnectsPerSecond: How many clients reconnect per second, and how many resume reading.
+    ///   - generator: Opens the connections.
     init(
         count: Int,
         beside subscribers: Subscribers,
@@ -70,20 +70,20 @@ final class StalledClients: BenchClientDelegate {
         publishedByteCounts = [Int](repeating: 0, count: subscribers.channels.count)
     }
 
-    /// Counts what was sent to a channel, in bytes of data.
+    /// Counts bytes of data published to a channel.
     func recordPublished(_ count: Int, to channel: Int) { publishedByteCounts[channel] += count }
 
-    /// Whether nobody is connected, or about to be.
+    /// Whether no client is connected or connecting.
     var isDisconnected: Bool {
         inProgressCount == 0
             && slots.allSatisfy { if case .disconnected = $0 { true } else { false } }
     }
 
-    /// Lets all in that the server takes.
+    /// Connects all clients that the server accepts.
     ///
     /// - Parameter now: The time.
-    /// - Returns: Whether each is in or was refused.
-    /// - Throws: Why there can be no connection, or that none has been let in for too long.
+    /// - Returns: Whether each client is subscribed or was refused.
+    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
         if !isActive {
             isActive = true
@@ -96,7 +96,7 @@ final class StalledClients: BenchClientDelegate {
         }
         if reconnectQueue.isEmpty, inProgressCount == 0 {
             hasConnected = true
-            // Those who were refused try again like those who were closed.
+            // Clients that were refused reconnect like those that were closed.
             reconnectQueue = slots.indices.filter {
                 if case .disconnected = slots[$0] { true } else { false }
             }
@@ -112,12 +112,12 @@ final class StalledClients: BenchClientDelegate {
         return false
     }
 
-    /// Lets those read again whose time has come, and those come back who were closed.
+    /// Resumes reading where it is due, and reconnects closed clients.
     func step(at now: MonotonicTime) throws(BenchError) {
         guard isActive, hasConnected else { return }
         if let checkedAt, checkedAt.duration(to: now) < BenchStep.tick { return }
         checkedAt = now
-        // All at once they would keep the generator busy, and the readers' latency would be its own.
+        // All at once would keep the generator busy, and add to the readers' latency.
         let resumeCountMax = max(1, Int(BenchStep.tick / reconnectInterval))
         var resumeCount = 0
         for index in slots.indices {
@@ -141,7 +141,7 @@ final class StalledClients: BenchClientDelegate {
             }
         }
         var due = nextReconnect ?? now
-        // What was missed while nobody was reconnectQueue is not made up for.
+        // The rate is not made up for while no client was waiting to reconnect.
         if due.duration(to: now) > .seconds(1) { due = now }
         while due <= now, let index = reconnectQueue.popLast() {
             try connect(index)
@@ -150,7 +150,7 @@ final class StalledClients: BenchClientDelegate {
         nextReconnect = due
     }
 
-    /// Resets all connections; ``isDisconnected`` tells when that is done.
+    /// Resets all connections; ``isDisconnected`` becomes true when that is done.
     func disconnect() {
         isActive = false
         reconnectQueue = []

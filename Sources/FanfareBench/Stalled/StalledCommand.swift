@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `fanfare bench stalled`: readers beside others that do not read.
+/// `fanfare bench stalled`: readers beside stalled readers.
 struct StalledCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stalled",
@@ -89,9 +89,9 @@ struct StalledCommand: ParsableCommand {
 
     func run() throws { try options.run(plan()) }
 
-    /// Reads the options as a plan.
+    /// Creates the plan from the options.
     ///
-    /// - Throws: `ValidationError` for the first that makes no sense.
+    /// - Throws: `ValidationError` for the first invalid option.
     func plan() throws -> StalledPlan {
         let channelCount = try checked(channels, "--channels", max: 100_000)
         let count = try checked(subscribers, "--subscribers", max: 100_000)

@@ -2,31 +2,31 @@ import CommandSupport
 import Primitives
 import PusherProtocol
 
-/// Subscribers that read, without and with as many beside them that do not.
+/// Subscribers that read, without and with stalled subscribers beside them.
 struct StalledPlan: BenchPlan {
     let benchmark = "stalled"
     /// Public or private, at least one.
     var channels: [ChannelName]
-    /// How many connections read.
+    /// The number of connections that read, per channel.
     var subscribersPerChannel: Int
-    /// How many do not.
+    /// The number of connections that do not read.
     var stalledCount: Int
-    /// How long events are sent with the stalled ones there, and as long again without them.
+    /// How long events are sent with the stalled readers, and as long again without them.
     var duration: Duration
-    /// Into how many pairs of slices that is cut: one without and one with the stalled ones.
+    /// The number of pairs of slices: one without and one with the stalled readers.
     var roundCount: Int
     /// The length of each event's data, in bytes; at least ``EventMarker/length``.
     var dataLength: Int
     /// How fast events are sent.
     var pace: Pace
-    /// After how many bytes of data a stalled one reads again: more than the server may hold back for it.
+    /// The bytes of data after which a stalled reader resumes reading: more than the server may queue for it.
     var backlog: Int
-    /// How many of those that were closed come back a second.
+    /// How many closed stalled readers reconnect per second.
     var reconnectsPerSecond: Double
-    /// By how many bytes the server's resident memory may grow with the stalled ones.
+    /// The allowed growth of the server's resident memory in bytes.
     var budget: Int
 
-    /// How often greater the latency's 99th percentile may be with the stalled ones there.
+    /// The allowed ratio of the p99 latency with stalled readers to that without.
     static let ratioMax = 1.2
 
     var connections: (count: Int, option: String) {
@@ -37,16 +37,17 @@ struct StalledPlan: BenchPlan {
         StalledRun(plan: self, generator: generator)
     }
 
-    /// How long each slice is.
+    /// The duration of a slice.
     var slice: Duration { duration / roundCount }
 
-    /// Whether the stalled ones are there, slice by slice: in turn without and with, then with and without, so that what
-    /// grows or shrinks with time is fair to both.
+    /// Whether each slice has stalled readers.
+    ///
+    /// The order alternates from pair to pair, so that a drift over time affects both kinds alike.
     var slices: [Bool] {
         (0..<roundCount).flatMap { $0.isMultiple(of: 2) ? [false, true] : [true, false] }
     }
 
-    /// What was done, for people.
+    /// A one-line description of the run.
     func headline(connectingTime: Duration) -> String {
         """
         \(grouped(channels.count * subscribersPerChannel)) subscribers that read (connected in \
@@ -56,7 +57,7 @@ struct StalledPlan: BenchPlan {
         """
     }
 
-    /// What was done, for programs.
+    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
             ("channel", .text(channels[0].text)), ("channels", .integer(channels.count)),

@@ -2,39 +2,39 @@ import CommandSupport
 import Histogram
 import Primitives
 
-/// What readers noticed of those beside them that do not read, and whether that is little enough.
+/// The latencies with and without stalled readers, and the faults in them.
 struct StalledResults {
-    /// Nanoseconds from when an event was due to each of its deliveries, in one slice.
+    /// The measurements of one slice.
     struct Slice {
-        /// Whether the stalled ones were there.
+        /// Whether stalled readers were connected.
         var hasStalled: Bool
         var latencies: Histogram<UInt64>
         var deliveries: Int
         var time: Duration
     }
 
-    /// Slice by slice.
+    /// The slices in order.
     private(set) var slices: [Slice] = []
-    /// The server's resident memory when the readers were there alone, in bytes.
+    /// The server's resident memory before stalled readers connected, in bytes.
     var residentBefore: Int?
-    /// The most of it that there was later.
+    /// The peak of the server's resident memory after that, in bytes.
     var residentPeak: Int?
-    /// How many stalled ones there were, each time one looked while they were to be there.
+    /// The number of stalled readers, sampled during the slices that have them.
     private(set) var stalled = (sum: 0, sampleCount: 0)
 
-    /// Notes how many stalled ones there are.
+    /// Records the number of stalled readers.
     mutating func recordStalledCount(_ count: Int) {
         stalled.sum += count
         stalled.sampleCount += 1
     }
 
-    /// How many stalled ones there were on average; 0 if one never looked.
+    /// The average number of stalled readers; 0 without samples.
     var stalledOnAverage: Double { Double(stalled.sum) / Double(max(stalled.sampleCount, 1)) }
 
-    /// Adds a slice that has ended.
+    /// Adds a slice.
     mutating func add(_ slice: Slice) { slices.append(slice) }
 
-    /// All slices with or without the stalled ones, as one.
+    /// The latency over all slices with or without stalled readers.
     func latencies(withStalled: Bool) -> LatencyFigures {
         let histogram = slices.reduce(into: Histogram<UInt64>.latencies) { sum, slice in
             if slice.hasStalled == withStalled { sum.add(slice.latencies) }
@@ -42,25 +42,25 @@ struct StalledResults {
         return LatencyFigures(histogram)
     }
 
-    /// Deliveries a second in all slices with or without the stalled ones.
+    /// Deliveries per second over all slices with or without stalled readers.
     func rate(withStalled: Bool) -> Double {
         let chosen = slices.filter { $0.hasStalled == withStalled }
         let time = chosen.reduce(0) { $0 + $1.time.inSeconds }
         return time > 0 ? Double(chosen.reduce(0) { $0 + $1.deliveries }) / time : 0
     }
 
-    /// How often longer latency's percentile is with the stalled ones there; nil if nothing arrived without them.
+    /// The ratio of a percentile with stalled readers to that without; nil if unknown.
     func ratio(_ percentile: KeyPath<LatencyFigures, UInt64>) -> Double? {
         let quiet = latencies(withStalled: false)[keyPath: percentile]
         guard quiet > 0 else { return nil }
         return Double(latencies(withStalled: true)[keyPath: percentile]) / Double(quiet)
     }
 
-    /// What is beyond what a plan allows, in a line; nil if nothing is.
+    /// The faults in one line; nil if there is none.
     ///
     /// - Parameters:
-    ///   - plan: Says what is allowed.
-    ///   - unclosedCount: How many stalled ones were never closed.
+    ///   - plan: The limits.
+    ///   - unclosedCount: The number of stalled readers that the server did not close.
     /// - Returns: The line, without a full stop.
     func fault(_ plan: StalledPlan, unclosedCount: Int) -> String? {
         let growth = residentPeak.flatMap { peak in residentBefore.map { peak - $0 } } ?? 0
@@ -79,7 +79,7 @@ struct StalledResults {
         return faults.isEmpty ? nil : faults.joined(separator: "; ")
     }
 
-    /// The latencies with and without them, and how they compare.
+    /// The rows of latencies and ratios.
     var rows: [BenchReport.Row] {
         func milliseconds(_ value: UInt64) -> String { decimal(Double(value) / 1e6, places: 3) }
         let rounds = stride(from: 0, to: slices.count - 1, by: 2).map { index in

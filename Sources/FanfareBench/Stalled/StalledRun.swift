@@ -1,7 +1,7 @@
 import CommandSupport
 import Net
 
-/// A benchmark of stalled readers from its first connection to the report; a step a turn of the loop.
+/// Runs the benchmark of stalled readers, one step per turn of the loop.
 final class StalledRun: BenchRun {
     private let plan: StalledPlan
     private let generator: LoadGenerator
@@ -13,41 +13,42 @@ final class StalledRun: BenchRun {
     private var results = StalledResults()
     private var memory: FootprintHistory?
     private var nextSlice = 0
-    /// How many events had been sent when the stalled ones were in.
+    /// The number of events sent when the stalled readers had connected.
     private var filledFrom = 0
 
     private enum Phase {
         case connecting
-        /// Everybody who reads is there; the HTTP API is to be reached.
+        /// All readers are subscribed; the connection to the HTTP API is being opened.
         case openingPublisher
-        /// Events flow that do not count: until a time, or until the stalled ones' buffers are full.
+        /// Events are sent but not measured: until a time, or until the stalled readers' buffers are full.
         case warmingUp(until: MonotonicTime?)
-        /// What is on its way arrives before something else begins.
+        /// Events in flight are delivered before the next phase.
         case draining(then: Next)
         case stalling
         case measuring(since: MonotonicTime, deliveries: Int)
         case disconnecting
-        /// Everything has arrived; what comes now comes twice.
+        /// All deliveries have arrived; later ones are duplicates.
         case awaitingDuplicates(until: MonotonicTime)
     }
 
     private enum Next {
-        /// The next slice, whoever it wants.
+        /// The next slice, of either kind.
         case slice
         case measuring
-        /// The end of a slice with the stalled ones.
+        /// The end of a slice with stalled readers.
         case disconnecting
     }
 
-    /// How much is sent to each channel before a slice with the stalled ones: until the kernel holds all it takes for
-    /// them, they cost what readers cost.
+    /// The bytes sent to each channel before a slice with stalled readers.
+    ///
+    /// Until the kernel's buffers for them are full, they cost as much as readers.
     private static let fillLength = 1 << 20
 
-    /// A run that has yet to connect.
+    /// Creates a run.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - generator: The means.
+    ///   - plan: The plan.
+    ///   - generator: The load generator.
     init(plan: StalledPlan, generator: LoadGenerator) {
         self.plan = plan
         self.generator = generator
@@ -124,7 +125,7 @@ final class StalledRun: BenchRun {
         return .idle
     }
 
-    // MARK: From slice to slice
+    // MARK: Slices
 
     private func warmUp(until end: MonotonicTime?, at now: MonotonicTime) -> BenchStep {
         if let end {
@@ -193,7 +194,7 @@ final class StalledRun: BenchRun {
             return publish()
         }
         publisher.pause()
-        // The last events are still on their way; their latencies count with those of the slice.
+        // Events in flight belong to the slice.
         guard publisher.isIdle else { return .idle }
         results.add(
             StalledResults.Slice(
@@ -230,7 +231,7 @@ final class StalledRun: BenchRun {
         publisher.step().map { .wait(from: .current, until: $0) } ?? .idle
     }
 
-    // MARK: The report
+    // MARK: Report
 
     private var memoryRows: [BenchReport.Row] {
         guard let memory, let before = results.residentBefore else { return [] }

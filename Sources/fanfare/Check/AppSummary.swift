@@ -1,9 +1,9 @@
 import FanfareServer
 import Webhooks
 
-/// What an app of a configuration amounts to, in a few lines for people; no secret is among them.
+/// A summary of an app's configuration, without secrets.
 enum AppSummary {
-    /// The lines: who, how much, what else is allowed, and who is told.
+    /// The lines: key, limits, features, origins and webhooks.
     static func lines(of app: AppConfiguration) -> [String] {
         guard app.isEnabled else { return ["key \(app.key), disabled"] }
         var lines = ["key \(app.key)\(credentials(of: app))\(limits(of: app))"]

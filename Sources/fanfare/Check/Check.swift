@@ -3,7 +3,7 @@ import CommandSupport
 import FanfareServer
 import Net
 
-/// `fanfare check`: judges a configuration without running a broker.
+/// `fanfare check`: checks a configuration without running a broker.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Judge a configuration, and say what it amounts to.",
@@ -37,9 +37,9 @@ struct Check: ParsableCommand {
     }
 }
 
-/// What a configuration amounts to, in a few lines for people.
+/// A summary of a configuration.
 enum ConfigurationSummary {
-    /// The lines, each a subject and what there is to say about it.
+    /// The lines, each with a label.
     static func lines(of configuration: Configuration) -> [String] {
         var lines: [(String, String)] = []
         for address in addresses(of: configuration) { lines.append(("listens", address)) }
@@ -128,7 +128,7 @@ enum ConfigurationSummary {
         }
     }
 
-    /// A number of bytes, as short as it can be written.
+    /// A number of bytes in the largest unit that divides it.
     static func bytes(_ count: Int) -> String {
         if count >= 1 << 20, count % (1 << 20) == 0 { return "\(count >> 20) MiB" }
         if count >= 1 << 10, count % (1 << 10) == 0 { return "\(count >> 10) KiB" }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Net
 
-/// `fanfare drain`: stops a running broker, its clients first, and waits for its end.
+/// `fanfare drain`: stops a running broker gracefully, and waits for its end.
 struct Drain: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stop a running broker: clients go first, evenly, and what is queued is sent.",
@@ -56,7 +56,7 @@ struct Drain: ParsableCommand {
                 )
             }
             if let total, let left = broker.openCount {
-                // All of it is done when the process has ended, and not before.
+                // The bar is full only when the process has ended.
                 let closed = min(max(0, total - left), total - 1)
                 bar.show("broker \(broker.id) drains", closed, of: total, at: now)
             }
@@ -66,9 +66,9 @@ struct Drain: ParsableCommand {
         Console.print("Broker \(broker.id) has stopped, after \(tenths.rounded() / 10) s.")
     }
 
-    /// The broker that must be meant.
+    /// The only broker.
     ///
-    /// - Throws: That there is none, or which there are.
+    /// - Throws: When there is none or more than one.
     static func choose(among ids: [Int32]) throws(CommandError) -> Int32 {
         guard let id = ids.first else {
             throw CommandError("No broker runs on this machine, or none that this user may see")

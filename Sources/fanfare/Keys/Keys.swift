@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import PusherProtocol
 
-/// `fanfare keys`: makes what has to be secret.
+/// `fanfare keys`: makes credentials and certificates.
 struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make credentials for an app, or a certificate for development.",
@@ -44,21 +44,21 @@ struct KeysApp: ParsableCommand {
 
 /// The credentials of a new app.
 struct AppCredentials: Equatable {
-    /// Seven digits: official libraries take an ID for a number.
+    /// Seven digits: official libraries parse the ID as a number.
     let id: String
     /// 80 bits in lower-case hexadecimal digits; public.
     let key: String
-    /// 160 bits in lower-case hexadecimal digits: HMAC-SHA256 with it cannot be forged by guessing.
+    /// 160 bits in lower-case hexadecimal digits, which cannot be guessed.
     let secret: String
 
-    /// Draws new credentials.
+    /// Generates random credentials.
     init(using randomness: inout some RandomNumberGenerator) {
         id = String(Int.random(in: 1_000_000...9_999_999, using: &randomness))
         key = Self.digits(20, using: &randomness)
         secret = Self.digits(40, using: &randomness)
     }
 
-    /// What to paste into a configuration file.
+    /// The YAML of a new app.
     var yaml: String {
         """
         apps:
@@ -68,13 +68,13 @@ struct AppCredentials: Equatable {
         """
     }
 
-    /// What to paste into an app whose secret, or key and secret, it will replace.
+    /// The YAML of a further secret, or of a further key and secret, for an existing app.
     func replacementYAML(withKey hasKey: Bool) -> String {
         let names = (hasKey ? ["key: \"\(key)\""] : []) + ["secret: \"\(secret)\""]
         return "    credentials:\n      - " + names.joined(separator: "\n        ")
     }
 
-    /// The same as one line of JSON.
+    /// The credentials as one line of JSON.
     var json: String {
         var json = JSONWriter()
         json.beginObject()
@@ -96,7 +96,7 @@ struct AppCredentials: Equatable {
     }
 }
 
-/// `fanfare keys secret`: makes a further secret for an app whose secret is to be replaced.
+/// `fanfare keys secret`: makes a new secret for an existing app.
 struct KeysSecret: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret",

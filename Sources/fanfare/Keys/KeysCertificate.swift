@@ -41,7 +41,7 @@ struct KeysCertificate: ParsableCommand {
     var force = false
 
     func validate() throws {
-        // What browsers accept at most.
+        // Browsers accept at most 825 days.
         guard (1...825).contains(days) else { throw ValidationError("--days must be 1 to 825.") }
         guard certificate != key else {
             throw ValidationError("--certificate and --key must name two files.")
@@ -56,7 +56,7 @@ struct KeysCertificate: ParsableCommand {
         } catch {
             throw CommandError("The certificate cannot be made: \(error).")
         }
-        // The key first: without a key nobody mistakes the certificate for a usable one.
+        // The key first: a certificate without a key is of no use.
         let keyFile = NewFile(path: key, mode: 0o600)
         let certificateFile = NewFile(path: certificate, mode: 0o644)
         if !force { try certificateFile.checkAbsence() }

@@ -1,26 +1,26 @@
 import CommandSupport
 import Glibc
 
-/// A file that a command makes and does not overwrite unasked.
+/// A file that a command creates, and overwrites only if told to.
 struct NewFile {
     let path: String
-    /// The permissions, as `0o600` for what only its owner may read.
+    /// The permissions; `0o600` for a file that only its owner may read.
     let mode: mode_t
 
-    /// Throws when there is such a file already.
+    /// Throws if the file exists.
     func checkAbsence() throws(CommandError) {
         if access(path, F_OK) == 0 { throw existence }
     }
 
-    /// Writes the whole file.
+    /// Writes the file.
     ///
     /// - Parameters:
-    ///   - bytes: What it is to hold.
-    ///   - overwrites: Whether it may take the place of another file.
-    /// - Throws: ``CommandError`` when there is one already, or the file cannot be written.
+    ///   - bytes: The content.
+    ///   - overwrites: Whether an existing file is replaced.
+    /// - Throws: ``CommandError`` if the file exists or cannot be written.
     func write(_ bytes: [UInt8], overwrites: Bool) throws(CommandError) {
         if overwrites, unlink(path) != 0, errno != ENOENT { throw refusal("cannot be replaced") }
-        // O_EXCL: whoever is faster keeps the file, and no link leads the key elsewhere.
+        // O_EXCL: no file that was created meanwhile is overwritten, and no symbolic link is followed.
         let fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         if fd < 0, errno == EEXIST { throw existence }
         guard fd >= 0 else { throw refusal("cannot be made") }

@@ -3,14 +3,14 @@ import FanfareServer
 import Foundation
 import PusherProtocol
 
-/// An event as a line of output.
+/// Formats events as lines of output.
 struct EventLine: Sendable {
-    /// A JSON object instead of text.
+    /// Whether the line is a JSON object.
     var isJSON: Bool
     /// Whether text is coloured.
     var isColored: Bool
 
-    /// The line, without its end.
+    /// The line, without a line feed.
     ///
     ///     09:33:23 userslist addUser {"id":1}
     func text(_ event: ChannelEvent, at time: Date) -> String {
@@ -18,7 +18,7 @@ struct EventLine: Sendable {
     }
 
     private func plain(_ event: ChannelEvent, at time: Date) -> String {
-        // What others publish must not move the cursor or fake a line.
+        // Control characters in events must not reach the terminal.
         var seconds = time_t(time.timeIntervalSince1970)
         var parts = tm()
         localtime_r(&seconds, &parts)

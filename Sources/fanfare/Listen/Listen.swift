@@ -6,7 +6,7 @@ import FanfareClient
 import Foundation
 import Synchronization
 
-/// `fanfare listen`: shows events as they come.
+/// `fanfare listen`: shows events.
 struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the events of one or more channels, or of a user, as they come.",
@@ -61,8 +61,8 @@ struct Listen: AsyncParsableCommand {
         let form = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
         let remaining = RemainingEvents(from: count)
         let (endings, ending) = AsyncStream.makeStream(of: FanfareError?.self)
-        // One serial queue for everything that is written. While a line waits for a slow reader the
-        // queue fills, and then the client stops reading: nothing is lost on the way.
+        // One serial queue for all output. When its reader is slow the queue fills, and the client stops reading: no
+        // event is lost.
         let queue = DispatchQueue(label: "fanfare.listen")
         client.bind(on: queue) { event in
             if let line = ProtocolLine.text(event) { Console.printError(line) }
@@ -95,17 +95,17 @@ struct Listen: AsyncParsableCommand {
     }
 }
 
-/// The events that are still to be shown, if there is an end to them.
+/// Counts down the events to show.
 final class RemainingEvents: Sendable {
     private let remaining: Mutex<Int?>
 
-    /// Begins with a count; `nil` never ends.
+    /// Creates a counter; `nil` is unlimited.
     init(from count: Int?) { remaining = Mutex(count) }
 
-    /// Whether there is nothing more to show.
+    /// Whether all events have been shown.
     var isOver: Bool { remaining.withLock { $0 == 0 } }
 
-    /// Counts one, and says whether it was the last.
+    /// Counts an event; returns whether it was the last.
     func step() -> Bool {
         remaining.withLock { remaining in
             guard let count = remaining, count > 0 else { return false }

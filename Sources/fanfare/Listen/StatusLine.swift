@@ -2,9 +2,9 @@ import FanfareClient
 import FanfareServer
 import Primitives
 
-/// What a change of the connection reads like.
+/// Formats changes of the connection's status.
 enum StatusLine {
-    /// The line for a status; `nil` for what the user has asked for, or hears as an error.
+    /// The line for a status; `nil` if the user asked for it, or it is reported as an error.
     static func text(_ status: ConnectionStatus, endpoint: Endpoint) -> String? {
         switch status {
         case .connecting(attempt: 1): "connecting to \(endpoint) …"
@@ -16,7 +16,7 @@ enum StatusLine {
         }
     }
 
-    /// The error without the full stop that some of them end with.
+    /// The error's text without a full stop.
     private static func sentence(_ error: FanfareError) -> String {
         let text = "\(error)"
         return text.hasSuffix(".") ? String(text.dropLast()) : text
@@ -28,16 +28,16 @@ enum StatusLine {
     }
 }
 
-/// What `fanfare listen` reports of the protocol's own events that are not shown as events.
+/// Formats the protocol's own events, which are reported on standard error.
 enum ProtocolLine {
-    /// Whether an event says how the connection stands, rather than what others do.
+    /// Whether an event is about the connection, and not from a publisher or another member.
     static func isOfTheConnection(_ event: ChannelEvent) -> Bool {
         [
             "pusher:subscription_succeeded", "pusher:subscription_error", "pusher:signin_success",
         ].contains(event.name)
     }
 
-    /// The line for such an event; `nil` for one that is reported as an error or not at all.
+    /// The line for such an event; `nil` if it is reported as an error or not at all.
     static func text(_ event: ChannelEvent) -> String? {
         switch event.name {
         case "pusher:subscription_succeeded":

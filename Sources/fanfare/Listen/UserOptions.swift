@@ -4,7 +4,9 @@ import FanfareClient
 import Primitives
 import PusherProtocol
 
-/// Whom a client signs in as, by the app's secret; private and presence channels are joined by it too.
+/// The user to sign in as.
+///
+/// The app's secret signs the sign-in and the subscriptions.
 struct UserOptions: ParsableArguments {
     @Option(
         name: .customLong("user"),
@@ -45,7 +47,7 @@ struct UserOptions: ParsableArguments {
         }
     }
 
-    /// Signs for the app with this key.
+    /// Creates a signer for the app with this key.
     func signer(key: String) -> LocalSigner {
         LocalSigner(
             key: key,
@@ -54,7 +56,7 @@ struct UserOptions: ParsableArguments {
         )
     }
 
-    /// The user as a backend would describe them; `nil` for nobody.
+    /// The user data as a backend would sign it; `nil` without a user.
     var userData: String? {
         id.map { UserDescription.signIn(id: $0, info: info, watchlist: watchlist) }
     }

@@ -4,27 +4,27 @@ import Logging
 import Net
 import Synchronization
 
-/// What a running broker is told to do from outside.
+/// A request from outside to a running broker.
 enum Order: Sendable, Equatable {
-    /// To stop, by a signal.
+    /// Stop, because of a signal.
     case stop(signal: Int32)
-    /// To read its configuration again.
+    /// Reload the configuration.
     case reload
 }
 
-/// The files of certificates as they are now: any later change of them is seen once they are watched.
+/// Detects changes of certificate files since its creation.
 struct CertificateWatch {
     let paths: [String]
     let files: FileWatch
 
-    /// Looks at the files; make it before they are read.
+    /// Records the state of the files; to be created before they are read.
     init(_ certificates: [CertificateFiles]) {
         paths = certificates.flatMap { [$0.certificate, $0.key] }
         files = FileWatch(paths)
     }
 }
 
-/// The orders as they come: signals, and changes of the configuration file and of what it names.
+/// The stream of control events: signals, and changes of the configuration file and the certificates.
 final class ControlEvents: Sendable {
     private let orders: AsyncStream<Order>
     private let continuation: AsyncStream<Order>.Continuation
@@ -36,16 +36,18 @@ final class ControlEvents: Sendable {
 
     private typealias Watch = Task<Void, any Error>
 
-    /// Takes the signals over and watches the file, once a process; before the file is read.
+    /// Installs the signal handlers and watches the file.
     ///
-    /// - Parameter file: The configuration file, if there is one.
+    /// To be created once per process, before the file is read.
+    ///
+    /// - Parameter file: The path of the configuration file, if there is one.
     init(file: String?) {
         signals = Signals.install()
         (orders, continuation) = AsyncStream.makeStream(of: Order.self)
         self.file = file.map { [continuation] in Self.watch(FileWatch($0), continuation) }
     }
 
-    /// Watches these files of certificates, and no others any more.
+    /// Watches these certificate files instead of the previous ones.
     func watch(_ certificates: CertificateWatch) {
         self.certificates.withLock { watched in
             guard watched.paths != certificates.paths else { return }
@@ -70,10 +72,10 @@ final class ControlEvents: Sendable {
         }
     }
 
-    /// What a signal means.
+    /// The event that a signal stands for.
     ///
-    /// Without a file there is nothing to read again. SIGHUP also comes when the terminal is closed: then nobody is left
-    /// to stop a broker that reads its file instead.
+    /// Without files SIGHUP stops the broker. So it does when the terminal was closed: a broker that reloaded instead
+    /// could no longer be stopped from there.
     private func order(of signal: Int32) -> Order {
         let hasFile = file != nil || certificates.withLock { $0.watch != nil }
         guard signal == SIGHUP, hasFile else { return .stop(signal: signal) }
@@ -81,10 +83,10 @@ final class ControlEvents: Sendable {
         return hasLostTerminal ? .stop(signal: signal) : .reload
     }
 
-    /// Hands over order after order, until one is to stop.
+    /// Handles events until one stops the broker.
     ///
-    /// - Parameter obey: Carries out an order to read the configuration again.
-    /// - Returns: The signal that was the order to stop.
+    /// - Parameter obey: Reloads the configuration.
+    /// - Returns: The signal that stopped the broker.
     func untilStop(_ obey: () async -> Void) async -> Int32 {
         let listening = Task {
             for await signal in signals { continuation.yield(order(of: signal)) }
@@ -104,22 +106,22 @@ final class ControlEvents: Sendable {
     }
 }
 
-/// Takes over the configuration of a running broker: all of it, or nothing.
+/// Replaces the configuration of a running broker, completely or not at all.
 struct ConfigurationReload {
     let server: BrokerServer
     /// The log, whose level is part of the configuration.
     let log: QueuedLog
-    /// Watches these files of certificates and no others.
+    /// Watches the new certificate files.
     let watch: (CertificateWatch) -> Void
 
-    /// Reads the configuration and has the broker take it over, or logs every fault.
+    /// Reads the configuration and applies it; otherwise logs all faults.
     ///
     /// - Parameter read: Reads the configuration.
     func run(_ read: () throws(ConfigurationError) -> Configuration) async {
         let logger = log.logger(label: "broker")
         do throws(ConfigurationError) {
             let configuration = try read()
-            // Before the broker reads the certificates, so that no change of them is missed.
+            // Before the broker reads the certificates, so that no change is missed.
             let certificates = CertificateWatch(configuration.certificates)
             try await server.reload(configuration) {
                 watch(certificates)

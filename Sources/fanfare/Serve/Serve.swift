@@ -5,7 +5,7 @@ import Glibc
 import Logging
 import Net
 
-/// `fanfare serve`: runs the broker until a signal ends it.
+/// `fanfare serve`: runs the broker until a signal stops it.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the broker.",
@@ -64,10 +64,10 @@ struct Serve: AsyncParsableCommand {
     var logLevel: String?
 
     func run() async throws {
-        // Before the file is read, so that no change of it is missed.
+        // Before the file is read, so that no change is missed.
         let orders = ControlEvents(file: source.path)
         signal(SIGPIPE, SIG_IGN)
-        // A file that may not grow any more is an error of whoever writes to it, not the end of the broker.
+        // Exceeding a file size limit is an error of the write, and must not end the broker.
         signal(SIGXFSZ, SIG_IGN)
         let configuration = try source.load(options)
         orders.watch(CertificateWatch(configuration.certificates))
@@ -81,7 +81,7 @@ struct Serve: AsyncParsableCommand {
         let descriptors = DescriptorLimit.raise()
         logger.debug("descriptor limit", metadata: ["descriptors": "\(descriptors)"])
 
-        // It needs none of root's powers; who asks for them, as for port 443, can have that one alone.
+        // The broker needs no root privileges; for port 443, CAP_NET_BIND_SERVICE is enough.
         if geteuid() == 0, configuration.isExposed {
             logger.warning(
                 "this broker runs as root: give it a user of its own, as config/fanfare.service does"
@@ -129,7 +129,7 @@ struct Serve: AsyncParsableCommand {
         return metadata
     }
 
-    /// What the options say about the configuration.
+    /// The configuration values that the options set.
     var options: ConfigurationOptions {
         var options = ConfigurationOptions()
         for (option, key, value) in [
@@ -147,11 +147,11 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// The argument of `--app`: the credentials of an app, in one word.
+/// The argument of `--app`: an app's credentials.
 struct AppOption: ExpressibleByArgument, Equatable {
     let id: String
     let key: String
-    /// The rest of the word, which may have colons.
+    /// The rest of the argument; it may contain colons.
     let secret: String
 
     init?(argument: String) {
@@ -161,9 +161,9 @@ struct AppOption: ExpressibleByArgument, Equatable {
     }
 }
 
-/// The one line on standard output that says that clients may come.
+/// The line on standard output that says that the broker is ready.
 enum ReadyLine {
-    /// Names the addresses, with their real ports, and the apps' keys.
+    /// The line, with the actual ports and the keys of the apps.
     static func text(plain: String?, tls: String?, unix: String?, keys: [String]) -> String {
         let addresses = [plain.map { "ws://\($0)" }, tls.map { "wss://\($0)" }, unix]
             .compactMap(\.self).joined(separator: " ")

@@ -2,16 +2,14 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The signals by which an operator tells a broker what to do: SIGTERM, SIGINT and SIGUSR1 to stop, SIGHUP to read its
-/// configuration again.
+/// The broker's signals: SIGTERM, SIGINT and SIGUSR1 stop it, SIGHUP reloads its configuration.
 ///
-/// SIGUSR1 is for ``Drain``, which must not end a broker that is stopping already: it may come any number of times.
-/// SIGTERM or SIGINT a second time ends the program at once. One of each does not: a terminal's Ctrl-C reaches the
-/// program beside the SIGTERM of a script that hears it too.
+/// SIGUSR1 is sent by ``Drain``, and may be repeated. A second SIGTERM or a second SIGINT ends the program at once. One
+/// of each does not: Ctrl-C in a terminal reaches the program and a script, which may send SIGTERM in turn.
 enum Signals {
-    /// Takes the signals over, once a process.
+    /// Installs the handlers; to be called once per process.
     ///
-    /// - Returns: The numbers of those that come, in order.
+    /// - Returns: The numbers of the signals, in order.
     static func install() -> AsyncStream<Int32> {
         var ends: [Int32] = [0, 0]
         precondition(pipe(&ends) == 0, "pipe: \(String(cString: strerror(errno)))")
@@ -46,7 +44,7 @@ enum Signals {
         return signals
     }
 
-    /// The name of a signal that ``install()`` takes over.
+    /// The name of a handled signal.
     static func name(_ number: Int32) -> String {
         switch number {
         case SIGINT: "SIGINT"
@@ -57,7 +55,7 @@ enum Signals {
     }
 }
 
-/// Where the signals' handler writes; a handler has no context of its own.
+/// The pipe that the handler writes to; a signal handler has no context.
 private let writeEnd = Atomic<Int32>(-1)
-/// The signals that have come, a bit for each.
+/// The signals received, one bit each.
 private let seen = Atomic<Int32>(0)

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Webhooks
 
-/// The dead letters that a command is about.
+/// The dead letters that a command changes.
 struct DeadLetterSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -22,15 +22,15 @@ struct DeadLetterSelection: ParsableArguments {
         if !ids.isEmpty, all { throw ValidationError("Choose numbers or --all.") }
     }
 
-    /// Changes those that were chosen, and says how many there were.
+    /// Changes the selected dead letters, and prints the number.
     ///
     /// - Parameters:
-    ///   - file: Where they are.
-    ///   - changeAll: Changes all of them, and returns how many.
-    ///   - change: Changes one, and returns whether it is there.
-    ///   - outcome: What to say of a number of them.
-    /// - Throws: What went wrong with the file, those before being changed; `ExitCode.failure` when some that were named
-    ///   are not there.
+    ///   - file: The webhook file.
+    ///   - changeAll: Changes all dead letters; returns their number.
+    ///   - change: Changes one dead letter; returns whether it exists.
+    ///   - outcome: The text to print for a number of dead letters.
+    /// - Throws: When the file fails; dead letters changed before stay changed. `ExitCode.failure` when a named one
+    ///   does not exist.
     func apply(
         in file: WebhookFile,
         all changeAll: (WebhookQueue) throws(WebhookQueueError) -> Int,
@@ -48,7 +48,7 @@ struct DeadLetterSelection: ParsableArguments {
         if !all, count < Set(ids).count { throw ExitCode.failure }
     }
 
-    /// Changes each that was named, reports those that are not there, and returns how many are.
+    /// Changes the named dead letters and reports those that do not exist; returns the number that was changed.
     private func count(
         in queue: WebhookQueue,
         _ change: (WebhookQueue, Int64) throws(WebhookQueueError) -> Bool
@@ -65,7 +65,7 @@ struct DeadLetterSelection: ParsableArguments {
     }
 }
 
-/// `fanfare webhooks replay`: lets dead letters be sent again.
+/// `fanfare webhooks replay`: sends dead letters again.
 struct WebhooksReplay: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
@@ -101,7 +101,7 @@ struct WebhooksReplay: ParsableCommand {
     }
 }
 
-/// `fanfare webhooks delete`: removes dead letters for good.
+/// `fanfare webhooks delete`: deletes dead letters.
 struct WebhooksDelete: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",

@@ -3,14 +3,14 @@ import FanfareServer
 import PusherProtocol
 import Webhooks
 
-/// A dead letter as it is shown.
+/// Formats dead letters.
 struct DeadLetterText {
-    /// A JSON object instead of text.
+    /// Whether the text is a JSON object.
     var isJSON: Bool
     /// Whether text is coloured.
     var isColored: Bool
 
-    /// The lines, without the end of the last.
+    /// The lines, without a line feed at the end.
     ///
     ///     1763743203042000  2026-11-21T16:45:03.042Z  app 1  https://example.com/webhooks
     ///         exhausted after 10 attempts: the endpoint answered 500
@@ -20,7 +20,7 @@ struct DeadLetterText {
     private func plain(_ letter: DeadLetter) -> String {
         let attempts = letter.attempts == 1 ? "1 attempt" : "\(letter.attempts) attempts"
         let replay = letter.isReplayed ? "; it is about to be sent again" : ""
-        // What clients have sent must not move the cursor or fake a line.
+        // Control characters from clients must not reach the terminal.
         return [
             "\(colored("\(letter.id)", "1"))  \(time(letter.deathTime))  "
                 + "app \(letter.app.text.printable)  \(colored(letter.url.printable, "36"))",
@@ -56,7 +56,7 @@ struct DeadLetterText {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Milliseconds since 1970 as their digits in UTC.
+    /// A time in milliseconds since 1970, formatted in UTC.
     private func time(_ milliseconds: Int64) -> String { Timestamp(milliseconds * 1_000_000).text }
 
     private func colored(_ text: String, _ code: String) -> String {

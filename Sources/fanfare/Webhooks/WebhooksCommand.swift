@@ -3,11 +3,11 @@ import CommandSupport
 import FanfareServer
 import Webhooks
 
-/// The file where a broker's webhooks wait, found by the broker's configuration.
+/// The file of a broker's webhook queue, named by the broker's configuration.
 struct WebhookFile: ParsableArguments {
     @OptionGroup var source: ConfigurationSource
 
-    /// Opens it, beside the broker that uses it.
+    /// Opens the file, which the broker may be using.
     func open() throws -> WebhookQueue {
         guard let path = try source.load().webhooks.database else {
             let configuration = source.path.map { "in \($0)" }
@@ -26,7 +26,7 @@ struct WebhookFile: ParsableArguments {
         }
     }
 
-    /// What is said when the file cannot be used.
+    /// The error to show when the file cannot be used.
     func refusal(_ error: WebhookQueueError) -> CommandError {
         switch error {
         case .missing(let path):
@@ -39,7 +39,7 @@ struct WebhookFile: ParsableArguments {
     }
 }
 
-/// `fanfare webhooks`: looks after those that could not be delivered.
+/// `fanfare webhooks`: manages undelivered webhooks.
 struct WebhooksCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks",

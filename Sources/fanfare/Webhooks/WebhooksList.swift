@@ -3,7 +3,7 @@ import CommandSupport
 import Glibc
 import Webhooks
 
-/// `fanfare webhooks list`: shows the dead letters.
+/// `fanfare webhooks list`: shows dead letters.
 struct WebhooksList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -30,9 +30,9 @@ struct WebhooksList: ParsableCommand {
     @Flag(help: "Print each as a JSON object on a line of its own.")
     var json = false
 
-    /// How many are shown when nobody says how many.
+    /// The number of dead letters shown by default.
     private static let defaultLimit = 20
-    /// How many are read at a time.
+    /// The number of dead letters read at a time.
     private static let portion = 100
 
     func validate() throws {
@@ -71,7 +71,7 @@ struct WebhooksList: ParsableCommand {
         }
     }
 
-    /// What there is beside the dead letters that are shown.
+    /// A line with the total number of dead letters and waiting webhooks.
     static func summary(shown: Int, count: Int, waiting: Int) -> String {
         let letters =
             switch count {
