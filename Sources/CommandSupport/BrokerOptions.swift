@@ -14,7 +14,7 @@ package struct BrokerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Trust the certificates in this PEM file.", valueName: "file"))
     package var trust: String?
 
-    @Flag(help: "Accept any certificate: for development alone.")
+    @Flag(help: "Accept any certificate: for development only.")
     package var insecure = false
 
     package init() {}

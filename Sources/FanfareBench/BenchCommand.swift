@@ -6,11 +6,11 @@ import PusherProtocol
 package struct BenchCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure a server that speaks the Pusher protocol, and check what it does.",
+        abstract: "Load-test a server of the Pusher protocol, and check every delivery.",
         discussion: """
-            Every delivery must arrive once and in order; otherwise the exit code is 1. Where the \
+            Every delivery must arrive once and in order; otherwise the exit code is 1. If the \
             server runs on this machine, its CPU time and memory are measured too. A wss:// URL \
-            goes through TLS; --deflate offers compression.
+            uses TLS; --deflate offers compression.
 
             Examples:
               fanfare bench fanout
@@ -40,9 +40,9 @@ struct AllCommand: ParsableCommand {
         commandName: "all",
         abstract: "Run each benchmark for a few seconds.",
         discussion: """
-            What the server refuses is said, and the others go on; the exit code is 1 then, as \
-            when a delivery was lost, repeated or out of order. The JSON object has the results \
-            under "results", each like that of its own command.
+            If a benchmark fails, the error is reported and the others still run. The exit code is \
+            1 if one failed, or if a delivery was lost, repeated or out of order. In the JSON \
+            object, "results" has the object of each benchmark.
 
             Examples:
               fanfare bench all
@@ -53,7 +53,7 @@ struct AllCommand: ParsableCommand {
     @OptionGroup var options: BenchOptions
 
     @Option(
-        help: ArgumentHelp("How many connections each benchmark makes.", valueName: "count")
+        help: ArgumentHelp("Number of connections of each benchmark.", valueName: "count")
     )
     var connections = 1_000
 

@@ -116,76 +116,112 @@ import Testing
         #expect(try await Program.run(arguments + ["--insecure"]).code == 0)
         let distrust = try await Program.run(arguments)
         #expect(distrust.code == 1)
-        #expect(distrust.errors.contains("--trust names a file with its certificate"))
+        #expect(distrust.errors.contains("--trust FILE trusts its certificate"))
     }
 
-    struct Refusal: CustomTestStringConvertible {
+    struct ExpectedError: CustomTestStringConvertible {
         var arguments: [String]
         var text: String
         var testDescription: String { text }
     }
 
-    @Test func saysWhatToDoAboutRefusals() async throws {
+    @Test func errorsHaveHints() async throws {
         let broker = try await RunningBroker()
         let small = ["fanout", "--subscribers", "2", "--messages", "2"]
-        for refusal in [
-            Refusal(
-                arguments: small + ["--key", "nobodys"],
+        for expected in [
+            ExpectedError(
+                arguments: small + ["--key", "wrong-key"],
                 text: "Application does not exist (4001). Check --key."
             ),
-            Refusal(
+            ExpectedError(
                 arguments: small + ["--secret", "wrong"],
                 text: "refused an event with status 401: Invalid signature"
             ),
-            Refusal(arguments: small + ["--app-id", "77"], text: "Check --app-id"),
+            ExpectedError(arguments: small + ["--app-id", "77"], text: "Check --app-id"),
         ] {
-            let outcome = try await run(refusal.arguments + ["--json", "-"], broker)
+            let outcome = try await run(expected.arguments + ["--json", "-"], broker)
             #expect(outcome.code == 1)
-            #expect(outcome.errors.contains(refusal.text), "\(outcome.errors)")
+            #expect(outcome.errors.contains(expected.text), "\(outcome.errors)")
             let result = try JSONDecoder().decode(Result.self, from: Data(outcome.output.utf8))
             #expect(!result.ok)
-            #expect(try #require(result.fault).contains(refusal.text))
+            #expect(try #require(result.fault).contains(expected.text))
         }
     }
 
     @Test(arguments: [
-        Refusal(arguments: ["fanout", "--url", "ftp://h"], text: "--url must be like ws://"),
-        Refusal(arguments: ["fanout", "--size", "31"], text: "--size must be between 32"),
-        Refusal(arguments: ["fanout", "--window", "1", "--rate", "1"], text: "exclude each other"),
-        Refusal(arguments: ["fanout", "--channel", "presence-a"], text: "public or private"),
-        Refusal(arguments: ["fanout", "--pid", "4194305"], text: "there is no such process"),
-        Refusal(arguments: ["fanout", "--trust", "f", "--insecure"], text: "Choose --trust or"),
-        Refusal(arguments: ["channels", "--channels", "0"], text: "--channels must be between 1"),
-        Refusal(arguments: ["churn", "--rate", "0"], text: "--rate must be between"),
-        Refusal(arguments: ["idle", "--seconds", "0"], text: "--seconds must be between"),
-        Refusal(arguments: ["presence", "--channel", "news"], text: "begin with presence-"),
-        Refusal(arguments: ["presence", "--visitors", "100"], text: "between 1 and 99"),
-        Refusal(arguments: ["joins", "--users", "20001"], text: "between 1 and 20,000"),
-        Refusal(arguments: ["joins", "--users", "5", "--step", "6"], text: "between 1 and 5"),
-        Refusal(arguments: ["joins", "--within", "0"], text: "--within must be between"),
-        Refusal(arguments: ["stalled", "--stalled", "0"], text: "--stalled must be between"),
-        Refusal(arguments: ["stalled", "--channels", "3"], text: "a multiple of --channels"),
-        Refusal(arguments: ["stalled", "--seconds", "0"], text: "--seconds must be between 0.1"),
-        Refusal(arguments: ["stalled", "--reconnects", "0"], text: "--reconnects must be between"),
-        Refusal(arguments: ["stalled", "--budget", "0"], text: "--budget must be between 1"),
-        Refusal(arguments: ["stalled", "--channel", "presence-a"], text: "public or private"),
-        Refusal(arguments: ["overload", "--publishers", "0"], text: "--publishers must be"),
-        Refusal(arguments: ["overload", "--events", "0"], text: "--events must be between 1"),
-        Refusal(arguments: ["overload", "--rate", "0.5"], text: "--rate must be between 1"),
-        Refusal(arguments: ["overload", "--budget", "0"], text: "--budget must be between 1"),
-        Refusal(arguments: ["overload", "--channel", "presence-a"], text: "public or private"),
-        Refusal(arguments: ["soak", "--warm-up", "0"], text: "--warm-up must be between 0.1"),
-        Refusal(arguments: ["soak", "--visitors", "0"], text: "--visitors must be between 0.1"),
-        Refusal(arguments: ["soak", "--tls-url", "ws://h"], text: "must be like wss://"),
-        Refusal(arguments: ["stalled", "--deflate"], text: "--deflate leaves open"),
-        Refusal(arguments: ["soak", "--deflate"], text: "--deflate leaves open"),
-        Refusal(arguments: ["soak", "--backlog", "0"], text: "--backlog must be between 1"),
-        Refusal(arguments: ["all", "--connections", "-1"], text: "--connections"),
+        ExpectedError(arguments: ["fanout", "--url", "ftp://h"], text: "--url must be like ws://"),
+        ExpectedError(arguments: ["fanout", "--size", "31"], text: "--size must be between 32"),
+        ExpectedError(
+            arguments: ["fanout", "--window", "1", "--rate", "1"],
+            text: "exclude each other"
+        ),
+        ExpectedError(arguments: ["fanout", "--channel", "presence-a"], text: "public or private"),
+        ExpectedError(arguments: ["fanout", "--pid", "4194305"], text: "no such process"),
+        ExpectedError(
+            arguments: ["fanout", "--trust", "f", "--insecure"],
+            text: "Choose --trust or"
+        ),
+        ExpectedError(
+            arguments: ["channels", "--channels", "0"],
+            text: "--channels must be between 1"
+        ),
+        ExpectedError(arguments: ["churn", "--rate", "0"], text: "--rate must be between"),
+        ExpectedError(arguments: ["idle", "--seconds", "0"], text: "--seconds must be between"),
+        ExpectedError(arguments: ["presence", "--channel", "news"], text: "begin with presence-"),
+        ExpectedError(arguments: ["presence", "--visitors", "100"], text: "between 1 and 99"),
+        ExpectedError(arguments: ["joins", "--users", "20001"], text: "between 1 and 20,000"),
+        ExpectedError(
+            arguments: ["joins", "--users", "5", "--step", "6"],
+            text: "between 1 and 5"
+        ),
+        ExpectedError(arguments: ["joins", "--within", "0"], text: "--within must be between"),
+        ExpectedError(arguments: ["stalled", "--stalled", "0"], text: "--stalled must be between"),
+        ExpectedError(arguments: ["stalled", "--channels", "3"], text: "a multiple of --channels"),
+        ExpectedError(
+            arguments: ["stalled", "--seconds", "0"],
+            text: "--seconds must be between 0.1"
+        ),
+        ExpectedError(
+            arguments: ["stalled", "--reconnects", "0"],
+            text: "--reconnects must be between"
+        ),
+        ExpectedError(arguments: ["stalled", "--budget", "0"], text: "--budget must be between 1"),
+        ExpectedError(
+            arguments: ["stalled", "--channel", "presence-a"],
+            text: "public or private"
+        ),
+        ExpectedError(arguments: ["overload", "--publishers", "0"], text: "--publishers must be"),
+        ExpectedError(
+            arguments: ["overload", "--events", "0"],
+            text: "--events must be between 1"
+        ),
+        ExpectedError(arguments: ["overload", "--rate", "0.5"], text: "--rate must be between 1"),
+        ExpectedError(
+            arguments: ["overload", "--budget", "0"],
+            text: "--budget must be between 1"
+        ),
+        ExpectedError(
+            arguments: ["overload", "--channel", "presence-a"],
+            text: "public or private"
+        ),
+        ExpectedError(
+            arguments: ["soak", "--warm-up", "0"],
+            text: "--warm-up must be between 0.1"
+        ),
+        ExpectedError(
+            arguments: ["soak", "--visitors", "0"],
+            text: "--visitors must be between 0.1"
+        ),
+        ExpectedError(arguments: ["soak", "--tls-url", "ws://h"], text: "must be like wss://"),
+        ExpectedError(arguments: ["stalled", "--deflate"], text: "--deflate is not supported"),
+        ExpectedError(arguments: ["soak", "--deflate"], text: "--deflate is not supported"),
+        ExpectedError(arguments: ["soak", "--backlog", "0"], text: "--backlog must be between 1"),
+        ExpectedError(arguments: ["all", "--connections", "-1"], text: "--connections"),
     ])
-    func refusesOptions(_ refusal: Refusal) async throws {
-        let outcome = try await Program.run(["bench"] + refusal.arguments)
+    func refusesOptions(_ expected: ExpectedError) async throws {
+        let outcome = try await Program.run(["bench"] + expected.arguments)
         #expect(outcome.code == 64)
-        #expect(outcome.errors.contains(refusal.text), "\(outcome.errors)")
+        #expect(outcome.errors.contains(expected.text), "\(outcome.errors)")
     }
 
     @Test(arguments: [

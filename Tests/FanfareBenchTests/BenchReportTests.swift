@@ -70,8 +70,8 @@ import Testing
         )
     }
 
-    @Test func saysHowToNameTheServer() throws {
-        #expect(try report().table.contains("unknown; give the server's process with --pid"))
+    @Test func anUnknownServerHasAHint() throws {
+        #expect(try report().table.contains("unknown; set the server's process with --pid"))
     }
 
     @Test func isOneJSONObject() throws {
@@ -90,7 +90,7 @@ import Testing
         #expect(json == expected)
     }
 
-    @Test func aFailureIsAnObjectToo() {
+    @Test func aFailureIsAnObject() {
         let failure = BenchReport.json("churn", failure: .noServerProcess)
         let text = String(decoding: failure, as: UTF8.self)
         #expect(text.hasPrefix(#"{"benchmark":"churn","format_version":1,"ok":false,"fault":"The"#))
@@ -101,7 +101,7 @@ import Testing
         )
     }
 
-    @Test func countsOfNothingAreNoDivisions() throws {
+    @Test func aCountOfZeroIsNotADivisor() throws {
         let rows = [
             [.rate("visits", "visits", 0, in: .zero)],
             BenchReport.Row.cpu(per: "notice", 0, ResourceUsage(), of: nil),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Connections that come and go", .timeLimit(.minutes(1))) struct ChurnTests {
+@Suite("Connections that open and close", .timeLimit(.minutes(1))) struct ChurnTests {
     private func plan(rate: Double? = nil) throws -> ChurnPlan {
         ChurnPlan(channel: try ChannelName("news"), cycleCount: 20, concurrency: 4, rate: rate)
     }
@@ -31,15 +31,15 @@ import Testing
         #expect(report["cycles"] == .integer(20))
     }
 
-    @Test func aMissingCloseFrameIsSaid() async throws {
+    @Test func missingCloseFramesAreCounted() async throws {
         let report = try await TargetServer.report(on: plan(), .closesWithoutFrame)
         #expect(report["unclean_closes"] == .integer(20))
     }
 
     @Test(arguments: [
-        (BrokerFault.answersNoCloses, "0 of 4 that were begun are closed"),
-        (.answersNoSubscriptions, "0 of 4 that were begun are closed"),
-        (.refusesSubscriptions, "was not let in: AuthError"),
+        (BrokerFault.answersNoCloses, "0 of 4 connections are closed"),
+        (.answersNoSubscriptions, "0 of 4 connections are closed"),
+        (.refusesSubscriptions, "was refused: AuthError"),
     ])
     func areRefused(_ fault: BrokerFault, _ text: String) async throws {
         await #expect {

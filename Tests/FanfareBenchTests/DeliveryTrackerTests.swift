@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("DeliveryTracker of a benchmark") struct DeliveryTrackerTests {
+@Suite("Tracking of deliveries") struct DeliveryTrackerTests {
     /// A tracker of two subscribers after some events, which the second has received in order.
     private func tracker(sent: Int, _ received: [UInt32]) -> DeliveryTracker {
         var tracker = DeliveryTracker(subscriberCount: 2)
@@ -46,7 +46,7 @@ import Testing
         #expect(tracker.isFaultless == (given.received == [0, 1, 2, 3]))
     }
 
-    @Test func tellsFirstArrivals() {
+    @Test func reportsFirstArrivals() {
         var tracker = DeliveryTracker(subscriberCount: 1)
         for _ in 0..<3 { _ = tracker.send() }
         let isFirst = [0, 0, 2, 1, 1, 3].map { tracker.receive($0, by: 0) }
@@ -60,15 +60,15 @@ import Testing
     }
 
     /// Three channels of two subscribers each: subscriber 4 is subscribed to channel 1.
-    private func tallyOfChannels() -> DeliveryTracker {
+    private func trackerOfChannels() -> DeliveryTracker {
         var tracker = DeliveryTracker(subscriberCount: 6, channelCount: 3)
         let numbers = (0..<7).map { tracker.send(on: $0 % 3) }
         #expect(numbers == [0, 1, 2, 3, 4, 5, 6])
         return tracker
     }
 
-    @Test func numbersTellTheirChannel() {
-        var tracker = tallyOfChannels()
+    @Test func numbersIdentifyTheChannel() {
+        var tracker = trackerOfChannels()
         #expect(tracker.expected == 14)
         for number in UInt32(0)..<7 {
             for subscriber in [Int(number) % 3, Int(number) % 3 + 3] {
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func ofAnotherChannelIsOutOfOrder() {
-        var tracker = tallyOfChannels()
+        var tracker = trackerOfChannels()
         #expect(receive(0, by: 4, &tracker) == false)
         #expect(receive(2, by: 4, &tracker) == false)
         #expect(tracker.outOfOrder == 2)
@@ -87,7 +87,7 @@ import Testing
         #expect(tracker.deliveries == 1)
     }
 
-    @Test func channelsAreNumberedEachForItself() {
+    @Test func eachChannelHasItsOwnNumbers() {
         var tracker = DeliveryTracker(subscriberCount: 2, channelCount: 2)
         let numbers = [1, 1, 0, 1].map { tracker.send(on: $0) }
         #expect(numbers == [1, 3, 0, 5])
@@ -102,11 +102,11 @@ import Testing
         #expect(tracker.missing == 2)
     }
 
-    @Test func namesWhatIsWrong() {
+    @Test func faultsAreNamed() {
         #expect(tracker(sent: 4, [0, 1, 2, 3]).fault(stalled: nil) == nil)
         #expect(tracker(sent: 4, [0, 1, 3, 2]).fault(stalled: nil) == "1 out of order")
         #expect(tracker(sent: 4, [0, 1, 1]).fault(stalled: nil) == "2 lost, 1 duplicated")
-        let silence = "nothing arrived any more for 0.5 s"
+        let silence = "no delivery for 0.5 s"
         #expect(tracker(sent: 4, []).fault(stalled: .milliseconds(500)) == "4 lost: \(silence)")
         #expect(
             tracker(sent: 1, [0]).fault(stalled: .milliseconds(500))

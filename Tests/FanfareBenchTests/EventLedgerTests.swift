@@ -10,7 +10,7 @@ import Testing
         return ledger
     }
 
-    @Test func numbersTellTheConnections() {
+    @Test func numbersIdentifyTheConnection() {
         var ledger = EventLedger(publisherCount: 3, readerCount: 1)
         #expect([1, 1, 2, 0].map { ledger.send(by: $0) } == [1, 4, 2, 0])
         #expect(ledger.sentCount == 4)
@@ -36,12 +36,12 @@ import Testing
             arrivals: [[0, 1, 2, 3], [0, 2, 1, 3], [1, 3, 0, 2]]
         ),
         Case(
-            testDescription: "what is refused reaches nobody",
+            testDescription: "refused events are not delivered",
             answers: [true, false, true, false],
             arrivals: [[0, 2], [0, 2], [0, 2]]
         ),
         Case(
-            testDescription: "what is not answered may reach some",
+            testDescription: "unanswered events may be delivered",
             answers: [true, true, nil, nil],
             arrivals: [[0, 1, 2], [0, 1], [0, 1, 3]]
         ),
@@ -98,7 +98,7 @@ import Testing
         #expect(ledger.fault(ledger.outcome) == given.fault)
     }
 
-    @Test func answersMayComeBeforeOrBehindDeliveries() {
+    @Test func answersMayArriveBeforeOrAfterDeliveries() {
         var ledger = ledger
         #expect(ledger.outstanding == 12)
         for reader in 0..<3 { ledger.receive(0, by: reader) }
@@ -110,7 +110,7 @@ import Testing
         #expect(ledger.unansweredCount == 2)
     }
 
-    @Test func nothingIsAwaitedFromAReaderThatHasLeft() {
+    @Test func removedReadersAreNotAwaited() {
         var ledger = ledger
         ledger.receive(0, by: 2)
         ledger.removeReader(2)
@@ -121,7 +121,7 @@ import Testing
         #expect(ledger.outcome.lost == 3)
     }
 
-    @Test func whatIsWrittenOffStaysLost() {
+    @Test func discardedDeliveriesAreLost() {
         var ledger = ledger
         ledger.discardOutstanding()
         #expect(ledger.outstanding == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("EventMarker of a benchmark's event") struct EventMarkerTests {
+@Suite("Marker of a benchmark's event") struct EventMarkerTests {
     private func find(_ text: String, _ scanner: inout EventMarkerScanner) -> EventMarker? {
         let bytes = Array(text.utf8)
         return scanner.find(in: bytes.span)
@@ -37,7 +37,7 @@ import Testing
 
     private func isUserID(_ id: [UInt8]) -> Bool { ChannelName.isValidUserID(id.span) }
 
-    @Test func isFoundWhereverItLies() {
+    @Test func isFoundAtAnyOffset() {
         let marker = EventMarker(run: 7, sequence: 41, sentAt: 1_000)
         var scanner = EventMarkerScanner(run: 7)
         for count in [0, 1, 7, 8, 40, 3, 0, 40] {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func isReadAnewWhenItChanges() {
+    @Test func isParsedAgainWhenItChanges() {
         var scanner = EventMarkerScanner(run: 0xFF_FFFF)
         for sequence in [0, 1, 1, 2, UInt32.max, 0] {
             for sentAt in [0, 5, Int64.max, 5] {

@@ -47,7 +47,7 @@ struct FanoutTests {
     @Test func countsWhatIsLost() async throws {
         let report = try await report(.loses(7), .small(pace: .window(8)))
         #expect(report["lost"] == .integer(1))
-        #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
+        #expect(report.fault == "1 lost: no delivery for 3.0 s")
     }
 
     @Test func countsTheLastEventAsLost() async throws {
@@ -111,13 +111,13 @@ struct FanoutTests {
         ),
         Case(
             fault: .refusesSubscriptions,
-            text: #"not let in: AuthError: no\u{1b}[2J (401). Check --key and --secret."#
+            text: #"was refused: AuthError: no\u{1b}[2J (401). Check --key and --secret."#
         ),
-        Case(fault: .answersNoSubscriptions, text: "0 of 5 are subscribed"),
+        Case(fault: .answersNoSubscriptions, text: "0 of 5 connections are subscribed"),
         Case(fault: .refusesUpgrades, text: "status 403 instead of 101. Check --key"),
         Case(fault: .closesFirst(2), text: "4100 full. Raise the server's limits"),
     ])
-    func says(_ given: Case) async throws {
+    func reports(_ given: Case) async throws {
         await #expect {
             try await report(given.fault)
         } throws: { error in
@@ -134,8 +134,8 @@ struct FanoutTests {
         }
     }
 
-    @Test func losesPatienceWithUnansweredEvents() async throws {
-        #expect(try await report(.answersNoEvents).fault?.hasPrefix("5 lost: nothing") == true)
+    @Test func unansweredEventsEndTheRun() async throws {
+        #expect(try await report(.answersNoEvents).fault?.hasPrefix("5 lost: no delivery") == true)
     }
 
     @Test(arguments: [Pace.window(1), .window(8)])
@@ -143,7 +143,7 @@ struct FanoutTests {
         #expect(try await report(.closesAfterAnswers, .small(pace: pace)).fault == nil)
     }
 
-    @Test func saysThatNobodyIsThere() async throws {
+    @Test func anUnreachableServerIsReported() async throws {
         let broker = try FaultyBroker.start(.none)
         await broker.stop()
         await broker.loop.waitUntilStopped()

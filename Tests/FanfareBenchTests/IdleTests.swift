@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Connections that do nothing", .timeLimit(.minutes(1))) struct IdleTests {
+@Suite("Idle connections", .timeLimit(.minutes(1))) struct IdleTests {
     private func plan() throws -> IdlePlan {
         IdlePlan(
             channel: try ChannelName("news"),
@@ -12,7 +12,7 @@ import Testing
         )
     }
 
-    @Test func areWeighed() async throws {
+    @Test func areMeasured() async throws {
         let report = try await TargetServer.report(on: plan(), .none)
         #expect(report.fault == nil)
         #expect(report["deliveries"] == .integer(5))
@@ -29,12 +29,12 @@ import Testing
     }
 
     @Test(
-        "What a server kept from before is not taken for what connections cost",
+        "Memory that a server reuses is not reported as growth",
         arguments: [
             (from: 1_000, to: 3_000, text: "400 bytes"),
             (
                 from: 3_000, to: 2_500,
-                text: "none that the server had not kept from before: start it afresh"
+                text: "no growth: the server reused memory; restart it and measure again"
             ),
         ]
     )
@@ -42,8 +42,8 @@ import Testing
         #expect(IdleRun.growth(from: before, to: after, of: 5).text == text)
     }
 
-    @Test func oneThatHasGoneIsAFault() async throws {
+    @Test func aLostConnectionIsAFault() async throws {
         let report = try await TargetServer.report(on: plan(), .loses(0))
-        #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
+        #expect(report.fault == "1 lost: no delivery for 3.0 s")
     }
 }

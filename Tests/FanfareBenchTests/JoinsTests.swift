@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("One presence channel that grows", .timeLimit(.minutes(1))) struct JoinsTests {
+@Suite("A growing presence channel", .timeLimit(.minutes(1))) struct JoinsTests {
     private func plan(rate: Double? = nil) throws -> JoinsPlan {
         JoinsPlan(
             channel: try ChannelName("presence-room"),
@@ -14,7 +14,7 @@ import Testing
         )
     }
 
-    @Test(arguments: [nil, 200.0]) func everybodyKnowsEverybody(rate: Double?) async throws {
+    @Test(arguments: [nil, 200.0]) func allUsersKnowEachOther(rate: Double?) async throws {
         let report = try await TargetServer.report(on: plan(rate: rate), .none)
         #expect(report.fault == nil)
         #expect(report["members"] == .integer(12))
@@ -32,12 +32,12 @@ import Testing
     @Test func aNoticeThatIsLost() async throws {
         let report = try await TargetServer.report(on: plan(), .losesNotice(3))
         let fault = try #require(report.fault)
-        #expect(fault.hasSuffix("members never told of: nothing moved any more for 3.0 s"))
+        #expect(fault.hasSuffix("member notices missing: no progress for 3.0 s"))
     }
 
     @Test func aNoticeThatComesTwice() async throws {
         let report = try await TargetServer.report(on: plan(), .duplicatesNotice(10))
         let fault = try #require(report.fault)
-        #expect(fault.contains("1 members told of twice"))
+        #expect(fault.contains("1 member notices repeated"))
     }
 }

@@ -47,11 +47,13 @@ import Testing
         #expect(results(overload: 901).faults(plan, growth: nil) == [])
         #expect(
             results(overload: 880).faults(plan, growth: nil)
-                == ["0.88 of what a window allows arrived a second; 0.9 is the least"]
+                == ["deliveries per second are 0.88 times those with a window; 0.9 is the minimum"]
         )
         #expect(
             results(window: 0).faults(plan, growth: nil)
-                == ["unknown of what a window allows arrived a second; 0.9 is the least"]
+                == [
+                    "deliveries per second are unknown times those with a window; 0.9 is the minimum"
+                ]
         )
     }
 
@@ -60,7 +62,9 @@ import Testing
         #expect(results(loaded: 3_000_000).faults(plan, growth: nil) == [])
         #expect(
             results(loaded: 3_100_000).faults(plan, growth: nil)
-                == ["the unrelated channel's p99 is 3.10 times as long; 3.0 is allowed"]
+                == [
+                    "the unrelated channel's p99 latency is 3.10 times that without load; 3.0 is allowed"
+                ]
         )
         var lost = results()
         lost.unrelated?.fault = "1 repeated or out of order"
@@ -69,7 +73,7 @@ import Testing
             lost.faults(plan, growth: nil) == [
                 "the unrelated channel: 1 repeated or out of order",
                 "2 events of the unrelated channel were answered 503",
-                "the unrelated channel's p99 is unknown times as long; 3.0 is allowed",
+                "the unrelated channel's p99 latency is unknown times that without load; 3.0 is allowed",
             ]
         )
     }
@@ -90,8 +94,8 @@ import Testing
     /// The faults except those of times, which a short run beside other tests cannot measure.
     private func faults(_ report: BenchReport) -> [String] {
         (report.fault ?? "").split(separator: "; ").map(String.init).filter {
-            !$0.contains("of what a window allows") && !$0.contains("p99")
-                && !$0.hasSuffix("is the least") && !$0.hasSuffix("is allowed")
+            !$0.contains("those with a window") && !$0.contains("p99")
+                && !$0.hasSuffix("is the minimum") && !$0.hasSuffix("is allowed")
         }
     }
 
@@ -140,7 +144,7 @@ import Testing
         #expect(faults(report).contains(given.found), "\(report.fault ?? "no fault")")
     }
 
-    @Test func whatIsRefusedReachesNobody() async throws {
+    @Test func refusedEventsAreNotDelivered() async throws {
         let report = try await TargetServer.report(on: plan(), .refusesEvery(3))
         #expect(faults(report) == [])
         guard case .integer(let refused) = report["overload_refused"],

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Members who come and go", .timeLimit(.minutes(1))) struct PresenceTests {
+@Suite("Members that join and leave", .timeLimit(.minutes(1))) struct PresenceTests {
     private func plan(rate: Double? = nil) throws -> PresencePlan {
         PresencePlan(
             channel: try ChannelName("presence-room"),
@@ -15,7 +15,7 @@ import Testing
         )
     }
 
-    @Test(arguments: [nil, 200.0]) func areAllSeen(rate: Double?) async throws {
+    @Test(arguments: [nil, 200.0]) func areAllNotified(rate: Double?) async throws {
         let report = try await TargetServer.report(on: plan(rate: rate), .none)
         #expect(report.fault == nil)
         #expect(report["notices"] == .integer(60))
@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: [0, 1]) func aNoticeThatIsLost(number: Int) async throws {
         let report = try await TargetServer.report(on: plan(), .losesNotice(number))
-        #expect(report.fault == "1 lost: nothing arrived any more for 3.0 s")
+        #expect(report.fault == "1 lost: no delivery for 3.0 s")
     }
 
     @Test(arguments: [0, 19]) func aNoticeThatComesTwice(number: Int) async throws {
@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-@Suite("VisitTracker of a presence channel") struct VisitTrackerTests {
+@Suite("Visits of a presence channel") struct VisitTrackerTests {
     private let now = MonotonicTime(nanoseconds: 1_000)
     private let later = MonotonicTime(nanoseconds: 5_000)
 
@@ -58,7 +58,7 @@ import Testing
         visits.receive(notice(sequence, isJoin: isJoin), by: observer, at: now)
     }
 
-    @Test func goOnWhenEverybodyHasSeenThem() {
+    @Test func advanceWhenAllObserversAreNotified() {
         var visits = VisitTracker(observerCount: 2, visitorCount: 3)
         #expect(visits.absentVisitor == 0)
         let first = visits.join(1, due: now)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func asOurBrokerWritesThem() {
+    @Test func areFoundAsOurBrokerWritesThem() {
         var scanner = PresenceNoticeScanner(run: 5)
         let id = String(decoding: marker.data(length: EventMarker.length), as: UTF8.self)
         let added = ServerMessage.memberAdded(channel: "presence-a", userID: id, userInfo: nil)
@@ -148,8 +148,8 @@ import Testing
         for name in ["subscription_succeeded", "member_", "member_x", "members"] {
             #expect(find(text(name), &scanner) == nil)
         }
-        var stranger = PresenceNoticeScanner(run: 6)
-        #expect(find(text("member_added"), &stranger) == nil)
+        var other = PresenceNoticeScanner(run: 6)
+        #expect(find(text("member_added"), &other) == nil)
         // Truncated in the user ID.
         for length in 0..<text("member_added").utf8.count - 5 {
             #expect(find(String(text("member_added").prefix(length)), &scanner) == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Pace of a benchmark") struct ScheduleTests {
+@Suite("Schedule of a benchmark") struct ScheduleTests {
     private let start = MonotonicTime(nanoseconds: 1_000)
 
     private func schedule(_ pace: Pace) -> Schedule {
@@ -19,7 +19,7 @@ import Testing
         #expect(schedule.step(sent: 100, missing: 0, now: now) == .finished)
     }
 
-    @Test func rateHoldsToDueTimesWhateverIsMissing() {
+    @Test func aRateKeepsItsDueTimes() {
         let schedule = schedule(.rate(20))
         let second = MonotonicTime(nanoseconds: 1_000 + 50_000_000)
         #expect(schedule.step(sent: 0, missing: 0, now: start) == .send(due: start))
@@ -37,17 +37,17 @@ import Testing
         #expect(schedule.step(sent: 99, missing: 0, now: due) == .send(due: due))
     }
 
-    @Test func patienceEndsWhenNothingMoves() {
+    @Test func aRunWithoutProgressIsStalled() {
         var detector = StallDetector(.seconds(10), since: start)
-        func isExhausted(_ progress: Int, after seconds: Int) -> Bool {
+        func isStalled(_ progress: Int, after seconds: Int) -> Bool {
             detector.isStalled(progress: progress, at: start.advanced(by: .seconds(seconds)))
         }
-        #expect(!isExhausted(0, after: 9))
-        #expect(!isExhausted(0, after: 18))
-        #expect(isExhausted(0, after: 19))
-        #expect(!isExhausted(1, after: 20))
+        #expect(!isStalled(0, after: 9))
+        #expect(!isStalled(0, after: 18))
+        #expect(isStalled(0, after: 19))
+        #expect(!isStalled(1, after: 20))
         detector.reset(at: start.advanced(by: .seconds(25)))
-        #expect(!isExhausted(1, after: 34))
-        #expect(isExhausted(1, after: 35))
+        #expect(!isStalled(1, after: 34))
+        #expect(isStalled(1, after: 35))
     }
 }

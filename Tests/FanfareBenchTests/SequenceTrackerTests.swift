@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("What a visitor receives") struct SequenceTrackerTests {
+@Suite("Sequence of received events") struct SequenceTrackerTests {
     struct Case: CustomTestStringConvertible {
         var arrivals: [UInt32]
         var deliveryCounts: DeliveryCounts
@@ -41,13 +41,13 @@ import Testing
         #expect(sequence.missing(before: 16) == given.missing)
     }
 
-    @Test func nothingIsMissingWhereNothingWasSent() {
+    @Test func nothingIsMissingBeforeTheFirstEvent() {
         let sequence = SequenceTracker(from: 7, stride: 3)
         #expect(sequence.missing(before: 7) == 0)
         #expect(sequence.missing(before: 4) == 0)
     }
 
-    @Test func receiptsAreAddedAndNameWhatIsWrong() {
+    @Test func countsAreAddedAndFaultsNamed() {
         let sum =
             DeliveryCounts(deliveries: 1_000, lost: 2)
             + DeliveryCounts(deliveries: 234, misplaced: 3)
@@ -59,8 +59,8 @@ import Testing
     }
 }
 
-@Suite("How connections part") struct DisconnectionCountsTests {
-    @Test func isCountedByCode() {
+@Suite("Disconnections") struct DisconnectionCountsTests {
+    @Test func areCountedByCode() {
         var disconnections = DisconnectionCounts()
         #expect(disconnections.description == "none")
         for _ in 0..<1_200 { disconnections.count(Disconnection(wasSubscribed: true, code: 4100)) }
@@ -70,8 +70,8 @@ import Testing
         disconnections.count(Disconnection(wasSubscribed: false, code: nil))
         #expect(
             disconnections.description
-                == "1,200 with 4100, 1 with 4200, 1 without a code, 1 not let in (no code), "
-                + "1 not let in (4100)"
+                == "1,200 with 4100, 1 with 4200, 1 without a code, 1 refused (no code), "
+                + "1 refused (4100)"
         )
         #expect(disconnections.total == 1_204)
         #expect(

@@ -29,7 +29,7 @@ import Testing
         #expect(ServerProcess.listeners(in: line, port: 6001) == ["99"])
     }
 
-    @Test func descriptorsTellTheirInode() {
+    @Test func inodesAreParsed() {
         #expect(ServerProcess.inode(ofLink: "socket:[4711]") == "4711")
         #expect(ServerProcess.inode(ofLink: "pipe:[4711]") == nil)
         #expect(ServerProcess.inode(ofLink: "/dev/null") == nil)
@@ -103,7 +103,7 @@ import Testing
             try ConnectionBudget.check(allowed, option: "--observers")
         } throws: { error in
             let needed = allowed + ConnectionBudget.spareDescriptors
-            let text = "`ulimit -Hn \(needed)`, or give a smaller --observers."
+            let text = "`ulimit -Hn \(needed)`, or use a smaller --observers."
             return "\(error)".hasSuffix(text)
         }
     }

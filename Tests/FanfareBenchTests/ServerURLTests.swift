@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Target of a benchmark") struct ServerURLTests {
+@Suite("URL of a benchmark's server") struct ServerURLTests {
     struct Case: CustomTestStringConvertible {
         var url: String
         var isSecure = false

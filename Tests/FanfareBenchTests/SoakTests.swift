@@ -59,7 +59,7 @@ import Testing
         #expect(report["plain_visitors_ended"] == .integer(0))
     }
 
-    @Test func withoutClientEventsItSaysSo() async throws {
+    @Test func missingClientEventsAreReported() async throws {
         var configuration = Configuration.development
         configuration.apps[0].features.clientEvents = false
         await #expect {
@@ -81,7 +81,7 @@ import Testing
         )
     }
 
-    @Test func whatIsKeptIsAFault() {
+    @Test func growthIsAFault() {
         #expect(comparison((32, 50), (36, 50)).fault == nil)
         #expect(comparison((32, 50), (20, 40)).fault == nil)
         #expect(
@@ -109,7 +109,7 @@ import Testing
         #expect(Footprint.kernelTCP(in: "UDP: inuse 8 mem 0") == nil)
     }
 
-    @Test func theFootprintOfThisProcessIsKnown() throws {
+    @Test func theFootprintOfThisProcessIsMeasured() throws {
         let process = try #require(ServerProcess(id: getpid()))
         let footprint = try #require(Footprint(of: process))
         #expect(footprint.resident > 1 << 20)

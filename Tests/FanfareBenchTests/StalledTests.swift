@@ -7,7 +7,7 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Readers beside others that do not read", .timeLimit(.minutes(1)))
+@Suite("Readers beside stalled readers", .timeLimit(.minutes(1)))
 struct StalledTests {
     private func plan(rounds: Int = 1, pace: Pace = .window(4)) throws -> StalledPlan {
         StalledPlan(
@@ -24,7 +24,7 @@ struct StalledTests {
         )
     }
 
-    @Test func slicesAreFairToBoth() throws {
+    @Test func slicesAlternate() throws {
         #expect(try plan(rounds: 1).slices == [false, true])
         #expect(try plan(rounds: 3).slices == [false, true, true, false, false, true])
         #expect(try plan(rounds: 4).slice == .milliseconds(250))
@@ -60,12 +60,14 @@ struct StalledTests {
         #expect(results(alone: 100, beside: 119).fault(plan, unclosedCount: 0) == nil)
         #expect(results(alone: 100, beside: 50).fault(plan, unclosedCount: 0) == nil)
         let fault = results(alone: 100, beside: 130).fault(plan, unclosedCount: 0)
-        #expect(fault == "p99 beside them is 1.30 times as long; 1.2 is allowed")
+        #expect(fault == "p99 latency with stalled readers is 1.30 times as high; 1.2 is allowed")
     }
 
-    @Test func nothingReceivedIsNoProof() throws {
+    @Test func noDeliveriesAreAFault() throws {
         let fault = StalledResults().fault(try plan(), unclosedCount: 0)
-        #expect(fault == "p99 beside them is unknown times as long; 1.2 is allowed")
+        #expect(
+            fault == "p99 latency with stalled readers is unknown times as high; 1.2 is allowed"
+        )
     }
 
     @Test func memoryMayGrowByTheBudget() throws {
@@ -79,10 +81,10 @@ struct StalledTests {
         )
     }
 
-    @Test func oneThatIsNeverClosedIsAFault() throws {
+    @Test func aStalledReaderThatIsNotClosedIsAFault() throws {
         #expect(
             results(alone: 9, beside: 9).fault(try plan(), unclosedCount: 2)
-                == "2 that did not read were not closed behind 1.0 MiB"
+                == "2 stalled readers were not closed after 1.0 MiB"
         )
     }
 
@@ -128,10 +130,10 @@ struct StalledTests {
     @Test func countsWhatAReaderLoses() async throws {
         let report = try await TargetServer.report(on: plan(pace: .window(1)), .loses(7))
         #expect(report["lost"] == .integer(1))
-        #expect(report.fault?.hasPrefix("1 lost: nothing arrived any more for 3.0 s") == true)
+        #expect(report.fault?.hasPrefix("1 lost: no delivery for 3.0 s") == true)
     }
 
-    @Test func oneThatTheServerNeverClosesIsFound() async throws {
+    @Test func stalledReadersThatAreNotClosedAreFound() async throws {
         // This server's queues are unlimited.
         var plan = try plan(pace: .rate(200))
         plan.duration = .seconds(2.5)
@@ -148,6 +150,6 @@ struct StalledTests {
         }
         // Each of the four is found whenever it resumes reading.
         #expect(count >= 4)
-        #expect(report.fault?.contains("\(count) that did not read were not closed") == true)
+        #expect(report.fault?.contains("\(count) stalled readers were not closed") == true)
     }
 }

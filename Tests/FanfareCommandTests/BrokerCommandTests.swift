@@ -61,7 +61,7 @@ import Testing
         #expect(await secure.end() == 0)
     }
 
-    @Test("The clients of an app for TLS only come in by wss, and by ws are told 4000")
+    @Test("The clients of a TLS-only app connect with wss; with ws they get 4000")
     func anAppForTLSOnly() async throws {
         let directory = try TemporaryDirectory()
         let (certificate, key) = (directory.path("c.pem"), directory.path("k.pem"))
@@ -107,7 +107,7 @@ import Testing
     @Test func aListenerWithTheWrongKeyIsRefused() async throws {
         let broker = try await RunningBroker()
         let result = try await Program.run(
-            ["listen", "news", "--key", "nobodys", "--url", broker.url()]
+            ["listen", "news", "--key", "wrong-key", "--url", broker.url()]
         )
         #expect(result.code == 1)
         #expect(result.errors.contains("Error: the broker refuses the connection: "))

@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(
-        "What many bodies took goes back to the system when they are gone",
+        "The memory of many request bodies is returned to the system",
         .enabled(if: !isSanitized)
     )
     func afterManyBodies() async throws {

@@ -105,7 +105,7 @@ private final class PollingClients {
     }
 }
 
-@Suite("A broker that is stopped and goes on", .timeLimit(.minutes(2))) struct PausedBrokerTests {
+@Suite("A broker that is stopped and continued", .timeLimit(.minutes(2))) struct PausedBrokerTests {
     /// Reads until a condition holds; returns false after 40 seconds.
     private func read(_ clients: PollingClients, until condition: () -> Bool) -> Bool {
         let deadline = ContinuousClock.now + .seconds(40)
@@ -117,7 +117,7 @@ private final class PollingClients {
     }
 
     // More clients than one poll returns.
-    @Test("Clients that answer are kept, however long it stood still; a dead one is closed")
+    @Test("Clients that answer are kept after a long stop; dead ones are closed")
     func keepsWhoHasAnswered() async throws {
         DescriptorLimit.raise()
         let directory = try TemporaryDirectory()

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("The file is taken over when it is saved, and clients stay")
+    @Test("A saved file is applied, and clients stay connected")
     func savedFile() async throws {
         let setting = try await Setting()
         #expect(try await setting.trigger(second: "second") == 1)
@@ -68,7 +68,7 @@ import Testing
         try await setting.expectConnected()
     }
 
-    @Test("SIGHUP takes the file over, and SIGTERM still ends the broker")
+    @Test("SIGHUP reloads the file, and SIGTERM still ends the broker")
     func hangup() async throws {
         let setting = try await Setting()
         let errors = setting.broker.program.errors
@@ -81,7 +81,7 @@ import Testing
         #expect(await setting.broker.program.end() == 0)
     }
 
-    @Test("A file with a fault changes nothing, and the log says why, with the line")
+    @Test("A file with a fault is not applied, and the log has the fault and its line")
     func faultyFile() async throws {
         let setting = try await Setting()
         try setting.write("apps:\n- \(Self.second)\n- {id: 3, key: k}\n")
@@ -89,7 +89,7 @@ import Testing
         let fault = await errors.first(containing: "the configuration has a fault")
         #expect(fault?.contains(#""level":"error""#) == true)
         #expect(fault?.contains("\(setting.file):3: apps.1.secret is missing") == true)
-        #expect(await errors.first(containing: "is not taken over: nothing has changed") != nil)
+        #expect(await errors.first(containing: "is not reloaded: nothing has changed") != nil)
         try await setting.expectConnected()
         #expect(try await setting.trigger(second: "second") == 1)
         // A fixed file is applied.
@@ -98,7 +98,7 @@ import Testing
         #expect(try await setting.trigger(second: "second") == 0)
     }
 
-    @Test("The level of the log is taken over")
+    @Test("The log level is applied")
     func logLevel() async throws {
         let setting = try await Setting("log: {level: error}\n")
         let errors = setting.broker.program.errors

@@ -8,7 +8,7 @@ import Testing
 
 @testable import fanfare
 
-@Suite("A reload takes over all of a configuration, or nothing") struct ReloadingTests {
+@Suite("A reload applies a configuration completely or not at all") struct ReloadingTests {
     /// The files of a certificate and its key.
     private struct Pair {
         let directory: TemporaryDirectory
@@ -35,7 +35,7 @@ import Testing
         return try Configuration.load(yaml: yaml, file: "test")
     }
 
-    @Test("Certificates that turn bad while they are taken over leave level and watch as they were")
+    @Test("Certificates that become invalid during a reload leave log level and watch unchanged")
     func certificatesTurnBad() async throws {
         let (old, new) = (try Pair(), try Pair())
         let before = try configuration("error", old.files)

@@ -3,7 +3,7 @@ import TestProgram
 import Testing
 
 @Suite("fanfare trigger and listen: users", .timeLimit(.minutes(1))) struct UserCommandTests {
-    @Test func aListenerSignsInAndShowsWhatConcernsItsUser() async throws {
+    @Test func aListenerSignsInAndShowsItsUsersEvents() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("fanfare.yaml")
         try """
@@ -53,7 +53,7 @@ import Testing
         #expect(await ann.end() == 0)
     }
 
-    @Test func aSecretThatIsNotTheAppsSignsNobodyIn() async throws {
+    @Test func aWrongSecretIsRefused() async throws {
         let broker = try await RunningBroker()
         let listener = try RunningProgram(
             ["listen", "--user", "ann", "--secret", "wrong", "--url", broker.url()]

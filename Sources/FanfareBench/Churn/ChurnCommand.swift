@@ -6,11 +6,11 @@ import PusherProtocol
 struct ChurnCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "churn",
-        abstract: "Connect, subscribe and close, again and again.",
+        abstract: "Open connections, subscribe and close, repeatedly.",
         discussion: """
             Each cycle is a TCP connection, the TLS handshake of a wss:// URL, the WebSocket \
-            upgrade, a subscription and the closing handshake. Latency counts from when a \
-            connection was due to the acknowledgement of its subscription.
+            upgrade, a subscription and the closing handshake. Latency is the time from when a \
+            connection was due until its subscription was acknowledged.
 
             Examples:
               fanfare bench churn
@@ -21,21 +21,21 @@ struct ChurnCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How many connections are made.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of connections.", valueName: "count"))
     var cycles = 10_000
 
-    @Option(help: ArgumentHelp("How many may be open at once.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum number of open connections.", valueName: "count"))
     var concurrency = 64
 
     @Option(
         help: ArgumentHelp(
-            "How many connections to begin a second; without it as many as the server takes.",
+            "Connections per second; by default as many as the server accepts.",
             valueName: "per second"
         )
     )
     var rate: Double?
 
-    @Option(help: ArgumentHelp("The channel, public or private.", valueName: "name"))
+    @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
     var channel = "fanfare-bench"
 
     func validate() throws {

@@ -7,9 +7,9 @@ struct ChannelsCommand: ParsableCommand {
         commandName: "channels",
         abstract: "Send events to many channels with few subscribers and check every delivery.",
         discussion: """
-            The events go to one channel after the other; every subscriber must receive those of \
-            its channel once and in order, and no other. This measures what an event costs rather \
-            than what a delivery costs: its HTTP request, its signature, its channel.
+            Events are sent to the channels in turn. Every subscriber must receive the events of \
+            its channel once and in order, and no others. This measures the cost of an event (HTTP \
+            request, signature, channel) rather than of a delivery.
 
             Examples:
               fanfare bench channels
@@ -20,23 +20,23 @@ struct ChannelsCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How many channels there are.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of channels.", valueName: "count"))
     var channels = 500
 
-    @Option(help: ArgumentHelp("How many connections subscribe to each.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of subscribers of each channel.", valueName: "count"))
     var subscribers = 4
 
-    @Option(help: ArgumentHelp("How many events are triggered in all.", valueName: "count"))
+    @Option(help: ArgumentHelp("Total number of events.", valueName: "count"))
     var messages = 20_000
 
-    @Option(help: ArgumentHelp("The length of each event's data, in bytes.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
     var size = 64
 
     @OptionGroup var pace: PaceOptions
 
     @Option(
         help: ArgumentHelp(
-            "The channels' name, public or private; each gets a number behind it.",
+            "Prefix of the channels' names, public or private; a number is appended.",
             valueName: "name"
         )
     )

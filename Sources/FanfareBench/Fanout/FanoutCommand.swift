@@ -20,18 +20,18 @@ struct FanoutCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How many connections subscribe.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of subscribers.", valueName: "count"))
     var subscribers = 10_000
 
-    @Option(help: ArgumentHelp("How many events are triggered.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of events.", valueName: "count"))
     var messages = 100
 
-    @Option(help: ArgumentHelp("The length of each event's data, in bytes.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
     var size = 64
 
     @OptionGroup var pace: PaceOptions
 
-    @Option(help: ArgumentHelp("The channel, public or private.", valueName: "name"))
+    @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
     var channel = "fanfare-bench"
 
     func validate() throws {

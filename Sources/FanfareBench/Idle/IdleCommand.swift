@@ -7,12 +7,12 @@ import PusherProtocol
 struct IdleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "idle",
-        abstract: "Measure what connections cost that are subscribed and do nothing.",
+        abstract: "Measure the memory and CPU time that idle subscribers cost.",
         discussion: """
-            Memory per connection is how much the server's Pss (/proc/PID/smaps_rollup) has grown, \
-            so start the server afresh: memory that it has kept from before counts for nothing. At \
-            the end one event goes to all connections, and each must receive it. The server must \
-            run on this machine; give it with --pid if it is not found.
+            Memory per connection is the growth of the server's Pss (/proc/PID/smaps_rollup). Use \
+            a freshly started server: memory that it reuses is not counted. At the end one event \
+            is sent, which every connection must receive. The server must run on this machine; use \
+            --pid if it is not found.
 
             Examples:
               fanfare bench idle
@@ -23,13 +23,13 @@ struct IdleCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How many connections there are.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of connections.", valueName: "count"))
     var connections = 10_000
 
-    @Option(help: ArgumentHelp("How long they do nothing.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long they are idle.", valueName: "seconds"))
     var seconds = 10.0
 
-    @Option(help: ArgumentHelp("The channel, public or private.", valueName: "name"))
+    @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
     var channel = "fanfare-bench"
 
     func validate() throws {

@@ -169,7 +169,7 @@ final class IdleRun: BenchRun {
             label: "memory per connection",
             text: each > 0
                 ? "\(decimal(each, places: 0)) bytes"
-                : "none that the server had not kept from before: start it afresh",
+                : "no growth: the server reused memory; restart it and measure again",
             members: [("memory_bytes_per_connection", .number(each, places: 1))]
         )
     }

@@ -60,15 +60,17 @@ final class JoinsClients: BenchClientDelegate {
     }
 
     /// Whether all subscribed users know all subscribed users.
-    var isSettled: Bool { joinedCount == startedCount && knownCount == startedCount * startedCount }
+    var isComplete: Bool {
+        joinedCount == startedCount && knownCount == startedCount * startedCount
+    }
 
     /// The faults in one line; nil if each user was told once of each member.
     var fault: String? {
         let missing = known.reduce(0) { $0 + max(0, plan.userCount - $1) }
-        let surplus = known.reduce(0) { $0 + max(0, $1 - plan.userCount) }
+        let repeated = known.reduce(0) { $0 + max(0, $1 - plan.userCount) }
         let faults = [
-            missing > 0 ? "\(grouped(missing)) members never told of" : nil,
-            surplus > 0 ? "\(grouped(surplus)) members told of twice" : nil,
+            missing > 0 ? "\(grouped(missing)) member notices missing" : nil,
+            repeated > 0 ? "\(grouped(repeated)) member notices repeated" : nil,
         ].compactMap { $0 }
         return faults.isEmpty ? nil : faults.joined(separator: ", ")
     }

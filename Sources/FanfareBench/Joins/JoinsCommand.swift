@@ -6,16 +6,15 @@ import PusherProtocol
 struct JoinsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "joins",
-        abstract:
-            "Let thousands of users join one presence channel, and show what each join costs.",
+        abstract: "Add thousands of users to one presence channel, and show the cost of a join.",
         discussion: """
-            Each user has one connection. Who joins gets the list of all members, and each member \
-            is told once of each who joins later; otherwise the exit code is 1. So the work of a \
-            join is proportional to the members: the figure for a join and member stays the same, \
-            and so does the memory for a member. The figures are those of each step by itself, \
-            taken when everybody knows everybody.
+            Each user has one connection. A new member must receive the list of all members, and \
+            every other member one notice of the join; otherwise the exit code is 1. The work of a \
+            join grows with the number of members: expect constant CPU time per join and member, \
+            and constant memory per member. Each row covers one step, measured when all its \
+            notices have arrived.
 
-            The app must allow as many members: members_max in the configuration.
+            The app's members_max must be at least --users.
 
             Examples:
               fanfare bench joins
@@ -26,12 +25,12 @@ struct JoinsCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How many users join.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of users.", valueName: "count"))
     var users = 5_000
 
     @Option(
         help: ArgumentHelp(
-            "After how many joins there are figures; 1,000, or --users if those are fewer.",
+            "Number of joins per row; by default 1,000, or --users if that is lower.",
             valueName: "count"
         )
     )
@@ -39,13 +38,13 @@ struct JoinsCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "In which time they join; without it as fast as the server lets them in.",
+            "Duration of all joins; by default as fast as the server accepts them.",
             valueName: "seconds"
         )
     )
     var within: Double?
 
-    @Option(help: ArgumentHelp("The presence channel.", valueName: "name"))
+    @Option(help: ArgumentHelp("Presence channel.", valueName: "name"))
     var channel = "presence-fanfare-bench"
 
     func validate() throws {

@@ -57,7 +57,7 @@ final class JoinsRun: BenchRun {
         generator.progress.show("Joining", clients.joinedCount, of: plan.userCount, at: now)
         // The next step starts when all members of this one know each other, so that steps do not overlap.
         let nextSampleAt = min(last.memberCount + plan.stepCount, plan.userCount)
-        if clients.startedCount == nextSampleAt, clients.isSettled {
+        if clients.startedCount == nextSampleAt, clients.isComplete {
             let reached = takeSample()
             samples.append(reached.since(last))
             guard nextSampleAt < plan.userCount else {
@@ -101,8 +101,8 @@ final class JoinsRun: BenchRun {
     private func report(stalled: Duration?) -> BenchReport {
         var fault = clients.fault
         if let stalled {
-            let what = fault ?? "\(grouped(plan.userCount - clients.joinedCount)) not let in"
-            fault = "\(what): nothing moved any more for \(stalled.inSeconds) s"
+            let what = fault ?? "\(grouped(plan.userCount - clients.joinedCount)) not subscribed"
+            fault = "\(what): no progress for \(stalled.inSeconds) s"
         }
         let time = samples.reduce(Duration.zero) { $0 + $1.time }
         return BenchReport(

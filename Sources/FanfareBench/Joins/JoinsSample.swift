@@ -41,16 +41,16 @@ struct JoinsSample: Sendable {
     private func row(joins: Int) -> BenchReport.Row {
         let perJoin = usage.serverTime.map { Double($0) / 1e3 / Double(max(joins, 1)) }
         // The average number of members that a join of this step found.
-        let membersMet = max(1, Double(memberCount) - Double(joins + 1) / 2)
-        let perMember = perJoin.map { $0 / membersMet }
+        let membersFound = max(1, Double(memberCount) - Double(joins + 1) / 2)
+        let perMember = perJoin.map { $0 / membersFound }
         let mebibytes = memory.map { decimal(Double($0) / 1_048_576, places: 1) + " MiB" }
         let name = "members_\(memberCount)"
         return BenchReport.Row(
             label: "to \(grouped(memberCount)) members",
             text: [
                 seconds(time),
-                perJoin.map { "\(decimal($0, places: 0)) µs of server CPU a join" },
-                perMember.map { "\(decimal($0, places: 3)) a join and member" }, mebibytes,
+                perJoin.map { "\(decimal($0, places: 0)) µs of server CPU per join" },
+                perMember.map { "\(decimal($0, places: 3)) per join and member" }, mebibytes,
             ].compactMap { $0 }.joined(separator: ", "),
             members: [
                 ("\(name)_duration_s", .number(time.inSeconds, places: 6)),

@@ -41,8 +41,8 @@ enum BenchError: Error, CustomStringConvertible {
         case .descriptorLimit(let needed, let allowed, let option):
             """
             \(grouped(needed)) file descriptors are needed, but this process may open \
-            \(grouped(allowed)) (its hard limit, `ulimit -Hn`). Raise it as root with \
-            `ulimit -Hn \(needed)`, or give a smaller \(option).
+            \(grouped(allowed)) (hard limit, `ulimit -Hn`). Raise it as root with \
+            `ulimit -Hn \(needed)`, or use a smaller \(option).
             """
         case .portRange(let connections, let ports):
             """
@@ -52,14 +52,14 @@ enum BenchError: Error, CustomStringConvertible {
             """
         case .noLocalPort:
             """
-            No local port is left: closed connections keep theirs for a minute. Widen the range: \
+            No local port is free: closed connections keep theirs for a minute. Widen the range: \
             `sysctl net.ipv4.ip_local_port_range="1024 65535"`.
             """
         case .resolution(let error): "\(error)"
         case .unreachable(let url, let reason):
             "Cannot connect to \(url): \(reason)"
         case .connectionRefused(let index, let reason):
-            "Connection \(grouped(index + 1)) was not let in: \(reason)"
+            "Connection \(grouped(index + 1)) was refused: \(reason)"
         case .connectionLost(let index, let reason):
             "Connection \(grouped(index + 1)) was lost: \(reason)"
         case .eventRefused(let status, let answer):
@@ -67,16 +67,16 @@ enum BenchError: Error, CustomStringConvertible {
                 ErrorHint.forEvent(status: status),
                 to: "The HTTP API refused an event with status \(status): \(answer)"
             )
-        case .publisherLost(let reason): "The connection to the HTTP API broke: \(reason)"
+        case .publisherLost(let reason): "The connection to the HTTP API was lost: \(reason)"
         case .connectingStalled(let connected, let all, let timeout):
             """
-            No connection was let in for \(timeout.inSeconds) s: \(grouped(connected)) of \
-            \(grouped(all)) are subscribed.
+            No progress for \(timeout.inSeconds) s: \(grouped(connected)) of \(grouped(all)) \
+            connections are subscribed.
             """
         case .closingStalled(let closed, let all, let timeout):
             """
-            No connection was let in or closed by the server for \(timeout.inSeconds) s: \
-            \(grouped(closed)) of \(grouped(all)) that were begun are closed.
+            No progress for \(timeout.inSeconds) s: \(grouped(closed)) of \(grouped(all)) \
+            connections are closed.
             """
         case .serverLimit(let limit, let reason):
             """
@@ -85,12 +85,12 @@ enum BenchError: Error, CustomStringConvertible {
             """
         case .noServerProcess:
             """
-            The server's process is not known: it is on another machine, or it belongs to another \
-            user. Run this beside it as the same user or as root, and give it with --pid.
+            The server's process is unknown: it is on another machine, or belongs to another user. \
+            Run this on its machine as the same user or as root, with --pid.
             """
         case .memoryUnreadable(let ids):
             """
-            The memory of process \(ids.map(String.init).joined(separator: ", ")) may not be read \
+            The memory of process \(ids.map(String.init).joined(separator: ", ")) cannot be read \
             (/proc/PID/smaps_rollup): run this as the same user or as root.
             """
         case .machine(let reason): reason
@@ -109,15 +109,15 @@ enum ErrorHint {
     /// The hint for a code of the Pusher protocol, from a `pusher:error` or a close frame.
     static func forCode(_ code: Int) -> String? {
         switch code {
-        case 4000: "The app wants TLS: give a wss:// URL."
+        case 4000: "The app requires TLS: use a wss:// URL."
         case 4001: "Check --key."
         case 4003: "Enable the app in the server's configuration."
-        case 4004: "Raise the app's limit of connections in the server's configuration."
-        case 4005: "Check the path in --url: it stands in front of /app/KEY."
-        case 4009: "Check --key and --secret, and what the app lets connections do."
+        case 4004: "Raise the app's connection limit in the server's configuration."
+        case 4005: "Check the path in --url: it precedes /app/KEY."
+        case 4009: "Check --key and --secret, and the features of the app."
         case 4100:
-            "Raise the server's limits of connections and of queued bytes, or take a lower load."
-        case 4200...4202: "Something stopped the server, or it found the connection dead."
+            "Raise the server's limits of connections and queued bytes, or lower the load."
+        case 4200...4202: "The server was stopped, or did not receive a pong in time."
         default: nil
         }
     }
@@ -125,11 +125,11 @@ enum ErrorHint {
     /// The hint for the status of a refused opening handshake.
     static func forUpgrade(status: Int) -> String? {
         switch status {
-        case 301, 302, 307, 308: "Give the URL that the server redirects to."
-        case 400, 426: "Is it a WebSocket server? A proxy may have taken the upgrade away."
-        case 401, 403: "Check --key, and what stands in front of the server."
-        case 404: "Check the path in --url: it stands in front of /app/KEY."
-        case 429, 503: "The server is at a limit: raise it, or take fewer connections."
+        case 301, 302, 307, 308: "Use the URL that the server redirects to."
+        case 400, 426: "Is it a WebSocket server? A proxy may have removed the upgrade."
+        case 401, 403: "Check --key, and any proxy in front of the server."
+        case 404: "Check the path in --url: it precedes /app/KEY."
+        case 429, 503: "The server is at a limit: raise it, or use fewer connections."
         default: nil
         }
     }
@@ -138,7 +138,7 @@ enum ErrorHint {
     static func forSubscription(status: Int) -> String? {
         switch status {
         case 401, 403: "Check --key and --secret."
-        case 4100: "The channel or the server is at a limit: raise it, or take a lower load."
+        case 4100: "The channel or the server is at a limit: raise it, or lower the load."
         default: nil
         }
     }
@@ -148,9 +148,9 @@ enum ErrorHint {
         switch status {
         case 401: "Check --key, --secret and --app-id, and the clocks of both machines."
         case 403: "Is the app enabled?"
-        case 404: "Check --app-id, and the path in --url: it stands in front of /apps/ID/events."
-        case 413: "Take a smaller --size, or raise the server's limit of an event's data."
-        case 429: "Raise the app's limit of events, or take a lower --rate."
+        case 404: "Check --app-id, and the path in --url: it precedes /apps/ID/events."
+        case 413: "Use a smaller --size, or raise the server's limit of event data."
+        case 429: "Raise the app's event rate limit, or use a lower --rate."
         default: nil
         }
     }

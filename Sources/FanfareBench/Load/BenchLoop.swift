@@ -78,12 +78,12 @@ actor BenchLoop: LoopResident {
         do throws(SystemError) {
             reactor = try Reactor(loop: loop)
         } catch {
-            throw .machine("The event loop cannot be made: \(error)")
+            throw .machine("The event loop cannot be created: \(error)")
         }
         do throws(TLSError) {
             connector = try Connector(target, addresses: addresses)
         } catch {
-            throw .machine("TLS cannot be used: \(error)")
+            throw .machine("TLS cannot be set up: \(error)")
         }
     }
 
@@ -136,7 +136,7 @@ actor BenchLoop: LoopResident {
             }
             end(.success(report))
         } catch {
-            end(.failure(explained(error)))
+            end(.failure(addingServerLimit(error)))
         }
         return false
     }
@@ -166,7 +166,7 @@ actor BenchLoop: LoopResident {
     }
 
     /// Adds the server's descriptor limit to an error that it may explain.
-    private func explained(_ failure: BenchError) -> BenchError {
+    private func addingServerLimit(_ failure: BenchError) -> BenchError {
         switch failure {
         case .connectionRefused, .connectingStalled: break
         default: return failure

@@ -44,7 +44,7 @@ final class Connector {
 
     /// Opens a connection to the address in use.
     func connect(on reactor: Reactor, owner: any StreamDelegate) throws(BenchError) -> Stream {
-        guard let address else { throw .machine("there is no address to try") }
+        guard let address else { throw .machine("no address to try") }
         do throws(SystemError) {
             return try reactor.connect(
                 to: address,
@@ -140,7 +140,7 @@ final class ServerProbe: StreamDelegate {
         let reason = error.map { "\($0)" } ?? "the server closed it"
         let hint =
             if case .tls = error {
-                "--trust names a file with its certificate, --insecure accepts any."
+                "--trust FILE trusts its certificate, --insecure accepts any."
             } else {
                 "Is the server running there?"
             }

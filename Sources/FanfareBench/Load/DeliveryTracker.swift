@@ -88,13 +88,13 @@ struct DeliveryTracker {
             outOfOrder += 1
             return false
         }
-        let who = UInt64(subscriber) << 32
+        let high = UInt64(subscriber) << 32
         if number > expected {
             for lost in stride(from: expected, to: number, by: channelCount) {
-                skipped.insert(who | UInt64(lost))
+                skipped.insert(high | UInt64(lost))
             }
             next[subscriber] = number + UInt32(channelCount)
-        } else if skipped.remove(who | UInt64(number)) != nil {
+        } else if skipped.remove(high | UInt64(number)) != nil {
             outOfOrder += 1
         } else {
             duplicated += 1
@@ -119,6 +119,6 @@ extension DeliveryTracker {
         ].compactMap { $0 }
         let what = faults.isEmpty ? "an event was not answered" : faults.joined(separator: ", ")
         guard let stalled else { return what }
-        return what + ": nothing arrived any more for \(stalled.inSeconds) s"
+        return what + ": no delivery for \(stalled.inSeconds) s"
     }
 }

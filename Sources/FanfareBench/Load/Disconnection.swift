@@ -38,7 +38,7 @@ struct DisconnectionCounts: Equatable {
             closed.sorted { $0.key < $1.key }.map { "\(grouped($0.value)) with \($0.key)" }
             + (ended > 0 ? ["\(grouped(ended)) without a code"] : [])
             + refused.sorted { $0.key < $1.key }.map {
-                "\(grouped($0.value)) not let in (\($0.key < 0 ? "no code" : "\($0.key)"))"
+                "\(grouped($0.value)) refused (\($0.key < 0 ? "no code" : "\($0.key)"))"
             }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
@@ -57,10 +57,10 @@ struct DisconnectionCounts: Equatable {
 
     /// The codes that are not in the protocol, in one line; nil if there are none.
     var fault: String? {
-        let strange = (Array(closed.keys) + Array(refused.keys.filter { $0 >= 0 }))
+        let unknown = (Array(closed.keys) + Array(refused.keys.filter { $0 >= 0 }))
             .filter { !(4000..<4300).contains($0) && $0 != 1000 && $0 != 1001 }
-        guard !strange.isEmpty else { return nil }
-        let codes = Set(strange).sorted().map(String.init).joined(separator: ", ")
+        guard !unknown.isEmpty else { return nil }
+        let codes = Set(unknown).sorted().map(String.init).joined(separator: ", ")
         return "connections were closed with \(codes)"
     }
 }

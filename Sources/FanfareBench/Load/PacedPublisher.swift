@@ -12,7 +12,7 @@ final class PacedPublisher {
     private let pace: Pace
     private let dataLength: Int
     private var isConnecting = false
-    private var flow: (schedule: Schedule, sentBefore: Int)?
+    private var timing: (schedule: Schedule, sentBefore: Int)?
 
     /// The number of events in flight, whatever the pace: it keeps the generator itself from becoming the bottleneck.
     private static let inFlightMax = 64
@@ -47,12 +47,12 @@ final class PacedPublisher {
     /// - Returns: When the next event is due; nil if that depends on deliveries.
     func step() -> MonotonicTime? {
         let missingMax = Self.inFlightMax * subscribers.tracker.subscribersPerChannel
-        let flow = flow ?? (schedule, subscribers.tracker.sentCount)
-        self.flow = flow
+        let timing = timing ?? (schedule, subscribers.tracker.sentCount)
+        self.timing = timing
         while publisher.canSend, subscribers.tracker.missing < missingMax {
             let (tracker, now) = (subscribers.tracker, MonotonicTime.current)
-            let sent = tracker.sentCount - flow.sentBefore
-            switch flow.schedule.step(sent: sent, missing: tracker.missing, now: now) {
+            let sent = tracker.sentCount - timing.sentBefore
+            switch timing.schedule.step(sent: sent, missing: tracker.missing, now: now) {
             case .send(let due):
                 let channel = tracker.sentCount % subscribers.channels.count
                 publisher.trigger(subscribers.nextEvent(on: channel, due: due))
@@ -65,7 +65,7 @@ final class PacedPublisher {
     }
 
     /// Stops sending until the next step.
-    func pause() { flow = nil }
+    func pause() { timing = nil }
 
     /// Whether all events are answered and delivered.
     var isIdle: Bool { subscribers.tracker.missing == 0 && publisher.unansweredCount == 0 }

@@ -13,26 +13,26 @@ struct BenchOptions: ParsableArguments {
     @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
     var appID: String?
 
-    @Option(help: "The app's secret (or FANFARE_SECRET, which no one sees in a list of processes).")
+    @Option(help: "The app's secret (or FANFARE_SECRET, which process listings do not show).")
     var secret: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            The server's process, for its CPU time and memory; found by itself if it listens on \
-            this machine and is yours.
+            The server's process ID, to measure CPU time and memory; found automatically if it \
+            listens on this machine and belongs to your user.
             """,
             valueName: "pid"
         )
     )
     var pid: Int32?
 
-    @Flag(help: "Offer permessage-deflate, each message on its own (server_no_context_takeover).")
+    @Flag(help: "Offer permessage-deflate with server_no_context_takeover.")
     var deflate = false
 
     @Option(
         help: ArgumentHelp(
-            "Write a JSON object to this file as well; - prints it instead of the table.",
+            "Also write a JSON object to this file; - prints it instead of the table.",
             valueName: "file"
         )
     )
@@ -50,7 +50,7 @@ struct BenchOptions: ParsableArguments {
             throw ValidationError("--url must be like ws://127.0.0.1:6001 or wss://host/prefix")
         }
         if let pid, ServerProcess(id: pid) == nil {
-            throw ValidationError("--pid \(pid): there is no such process, or it may not be read")
+            throw ValidationError("--pid \(pid): no such process, or it cannot be read")
         }
         return TargetServer(
             url: url,

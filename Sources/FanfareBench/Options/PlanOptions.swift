@@ -6,13 +6,13 @@ import PusherProtocol
 struct PaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How many events may be on their way at once; 8 if neither this nor --rate is given.",
+            "Maximum number of events in flight; 8 if neither this nor --rate is given.",
             valueName: "count"
         )
     )
     var window: Int?
 
-    @Option(help: ArgumentHelp("How many events to trigger a second.", valueName: "per second"))
+    @Option(help: ArgumentHelp("Events per second.", valueName: "per second"))
     var rate: Double?
 
     func validate() throws {
@@ -65,7 +65,9 @@ func checkedMiB(_ count: Int, _ option: String, max: Int = 1 << 20) throws -> In
 /// Rejects `--deflate`: the bytes in a slow reader's queue must be known.
 func refuseDeflate(_ options: BenchOptions) throws {
     if options.deflate {
-        throw ValidationError("--deflate leaves open how much waits for a slow reader")
+        throw ValidationError(
+            "--deflate is not supported: the bytes in the queue of a slow reader would be unknown"
+        )
     }
 }
 
@@ -91,7 +93,7 @@ func checkedChannel(_ name: String, isPresence: Bool = false) throws -> ChannelN
     do throws(ChannelNameError) {
         channel = try ChannelName(name)
     } catch {
-        throw ValidationError("--channel is not a channel's name: \(error)")
+        throw ValidationError("--channel is not a valid channel name: \(error)")
     }
     guard channel.kind.isPresence == isPresence, channel.kind != .serverToUser else {
         throw ValidationError(

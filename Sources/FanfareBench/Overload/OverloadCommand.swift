@@ -5,20 +5,22 @@ import PusherProtocol
 struct OverloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "overload",
-        abstract: "Trigger more events than the server can deliver, and check what it accepts.",
+        abstract: "Trigger more events than the server can deliver, and check those it accepts.",
         discussion: """
-            Three phases of --seconds each: idle subscribers; events with a window, which shows \
-            how much the server can deliver; then every publishing connection sends as many \
-            events as its socket takes, without waiting for answers. Meanwhile another channel \
-            gets --rate events a second, sent and read on a thread of their own. The load itself \
-            runs at the lowest priority, so that a server on this machine has the core that it needs.
+            Three phases of --seconds each: idle subscribers; events with a window, which measures \
+            the server's capacity; then every publishing connection sends as many events as its \
+            socket accepts, without waiting for answers. Meanwhile an unrelated channel gets \
+            --rate events per second, published and read on a separate thread. The load runs at \
+            the lowest priority, so that it does not compete with a server on this machine.
 
-            The exit code is 1 if an event that was answered 200 did not reach each subscriber \
-            once and in its connection's order, if one that was answered 503 reached any, if an \
-            answer with 503 had no Retry-After, if a subscriber was closed, if less than 0.9 of \
-            what a window allows arrived a second, if the 99th percentile of the other channel's \
-            latency is more than 3 times as long beside the overload as beside idle subscribers, \
-            or if the server's memory grows by more than --budget.
+            The exit code is 1 if:
+              - an event answered 200 did not reach every subscriber once and in order,
+              - an event answered 503 reached a subscriber,
+              - an answer 503 had no Retry-After,
+              - a subscriber was closed,
+              - deliveries per second were below 0.9 times those with a window,
+              - the unrelated channel's p99 latency was above 3 times that without load,
+              - the server's memory grew by more than --budget.
 
             Examples:
               fanfare bench overload
@@ -30,21 +32,21 @@ struct OverloadCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How many connections publish.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of publishing connections.", valueName: "count"))
     var publishers = 16
 
-    @Option(help: ArgumentHelp("How many connections subscribe and read.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of subscribers.", valueName: "count"))
     var subscribers = 2_000
 
-    @Option(help: ArgumentHelp("The length of each event's data, in bytes.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
     var size = 10_240
 
-    @Option(help: ArgumentHelp("How long each phase lasts.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Duration of each phase.", valueName: "seconds"))
     var seconds = 10.0
 
     @Option(
         help: ArgumentHelp(
-            "End the overload after so many events, if --seconds are not over before.",
+            "Maximum number of events of the overload.",
             valueName: "count"
         )
     )
@@ -52,7 +54,7 @@ struct OverloadCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How many events may be on their way at once in the phase with a window.",
+            "Maximum number of events in flight in the phase with a window.",
             valueName: "count"
         )
     )
@@ -60,24 +62,24 @@ struct OverloadCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How many events a second the other channel gets.",
+            "Events per second on the unrelated channel.",
             valueName: "per second"
         )
     )
     var rate = 100.0
 
-    @Flag(help: "Have a connection that is answered 503 wait as long as Retry-After says.")
+    @Flag(help: "After an answer with 503, wait for the time in Retry-After.")
     var retryAfter = false
 
     @Option(
         help: ArgumentHelp(
-            "By how much the server's memory may grow; unlimited by default.",
+            "Allowed growth of the server's memory; unlimited by default.",
             valueName: "MiB"
         )
     )
     var budget: Int?
 
-    @Option(help: ArgumentHelp("The channel, public or private.", valueName: "name"))
+    @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
     var channel = "fanfare-bench"
 
     func validate() throws {

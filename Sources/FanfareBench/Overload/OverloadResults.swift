@@ -50,14 +50,14 @@ struct OverloadResults {
         let (share, ratio) = (rateShare, latencyRatio)
         return [
             share.map { $0 < OverloadPlan.rateShareMin } ?? true
-                ? "\(text(share)) of what a window allows arrived a second; "
-                    + "\(OverloadPlan.rateShareMin) is the least" : nil,
+                ? "deliveries per second are \(text(share)) times those with a window; "
+                    + "\(OverloadPlan.rateShareMin) is the minimum" : nil,
             unrelated?.fault.map { "the unrelated channel: \($0)" },
             unrelated.flatMap { $0.refusedCount > 0 ? $0.refusedCount : nil }.map {
                 "\(grouped($0)) events of the unrelated channel were answered 503"
             },
             ratio.map { $0 > OverloadPlan.latencyRatioMax } ?? true
-                ? "the unrelated channel's p99 is \(text(ratio)) times as long; "
+                ? "the unrelated channel's p99 latency is \(text(ratio)) times that without load; "
                     + "\(OverloadPlan.latencyRatioMax) is allowed" : nil,
             plan.budget.flatMap { budget in growth.map { (budget, $0) } }.flatMap {
                 $1 > $0
@@ -73,7 +73,7 @@ struct OverloadResults {
             .rate("deliveries with a window", "window_deliveries", window),
             .rate("deliveries without one", "overload_deliveries", overload),
             .init(
-                label: "without : with",
+                label: "ratio without : with",
                 text: text(rateShare),
                 members: [("rate_share", .number(rateShare, places: 4))]
             ),
@@ -88,7 +88,7 @@ struct OverloadResults {
             .init(
                 label: "after the publishers stopped",
                 text: """
-                    \(grouped(unansweredCount)) answers to come; everything had arrived \
+                    \(grouped(unansweredCount)) answers outstanding; all was delivered \
                     \(seconds(drainTime)) later
                     """,
                 members: [
@@ -121,8 +121,8 @@ struct OverloadResults {
             .init(
                 label: "unrelated channel's thread",
                 text: isPrioritized
-                    ? "runs before others (SCHED_RR)"
-                    : "waits for a core like others; as root, or with CAP_SYS_NICE, it would not",
+                    ? "real-time priority (SCHED_RR)"
+                    : "normal priority; root or CAP_SYS_NICE gives it real-time priority",
                 members: [("unrelated_prioritized", .integer(isPrioritized ? 1 : 0))]
             )
         )

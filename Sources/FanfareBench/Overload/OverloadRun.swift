@@ -150,7 +150,7 @@ final class OverloadRun: BenchRun {
     }
 
     private func flood(_ load: Load, at now: MonotonicTime) -> BenchStep {
-        generator.progress.show("Without one", 2, of: 3, at: now, detail: progress)
+        generator.progress.show("Without a window", 2, of: 3, at: now, detail: progress)
         let sent = readers.ledger.sentCount - load.sent
         let rest = (plan.eventCountMax ?? .max) - sent
         let isOver = load.since.duration(to: now) >= plan.duration || readers.openCount == 0
@@ -179,7 +179,7 @@ final class OverloadRun: BenchRun {
         _ load: Load?,
         at now: MonotonicTime
     ) -> BenchStep {
-        generator.progress.show("What was accepted", 2, of: 3, at: now, detail: progress)
+        generator.progress.show("Draining", 2, of: 3, at: now, detail: progress)
         let ledger = readers.ledger
         let isComplete = ledger.unansweredCount == 0 && ledger.outstanding <= 0
         let isStuck = isStuck(at: now)
@@ -196,8 +196,8 @@ final class OverloadRun: BenchRun {
 
     private func isStuck(at now: MonotonicTime) -> Bool {
         let ledger = readers.ledger
-        let moves = ledger.deliveries + ledger.misplacedCount
-        return generator.isStalled(moves + ledger.acceptedCount + ledger.refusedCount, at: now)
+        let arrivals = ledger.deliveries + ledger.misplacedCount
+        return generator.isStalled(arrivals + ledger.acceptedCount + ledger.refusedCount, at: now)
     }
 
     private var progress: String {
@@ -272,7 +272,7 @@ final class OverloadRun: BenchRun {
                     ? "\(grouped(publishers.lostConnectionCount)) publishing connections lost"
                     : nil,
                 isStalled
-                    ? "nothing arrived any more for \(generator.target.stallTimeout.inSeconds) s, "
+                    ? "no delivery for \(generator.target.stallTimeout.inSeconds) s, "
                         + "\(grouped(ledger.unansweredCount)) events unanswered" : nil,
             ].compactMap { $0 } + results.faults(plan, growth: memory?.growth)
         return faults.isEmpty ? nil : faults.joined(separator: "; ")

@@ -82,13 +82,13 @@ actor UnrelatedChannel: LoopResident {
         do throws(SystemError) {
             reactor = try Reactor(loop: loop)
         } catch {
-            throw .machine("The event loop cannot be made: \(error)")
+            throw .machine("The event loop cannot be created: \(error)")
         }
         let connector: Connector
         do throws(TLSError) {
             connector = try Connector(target, addresses: [address])
         } catch {
-            throw .machine("TLS cannot be used: \(error)")
+            throw .machine("TLS cannot be set up: \(error)")
         }
         self.reactor = reactor
         let generator = LoadGenerator(connector: connector, reactor: reactor, isLocal: false)
@@ -117,7 +117,7 @@ actor UnrelatedChannel: LoopResident {
         rate: Double,
         by connector: Connector
     ) throws(BenchError) -> UnrelatedChannel {
-        guard let address = connector.address else { throw .machine("there is no address to try") }
+        guard let address = connector.address else { throw .machine("no address to try") }
         let loop = try BenchLoop.started { () throws(SystemError) in
             try EventLoop(name: "bench-unrelated")
         }
@@ -251,8 +251,8 @@ actor UnrelatedChannel: LoopResident {
             ledger.unansweredCount > 0
                 ? "\(grouped(ledger.unansweredCount)) events not answered" : nil,
             readers.disconnections.total > 0
-                ? "its reader closed: \(readers.disconnections.description)" : nil,
-            publisher.lostConnectionCount > 0 ? "its publishing connection lost" : nil,
+                ? "its reader was closed: \(readers.disconnections.description)" : nil,
+            publisher.lostConnectionCount > 0 ? "its publishing connection was lost" : nil,
         ].compactMap { $0 }
         return Results(
             latencies: latencies.map { LatencyFigures($0) },

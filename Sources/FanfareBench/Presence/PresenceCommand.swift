@@ -6,14 +6,14 @@ import PusherProtocol
 struct PresenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "presence",
-        abstract: "Let members join and leave a presence channel and check every notice.",
+        abstract: "Make members join and leave a presence channel, and check every notice.",
         discussion: """
-            Each visit is another user's: every observer must see it join and leave, each once and \
-            in order; otherwise the exit code is 1. All connections sign their subscriptions with \
-            the app's secret. The observers are connections of one user, since a presence channel \
-            may have 100 members. Latency counts from when a change was due until an observer saw \
-            it; a visitor leaves as soon as all have seen it come, with --rate half the time \
-            between two visits later.
+            Each visit is by another user. Every observer must be notified of each join and leave \
+            once and in order; otherwise the exit code is 1. Subscriptions are signed with the \
+            app's secret. All observers are connections of one user, as a presence channel may \
+            have 100 members. Latency is the time from when a change was due until an observer was \
+            notified. A visitor leaves when all observers have been notified of its join; with \
+            --rate, not before half the interval between two visits.
 
             Examples:
               fanfare bench presence
@@ -24,24 +24,24 @@ struct PresenceCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How many connections watch.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of observing connections.", valueName: "count"))
     var observers = 100
 
-    @Option(help: ArgumentHelp("How many members come and go at once.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of concurrent visitors.", valueName: "count"))
     var visitors = 4
 
-    @Option(help: ArgumentHelp("How many visits there are.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of visits.", valueName: "count"))
     var visits = 1_000
 
     @Option(
         help: ArgumentHelp(
-            "How many visits to begin a second; without it as many as the server takes.",
+            "Visits per second; by default as many as the server accepts.",
             valueName: "per second"
         )
     )
     var rate: Double?
 
-    @Option(help: ArgumentHelp("The presence channel.", valueName: "name"))
+    @Option(help: ArgumentHelp("Presence channel.", valueName: "name"))
     var channel = "presence-fanfare-bench"
 
     func validate() throws {

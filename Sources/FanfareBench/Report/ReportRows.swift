@@ -148,7 +148,7 @@ extension BenchReport.Row {
 extension ServerProcess? {
     /// The processes, or what to do if they are unknown.
     fileprivate var named: String {
-        guard let self else { return "unknown; give the server's process with --pid" }
+        guard let self else { return "unknown; set the server's process with --pid" }
         let ids = self.ids.map(String.init).joined(separator: ", ")
         return "\(self.ids.count == 1 ? "process" : "processes") \(ids)"
     }

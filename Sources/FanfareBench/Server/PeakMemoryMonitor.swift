@@ -59,7 +59,7 @@ struct PeakMemoryMonitor {
                 ]
             ),
             .init(
-                label: "the kernel's for TCP",
+                label: "kernel memory for TCP",
                 text: "at most \(mebibytes(kernelPeak)), of all connections of this machine",
                 members: [("kernel_tcp_peak_bytes", .integer(kernelPeak))]
             ),

@@ -16,7 +16,7 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
     private var trackers: [SequenceTracker]
     /// The number of events that each client has sent.
     private var sentCounts: [UInt32]
-    private var flow: (schedule: Schedule, sentBefore: Int)?
+    private var timing: (schedule: Schedule, sentBefore: Int)?
     private var isTimedOut = false
 
     /// The number of clients that share a channel.
@@ -58,11 +58,11 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
 
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
         let pace = Pace.rate(Self.rate * Double(count))
-        let flow = flow ?? (Schedule(pace: pace, messageCount: .max, start: now), sentCount)
-        self.flow = flow
+        let timing = timing ?? (Schedule(pace: pace, messageCount: .max, start: now), sentCount)
+        self.timing = timing
         while true {
-            let sent = sentCount - flow.sentBefore
-            switch flow.schedule.step(sent: sent, missing: 0, now: now) {
+            let sent = sentCount - timing.sentBefore
+            switch timing.schedule.step(sent: sent, missing: 0, now: now) {
             case .send(let due): sendEvent(sent % count, due: due)
             case .wait(let due): return due
             case .waitForDeliveries, .finished: return nil
@@ -84,7 +84,7 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
     }
 
     func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
-        flow = nil
+        timing = nil
         if deliveryCounts.deliveries >= expected { return true }
         if isLate, !isTimedOut {
             isTimedOut = true

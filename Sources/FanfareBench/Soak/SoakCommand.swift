@@ -4,22 +4,23 @@ import ArgumentParser
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
-        abstract: "Load a server in many ways for a long time, and check that nothing is left.",
+        abstract:
+            "Apply a mixed load for a long time, and check that the server releases all of it.",
         discussion: """
-            Residents stay and receive events; visitors come for seconds and close, are reset, move \
-            to another channel or read in sips; members join and leave before observers; talkers \
-            send client events; slow readers do not read until the server must have closed them. \
-            Everything that is received is checked: it must come once and in order. A client that \
-            the server closes with a code of the protocol has left, and the report says how many \
-            did with which code.
+            Residents stay subscribed and receive events. Visitors connect for some seconds, then \
+            close, are reset, change the channel, or pause reading. Members join and leave a \
+            presence channel. Groups of connections exchange client events. Slow readers stop \
+            reading until the server should have closed them. Every delivery must arrive once and \
+            in order. Connections that the server closes with a code of the protocol are counted \
+            by code.
 
-            When the warm-up is over, all leave but those who stay; the server's resident memory \
-            and descriptors are noted then, and compared at the end. The exit code is 1 if anything \
-            was lost, repeated or out of order, or if the server has kept more. It must run on this \
-            machine, and its app needs client events.
+            After the warm-up only the permanent connections stay, and the server's resident \
+            memory and descriptors are measured; at the end they are compared. The exit code is 1 \
+            if a delivery was lost, repeated or out of order, or if the server uses more memory or \
+            descriptors. The server must run on this machine, and the app needs client events.
 
-            --backlog must be more than the server's limit of queued bytes and what the kernel \
-            holds besides, about half a MiB.
+            --backlog must be more than the server's limit of queued bytes plus the kernel's \
+            buffers, about half a MiB.
 
             Examples:
               fanfare bench soak --seconds 1800 --json result.json
@@ -30,42 +31,42 @@ struct SoakCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How long the load is on.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Duration of the load.", valueName: "seconds"))
     var seconds = 1_800.0
 
     @Option(
-        help: ArgumentHelp("How long it is on before that, to warm up.", valueName: "seconds")
+        help: ArgumentHelp("Duration of the warm-up before the load.", valueName: "seconds")
     )
     var warmUp = 60.0
 
     @Option(
         help: ArgumentHelp(
             """
-            How long the server's descriptors must not have changed before they are noted: more \
-            than its own connections to webhooks are kept, if it has any (30 s).
+            How long the server's descriptors must be stable before they are counted; use more \
+            than 30 with webhooks, whose connections are kept for 30 s.
             """,
             valueName: "seconds"
         )
     )
     var settle = 6.0
 
-    @Option(help: ArgumentHelp("How many subscribers stay.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of permanent subscribers.", valueName: "count"))
     var residents = 320
 
-    @Option(help: ArgumentHelp("How many events to trigger a second.", valueName: "per second"))
+    @Option(help: ArgumentHelp("Events per second.", valueName: "per second"))
     var rate = 200.0
 
-    @Option(help: ArgumentHelp("The length of each event's data, in bytes.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
     var size = 512
 
-    @Option(help: ArgumentHelp("How many visitors come a second.", valueName: "per second"))
+    @Option(help: ArgumentHelp("Visitors per second.", valueName: "per second"))
     var visitors = 20.0
 
-    @Option(help: ArgumentHelp("How many subscribers do not read.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of slow readers.", valueName: "count"))
     var slow = 40
 
     @Option(
-        help: ArgumentHelp("After how much data one of these reads again.", valueName: "MiB")
+        help: ArgumentHelp("Data after which a slow reader resumes reading.", valueName: "MiB")
     )
     var backlog = 18
 

@@ -43,7 +43,7 @@ struct SoakComparison: Equatable {
                 ]
             ),
             .init(
-                label: "the same as Pss",
+                label: "server memory (Pss)",
                 text: "\(proportional(before)), \(proportional(after))",
                 members: [
                     ("pss_before_bytes", before.proportional.map { .integer($0) } ?? .null),

@@ -56,14 +56,18 @@ struct SoakPlan: BenchPlan {
 
     // MARK: Workloads
 
-    private func workloads(_ generator: LoadGenerator) throws(BenchError) -> [any SoakWorkload] {
+    private func workloads(_ generator: LoadGenerator) throws(BenchError)
+        -> [any SoakWorkload]
+    {
         var workloads: [any SoakWorkload] = []
         let secure = try secureURL.map { (url) throws(BenchError) in
             try Self.generator(beside: generator, to: url)
         }
         let share = secure == nil ? 1 : 2
-        workloads += try side("plain", "soak", share, generator)
-        if let secure { workloads += try side("TLS", "private-soak-tls", share, secure) }
+        workloads += try subscriberWorkloads("plain", "soak", share, generator)
+        if let secure {
+            workloads += try subscriberWorkloads("TLS", "private-soak-tls", share, secure)
+        }
         let presence = PresencePlan(
             channel: try Self.channel("presence-soak"),
             observerCount: Self.observerCount,
@@ -77,7 +81,7 @@ struct SoakPlan: BenchPlan {
     }
 
     /// Residents, visitors and slow readers that connect to the same URL.
-    private func side(
+    private func subscriberWorkloads(
         _ name: String,
         _ prefix: String,
         _ share: Int,
@@ -139,7 +143,7 @@ struct SoakPlan: BenchPlan {
             let connector = try Connector(target, addresses: addresses)
             return LoadGenerator(connector: connector, reactor: generator.reactor, isLocal: false)
         } catch {
-            throw .machine("TLS cannot be used: \(error)")
+            throw .machine("TLS cannot be set up: \(error)")
         }
     }
 

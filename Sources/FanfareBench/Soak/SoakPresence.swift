@@ -6,7 +6,7 @@ import PusherProtocol
 final class SoakPresence: SoakWorkload {
     private let clients: PresenceClients
     private let rate: Double
-    private var flow: (schedule: Schedule, startedBefore: Int)?
+    private var timing: (schedule: Schedule, startedBefore: Int)?
     private var isTimedOut = false
 
     /// Creates the members and observers, without connections.
@@ -22,17 +22,17 @@ final class SoakPresence: SoakWorkload {
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool { try clients.connect(at: now) }
 
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
-        let flow =
-            flow ?? (
+        let timing =
+            timing ?? (
                 Schedule(pace: .rate(rate), messageCount: .max, start: now),
                 clients.visits.startedCount
             )
-        self.flow = flow
+        self.timing = timing
         let nextLeave = clients.endVisits(after: .seconds(1 / rate))
         var nextJoin: MonotonicTime?
         joining: while let visitor = clients.visits.absentVisitor {
-            let begun = clients.visits.startedCount - flow.startedBefore
-            switch flow.schedule.step(sent: begun, missing: 0, now: now) {
+            let begun = clients.visits.startedCount - timing.startedBefore
+            switch timing.schedule.step(sent: begun, missing: 0, now: now) {
             case .send(let due): clients.startVisit(of: visitor, due: due)
             case .wait(let due):
                 nextJoin = due
@@ -44,7 +44,7 @@ final class SoakPresence: SoakWorkload {
     }
 
     func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
-        flow = nil
+        timing = nil
         _ = clients.endVisits(after: .zero)
         if clients.visits.inProgressCount == 0 { return true }
         isTimedOut = isTimedOut || isLate

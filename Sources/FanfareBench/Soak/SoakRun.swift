@@ -95,11 +95,11 @@ final class SoakRun: BenchRun {
         case .loading(let since):
             return try load(since: since, at: now)
         case .draining(let end):
-            var areDone = true
+            var areDrained = true
             for workload in workloads where !workload.drain(at: now, isLate: now >= end) {
-                areDone = false
+                areDrained = false
             }
-            guard areDone else { return .idle }
+            guard areDrained else { return .idle }
             let descriptors = memory.last?.descriptors ?? 0
             phase = .settling(since: now, descriptors: descriptors, steadySince: now)
         case .settling(let since, let descriptors, let steadySince):
@@ -141,7 +141,7 @@ final class SoakRun: BenchRun {
     ) -> BenchStep {
         let (steady, all) = (steadySince.duration(to: now), plan.settling)
         generator.progress.show(
-            "Letting the server settle (s)",
+            "Waiting for the server to settle (s)",
             min(Int(steady.inSeconds), max(Int(all.inSeconds) - 1, 0)),
             of: max(Int(all.inSeconds), 1),
             at: now
@@ -196,7 +196,7 @@ final class SoakRun: BenchRun {
             parameters: plan.parameters,
             rows: [
                 .init(
-                    label: "all together",
+                    label: "all workloads",
                     text: deliveryCounts.text,
                     members: deliveryCounts.members("all")
                 )

@@ -50,7 +50,7 @@ final class SoakSlowReaders: SoakWorkload {
 
     var fault: String? {
         guard clients.unclosedCount == 0 else {
-            return "\(grouped(clients.unclosedCount)) of \(name) were never closed"
+            return "\(grouped(clients.unclosedCount)) of \(name) were not closed"
         }
         return clients.disconnections.fault
     }

@@ -231,8 +231,9 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
             .init(
                 label: name,
                 text: """
-                    \(grouped(startedCount)) came, \(grouped(ended(.reset))) were reset, \
-                    \(grouped(ended(.moving))) moved, \(grouped(ended(.pausing))) sipped; \
+                    \(grouped(startedCount)): \(grouped(ended(.reset))) reset, \
+                    \(grouped(ended(.moving))) changed the channel, \
+                    \(grouped(ended(.pausing))) paused reading; \
                     \(deliveryCounts.text)
                     """,
                 members: [
@@ -253,9 +254,9 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
     var fault: String? {
         let withoutCode = disconnections.ended + (disconnections.refused[-1] ?? 0)
         guard withoutCode == 0 else {
-            return "\(grouped(withoutCode)) of \(name) were cut off without a code"
+            return "\(grouped(withoutCode)) of \(name) were disconnected without a code"
         }
         return disconnections.fault
-            ?? (visits.isEmpty ? nil : "\(grouped(visits.count)) of \(name) never left")
+            ?? (visits.isEmpty ? nil : "\(grouped(visits.count)) of \(name) did not close")
     }
 }

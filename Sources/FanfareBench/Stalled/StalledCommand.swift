@@ -4,18 +4,21 @@ import ArgumentParser
 struct StalledCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stalled",
-        abstract: "Measure what readers notice of others on their channel that do not read.",
+        abstract: "Measure how stalled readers affect the other readers of their channel.",
         discussion: """
-            Events are sent in slices, in turn without and with the stalled ones. These subscribe \
-            and do not read until more has been sent to them than the server may hold back; then \
-            they must find that it has closed them, and they come back. The exit code is 1 if a \
-            reader lost an event, got one twice or out of order, if the 99th percentile of latency \
-            is more than 1.2 times as long beside the stalled ones, if the server's memory grows \
-            by more than --budget, or if a stalled one was never closed. All this takes twice \
-            --seconds.
+            Events are sent in slices, alternately without and with stalled readers. A stalled \
+            reader subscribes and does not read until more data has been sent to it than the \
+            server may queue. By then the server must have closed it, and it reconnects. The run \
+            takes twice --seconds.
 
-            --backlog must be more than the server's limit of queued bytes and what the kernel \
-            holds besides, about half a MiB.
+            The exit code is 1 if:
+              - a reader lost an event, or received one twice or out of order,
+              - the p99 latency is more than 1.2 times as high with stalled readers,
+              - the server's memory grew by more than --budget,
+              - the server did not close a stalled reader.
+
+            --backlog must be more than the server's limit of queued bytes plus the kernel's \
+            buffers, about half a MiB.
 
             Examples:
               fanfare bench stalled
@@ -26,41 +29,44 @@ struct StalledCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("How many connections read.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of connections that read.", valueName: "count"))
     var subscribers = 1_000
 
-    @Option(help: ArgumentHelp("How many do not.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of connections that do not read.", valueName: "count"))
     var stalled = 1_000
 
-    @Option(help: ArgumentHelp("How many channels they share evenly.", valueName: "count"))
+    @Option(help: ArgumentHelp("Number of channels that they share evenly.", valueName: "count"))
     var channels = 1
 
     @Option(
-        help: ArgumentHelp("How long events are sent with the stalled ones.", valueName: "seconds")
+        help: ArgumentHelp(
+            "Total duration of the slices with stalled readers.",
+            valueName: "seconds"
+        )
     )
     var seconds = 300.0
 
     @Option(
         help: ArgumentHelp(
-            "Into how many slices that is cut, each beside one without them.",
+            "Number of slices with stalled readers, each paired with one without.",
             valueName: "count"
         )
     )
     var rounds = 5
 
-    @Option(help: ArgumentHelp("The length of each event's data, in bytes.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
     var size = 1_024
 
     @OptionGroup var pace: PaceOptions
 
     @Option(
-        help: ArgumentHelp("After how much data a stalled one reads again.", valueName: "MiB")
+        help: ArgumentHelp("Data after which a stalled reader resumes reading.", valueName: "MiB")
     )
     var backlog = 18
 
     @Option(
         help: ArgumentHelp(
-            "How many stalled ones that were closed come back a second.",
+            "Stalled readers that reconnect per second after they were closed.",
             valueName: "per second"
         )
     )
@@ -69,8 +75,8 @@ struct StalledCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            By how much the server's memory may grow; by default 16 MiB for each stalled one, which \
-            is what the default configuration lets each queue hold.
+            Allowed growth of the server's memory; by default 16 MiB for each stalled reader, the \
+            limit of each queue in the default configuration.
             """,
             valueName: "MiB"
         )
@@ -78,7 +84,7 @@ struct StalledCommand: ParsableCommand {
     var budget: Int?
 
     @Option(
-        help: ArgumentHelp("The channel, or what the channels begin with.", valueName: "name")
+        help: ArgumentHelp("Channel, or prefix of the channels' names.", valueName: "name")
     )
     var channel = "fanfare-bench"
 

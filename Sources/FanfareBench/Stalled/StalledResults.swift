@@ -67,11 +67,11 @@ struct StalledResults {
         let ratio = ratio(\.p99)
         let faults = [
             unclosedCount > 0
-                ? "\(grouped(unclosedCount)) that did not read were not closed behind "
+                ? "\(grouped(unclosedCount)) stalled readers were not closed after "
                     + mebibytes(plan.backlog) : nil,
             ratio.map { $0 > StalledPlan.ratioMax } ?? true
-                ? "p99 beside them is \(ratio.map { decimal($0, places: 2) } ?? "unknown") "
-                    + "times as long; \(StalledPlan.ratioMax) is allowed" : nil,
+                ? "p99 latency with stalled readers is \(ratio.map { decimal($0, places: 2) } ?? "unknown") "
+                    + "times as high; \(StalledPlan.ratioMax) is allowed" : nil,
             growth > plan.budget
                 ? "the server's memory grew by \(mebibytes(growth)); "
                     + "\(mebibytes(plan.budget)) is allowed" : nil,
@@ -92,7 +92,7 @@ struct StalledResults {
                 .init(
                     label: "deliveries per second",
                     text: "\(grouped(Int(rate(withStalled: false)))) alone, "
-                        + "\(grouped(Int(rate(withStalled: true)))) beside the stalled",
+                        + "\(grouped(Int(rate(withStalled: true)))) with stalled readers",
                     members: [
                         ("alone_deliveries_per_s", .number(rate(withStalled: false), places: 1)),
                         ("beside_deliveries_per_s", .number(rate(withStalled: true), places: 1)),
@@ -100,10 +100,14 @@ struct StalledResults {
                 )
             ],
             BenchReport.Row.latency("alone", "alone_latency", latencies(withStalled: false)),
-            BenchReport.Row.latency("beside", "beside_latency", latencies(withStalled: true)),
+            BenchReport.Row.latency(
+                "with stalled readers",
+                "beside_latency",
+                latencies(withStalled: true)
+            ),
             [
                 .init(
-                    label: "beside : alone",
+                    label: "with stalled : alone",
                     text: "p50 \(text(ratio(\.p50))), p99 \(text(ratio(\.p99)))",
                     members: [
                         ("p50_ratio", .number(ratio(\.p50), places: 4)),

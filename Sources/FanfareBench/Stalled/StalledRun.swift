@@ -99,9 +99,9 @@ final class StalledRun: BenchRun {
             return warmUp(until: end, at: now)
         case .draining(let next):
             if publisher.isIdle {
-                go(to: next, at: now)
+                advance(to: next, at: now)
             } else if isStalled(at: now) {
-                return giveUp
+                return stalledReport
             }
         case .stalling:
             generator.progress.show(
@@ -118,7 +118,7 @@ final class StalledRun: BenchRun {
         case .measuring(let since, let deliveries):
             return measure(since: since, deliveries, at: now)
         case .disconnecting:
-            if stalled.isDisconnected { go(to: .slice, at: now) }
+            if stalled.isDisconnected { advance(to: .slice, at: now) }
         case .awaitingDuplicates(let end):
             guard now < end else { return .finished(report(stalled: nil)) }
         }
@@ -136,12 +136,12 @@ final class StalledRun: BenchRun {
         } else {
             let count = subscribers.tracker.sentCount - filledFrom
             let all = max(1, plan.channels.count * Self.fillLength / plan.dataLength)
-            generator.progress.show("Filling their buffers", min(count, all), of: all, at: now)
+            generator.progress.show("Filling buffers", min(count, all), of: all, at: now)
             if count >= all {
                 return drain(then: .measuring)
             }
         }
-        return isStalled(at: now) ? giveUp : publish()
+        return isStalled(at: now) ? stalledReport : publish()
     }
 
     private func drain(then next: Next) -> BenchStep {
@@ -150,7 +150,7 @@ final class StalledRun: BenchRun {
         return .wait(.zero)
     }
 
-    private func go(to next: Next, at now: MonotonicTime) {
+    private func advance(to next: Next, at now: MonotonicTime) {
         generator.resetStallTimer(at: now)
         _ = subscribers.takeLatencies()
         if results.residentBefore == nil {
@@ -182,13 +182,13 @@ final class StalledRun: BenchRun {
     ) -> BenchStep {
         let hasStalled = plan.slices[nextSlice]
         generator.progress.show(
-            hasStalled ? "Beside the stalled" : "Alone",
+            hasStalled ? "With stalled readers" : "Alone",
             nextSlice,
             of: plan.slices.count,
             at: now,
             detail: progress
         )
-        if isStalled(at: now) { return giveUp }
+        if isStalled(at: now) { return stalledReport }
         guard since.duration(to: now) >= plan.slice else {
             if hasStalled { results.recordStalledCount(stalled.stalledCount) }
             return publish()
@@ -225,7 +225,9 @@ final class StalledRun: BenchRun {
         )
     }
 
-    private var giveUp: BenchStep { .finished(report(stalled: generator.target.stallTimeout)) }
+    private var stalledReport: BenchStep {
+        .finished(report(stalled: generator.target.stallTimeout))
+    }
 
     private func publish() -> BenchStep {
         publisher.step().map { .wait(from: .current, until: $0) } ?? .idle
@@ -254,18 +256,18 @@ final class StalledRun: BenchRun {
                 + results.rows
                 + [
                     .init(
-                        label: "stalled on average",
+                        label: "stalled readers on average",
                         text: decimal(results.stalledOnAverage, places: 1),
                         members: [
                             ("stalled_on_average", .number(results.stalledOnAverage, places: 1))
                         ]
                     ),
                     .init(
-                        label: "stalled ones closed",
+                        label: "stalled readers closed",
                         text: stalled.disconnections.description,
                         members: stalled.disconnections.members("stalled")
                     ),
-                    .count("stalled ones never closed", "unclosed", stalled.unclosedCount),
+                    .count("stalled readers not closed", "unclosed", stalled.unclosedCount),
                 ] + memoryRows,
             fault: faults.isEmpty ? nil : faults.joined(separator: "; ")
         )

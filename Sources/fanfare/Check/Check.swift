@@ -6,11 +6,11 @@ import Net
 /// `fanfare check`: checks a configuration without running a broker.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Judge a configuration, and say what it amounts to.",
+        abstract: "Check a configuration, and print a summary.",
         discussion: """
-            Reads the file and the FANFARE_… variables exactly as "fanfare serve" does. When all is \
-            well it says what the broker would do; otherwise it lists every fault with its place \
-            and ends with code 1. Without a file it judges the development configuration.
+            Reads the file and the FANFARE_… variables as "fanfare serve" does. Prints a summary \
+            of the configuration, or all its faults with their locations; then the exit code is 1. \
+            Without a file it checks the development configuration.
 
             Examples:
               fanfare check --config fanfare.yaml
@@ -21,13 +21,13 @@ struct Check: ParsableCommand {
 
     @OptionGroup var source: ConfigurationSource
 
-    @Flag(help: "List every limit: its key, its value, its name in the metrics, and what happens.")
+    @Flag(help: "List every limit: key, value, metric name, and what happens when it is reached.")
     var limits = false
 
     func run() throws {
         let configuration = try source.load()
-        let name = source.path.map { "\($0) is fine." }
-        Console.print(name ?? "There is no file; the development configuration is fine.")
+        let name = source.path.map { "\($0) is valid." }
+        Console.print(name ?? "No configuration file; the development configuration is valid.")
         Console.print("")
         guard !limits else {
             for line in LimitTable(configuration).lines { Console.print("  \(line)") }
@@ -60,40 +60,41 @@ enum ConfigurationSummary {
         lines.append(
             (
                 "clients",
-                "ask after \(configuration.activityTimeout) s of silence, "
-                    + "have \(configuration.pongTimeout) s to answer"
+                "ping after \(configuration.activityTimeout) s of silence, "
+                    + "pong within \(configuration.pongTimeout) s"
             )
         )
         lines.append(
             (
                 "limits",
                 (configuration.connectionsMax.map { "\($0) connections" }
-                    ?? "connections as descriptors allow")
-                    + ", messages of \(bytes(configuration.messageLengthMax))"
-                    + ", queues of \(bytes(configuration.queuedBytesMax))"
-                    + ", requests of \(bytes(configuration.requestBodyLengthMax))"
+                    ?? "connections up to the descriptor limit")
+                    + ", messages up to \(bytes(configuration.messageLengthMax))"
+                    + ", queues up to \(bytes(configuration.queuedBytesMax))"
+                    + ", requests up to \(bytes(configuration.requestBodyLengthMax))"
             )
         )
         let compression = configuration.compression
         lines.append(
             (
                 "compression",
-                compression.isEnabled ? "from \(bytes(compression.threshold)) on" : "off"
+                compression.isEnabled
+                    ? "messages of \(bytes(compression.threshold)) or more" : "off"
             )
         )
         if configuration.apps.contains(where: { !$0.webhooks.isEmpty }) {
             let webhooks = configuration.webhooks
             let trust = webhooks.trust.map { ", trusting \($0)" } ?? ""
-            let place = webhooks.database ?? "memory, where a restart loses them"
-            lines.append(("webhooks", "wait in \(place)\(trust)"))
+            let place = webhooks.database ?? "memory, lost at a restart"
+            lines.append(("webhooks", "queued in \(place)\(trust)"))
         }
         let shutdown = configuration.shutdown
-        let notice = shutdown.notice > 0 ? "warns for \(shutdown.notice) s, " : ""
+        let notice = shutdown.notice > 0 ? "notice of \(shutdown.notice) s, " : ""
         lines.append(
             (
-                "a stop",
-                "\(notice)closes \(shutdown.pace) clients a second, "
-                    + "takes at most \(shutdown.deadline) s"
+                "shutdown",
+                "\(notice)closes \(shutdown.pace) clients per second, "
+                    + "within \(shutdown.deadline) s"
             )
         )
         lines.append(("log", "\(configuration.log.level) and above, \(format(configuration.log))"))

@@ -15,25 +15,25 @@ struct BrokerProcess: ~Copyable {
     /// - Throws: When there is no such process, or it is not a broker that can be drained.
     init(id: Int32) throws(CommandError) {
         // The pidfd is opened first, so that the process that is checked is the one that is signalled.
-        let descriptor = try Self.hold(id)
+        let descriptor = try Self.openDescriptor(id)
         guard Self.isBroker(id) else {
             let command = Self.command(of: id)?.prefix(2).joined(separator: " ") ?? "unreadable"
             throw CommandError(
-                "Process \(id) is no \"fanfare serve\": its command is \"\(command)\""
+                "Process \(id) is not \"fanfare serve\": its command is \"\(command)\""
             )
         }
         // SIGUSR1 ends a process without a handler for it.
         guard Self.catches(SIGUSR1, status: ProcFile.text(at: "/proc/\(id)/status") ?? "") else {
             throw CommandError(
-                "Process \(id) does not take the order: it has hardly started, or is an older "
-                    + "version. Try again, or send SIGTERM"
+                "Process \(id) does not handle SIGUSR1: it is starting, or is an older version. "
+                    + "Try again, or send SIGTERM"
             )
         }
         self.id = id
         self.descriptor = descriptor
     }
 
-    private static func hold(_ id: Int32) throws(CommandError) -> FileDescriptor {
+    private static func openDescriptor(_ id: Int32) throws(CommandError) -> FileDescriptor {
         do {
             return try FileDescriptor(shim_pidfd_open(id), from: "pidfd_open")
         } catch {
@@ -58,7 +58,9 @@ struct BrokerProcess: ~Copyable {
         switch code {
         case ESRCH: return
         case EPERM:
-            throw CommandError("Broker \(id) is another user's: run this as that user, or as root")
+            throw CommandError(
+                "Broker \(id) belongs to another user: run this as that user, or as root"
+            )
         default: throw CommandError("\(SystemError(call: "pidfd_send_signal", code: code))")
         }
     }
@@ -68,12 +70,12 @@ struct BrokerProcess: ~Copyable {
     /// - Parameter milliseconds: The maximum time to wait.
     /// - Returns: Whether it has ended.
     func hasEnded(within milliseconds: Int32) -> Bool {
-        var wish = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
-        return poll(&wish, 1, milliseconds) > 0
+        var request = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
+        return poll(&request, 1, milliseconds) > 0
     }
 
     /// The number of open descriptors, most of them connections; `nil` if it cannot be read.
-    var openCount: Int? { ProcFile.numbers(in: "/proc/\(id)/fd")?.count }
+    var descriptorCount: Int? { ProcFile.numbers(in: "/proc/\(id)/fd")?.count }
 
     // MARK: Parsing
 

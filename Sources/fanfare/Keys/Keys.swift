@@ -22,9 +22,8 @@ struct KeysApp: ParsableCommand {
         commandName: "app",
         abstract: "Make the ID, key and secret of a new app.",
         discussion: """
-            Prints them as YAML to paste into a configuration; nothing is stored, and no two runs \
-            print the same. Clients need the key; only your backend and the broker may have the \
-            secret.
+            Prints YAML for a configuration file; nothing is stored. Clients need the key. Only \
+            your backend and the broker may know the secret.
 
             Examples:
               fanfare keys app
@@ -100,12 +99,12 @@ struct AppCredentials: Equatable {
 struct KeysSecret: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret",
-        abstract: "Make a secret that replaces that of an app.",
+        abstract: "Make a new secret for an existing app.",
         discussion: """
-            Prints it as YAML to paste into the app; nothing is stored, and no two runs print the \
-            same. The broker accepts it beside the old one as soon as the file is saved. When all \
-            your backends sign with it, make it the app's secret and remove the old one: whatever \
-            that has signed is refused from then on.
+            Prints YAML to add to the app's configuration; nothing is stored. The broker accepts \
+            the new secret beside the old one as soon as the file is saved. When all your backends \
+            use the new one, make it the app's secret and remove the old one; signatures made with \
+            the old one are then refused.
 
             Examples:
               fanfare keys secret
@@ -113,7 +112,7 @@ struct KeysSecret: ParsableCommand {
             """
     )
 
-    @Flag(help: "Make a new key for it, too; without one it is a secret of the key that is there.")
+    @Flag(help: "Also make a new key; otherwise the secret is for the existing key.")
     var key = false
 
     func run() {

@@ -8,9 +8,9 @@ struct KeysCertificate: ParsableCommand {
         commandName: "certificate",
         abstract: "Make a certificate and its key for development.",
         discussion: """
-            The certificate is signed by itself: clients trust it only when told to, as by the \
-            options --trust and --insecure of "fanfare listen". For a broker that others use, take \
-            a certificate of an authority.
+            The certificate is self-signed: clients accept it only with an option such as --trust \
+            or --insecure of "fanfare listen". In production use a certificate of a certificate \
+            authority.
 
             Examples:
               fanfare keys certificate
@@ -22,22 +22,22 @@ struct KeysCertificate: ParsableCommand {
     @Option(
         name: .customLong("host"),
         help: ArgumentHelp(
-            "A name or IP address that it is for; may be repeated (default: this machine).",
+            "A host name or IP address of the certificate; may be repeated (default: localhost).",
             valueName: "host"
         )
     )
     var hosts: [String] = []
 
-    @Option(help: "The days from today on that it is valid, 1 to 825.")
+    @Option(help: "Days until the certificate expires, 1 to 825.")
     var days = 365
 
-    @Option(help: ArgumentHelp("Where to put the certificate.", valueName: "file"))
+    @Option(help: ArgumentHelp("The certificate file to write.", valueName: "file"))
     var certificate = "certificate.pem"
 
-    @Option(help: ArgumentHelp("Where to put the key, which only you may read.", valueName: "file"))
+    @Option(help: ArgumentHelp("The key file to write, readable only by you.", valueName: "file"))
     var key = "key.pem"
 
-    @Flag(help: "Replace files that exist already.")
+    @Flag(help: "Replace existing files.")
     var force = false
 
     func validate() throws {
@@ -54,12 +54,12 @@ struct KeysCertificate: ParsableCommand {
         do {
             made = try DevelopmentCertificate.make(hosts: hosts, days: days)
         } catch {
-            throw CommandError("The certificate cannot be made: \(error).")
+            throw CommandError("The certificate cannot be created: \(error).")
         }
         // The key first: a certificate without a key is of no use.
         let keyFile = NewFile(path: key, mode: 0o600)
         let certificateFile = NewFile(path: certificate, mode: 0o644)
-        if !force { try certificateFile.checkAbsence() }
+        if !force { try certificateFile.checkDoesNotExist() }
         try keyFile.write(made.keyPEM, overwrites: force)
         try certificateFile.write(made.certificatePEM, overwrites: force)
         Console.print(

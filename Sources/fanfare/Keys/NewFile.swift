@@ -8,8 +8,8 @@ struct NewFile {
     let mode: mode_t
 
     /// Throws if the file exists.
-    func checkAbsence() throws(CommandError) {
-        if access(path, F_OK) == 0 { throw existence }
+    func checkDoesNotExist() throws(CommandError) {
+        if access(path, F_OK) == 0 { throw alreadyExists }
     }
 
     /// Writes the file.
@@ -19,26 +19,28 @@ struct NewFile {
     ///   - overwrites: Whether an existing file is replaced.
     /// - Throws: ``CommandError`` if the file exists or cannot be written.
     func write(_ bytes: [UInt8], overwrites: Bool) throws(CommandError) {
-        if overwrites, unlink(path) != 0, errno != ENOENT { throw refusal("cannot be replaced") }
+        if overwrites, unlink(path) != 0, errno != ENOENT {
+            throw systemError("cannot be replaced")
+        }
         // O_EXCL: no file that was created meanwhile is overwritten, and no symbolic link is followed.
         let fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        if fd < 0, errno == EEXIST { throw existence }
-        guard fd >= 0 else { throw refusal("cannot be made") }
+        if fd < 0, errno == EEXIST { throw alreadyExists }
+        guard fd >= 0 else { throw systemError("cannot be created") }
         defer { close(fd) }
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(fd, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw refusal("cannot be written") }
+            guard count > 0 else { throw systemError("cannot be written") }
             rest = rest.dropFirst(count)
         }
     }
 
-    private var existence: CommandError {
-        CommandError("\(path) exists already; choose another name, or add --force")
+    private var alreadyExists: CommandError {
+        CommandError("\(path) already exists; choose another name, or add --force")
     }
 
-    private func refusal(_ what: String) -> CommandError {
+    private func systemError(_ what: String) -> CommandError {
         CommandError("\(path) \(what): \(String(cString: strerror(errno)))")
     }
 }

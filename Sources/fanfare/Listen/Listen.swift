@@ -9,11 +9,11 @@ import Synchronization
 /// `fanfare listen`: shows events.
 struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the events of one or more channels, or of a user, as they come.",
+        abstract: "Show the events of one or more channels, or of a user.",
         discussion: """
-            Events go to standard output, a line each; what happens to the connection goes to \
-            standard error. A lost connection is opened again until you end the program. With the \
-            app's secret private channels can be listened to, and as a user presence channels.
+            Events are written to standard output, one per line; the status of the connection is \
+            written to standard error. A lost connection is reopened until you end the program. \
+            Private channels need the app's secret; presence channels also need --user.
 
             Examples:
               fanfare listen news
@@ -33,7 +33,7 @@ struct Listen: AsyncParsableCommand {
 
     @OptionGroup var user: UserOptions
 
-    @Flag(help: "Print each event as a JSON object on a line of its own.")
+    @Flag(help: "Print each event as one line of JSON.")
     var json = false
 
     @Option(help: "Stop after this many events.")
@@ -50,7 +50,7 @@ struct Listen: AsyncParsableCommand {
             throw ValidationError("Name a channel, or a user with --user.")
         }
         if let channel = channels.first(where: { $0.hasPrefix("presence-") }), user.id == nil {
-            throw ValidationError("\(channel) is joined as a user: name one with --user.")
+            throw ValidationError("\(channel) is a presence channel: name a user with --user.")
         }
         if let count, count < 1 { throw ValidationError("--count must be 1 or more.") }
     }
@@ -58,18 +58,18 @@ struct Listen: AsyncParsableCommand {
     func run() async throws {
         guard let endpoint = Endpoint(broker.text) else { return }  // It has been validated.
         let client = FanfareClient(key: app.key, endpoint: endpoint, options: clientOptions)
-        let form = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
-        let remaining = RemainingEvents(from: count)
+        let formatter = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
+        let remaining = RemainingEvents(limit: count)
         let (endings, ending) = AsyncStream.makeStream(of: FanfareError?.self)
         // One serial queue for all output. When its reader is slow the queue fills, and the client stops reading: no
         // event is lost.
         let queue = DispatchQueue(label: "fanfare.listen")
         client.bind(on: queue) { event in
             if let line = ProtocolLine.text(event) { Console.printError(line) }
-            guard !ProtocolLine.isOfTheConnection(event) else { return }
-            guard !remaining.isOver else { return }
-            Console.print(form.text(event, at: Date()))
-            if remaining.step() { ending.yield(nil) }
+            guard !ProtocolLine.isConnectionEvent(event) else { return }
+            guard !remaining.isEmpty else { return }
+            Console.print(formatter.text(event, at: Date()))
+            if remaining.consume() { ending.yield(nil) }
         }
         client.onError(on: queue) { Console.printError("\($0)") }
         client.onStatusChange(on: queue) { _, status in
@@ -100,13 +100,13 @@ final class RemainingEvents: Sendable {
     private let remaining: Mutex<Int?>
 
     /// Creates a counter; `nil` is unlimited.
-    init(from count: Int?) { remaining = Mutex(count) }
+    init(limit: Int?) { remaining = Mutex(limit) }
 
     /// Whether all events have been shown.
-    var isOver: Bool { remaining.withLock { $0 == 0 } }
+    var isEmpty: Bool { remaining.withLock { $0 == 0 } }
 
     /// Counts an event; returns whether it was the last.
-    func step() -> Bool {
+    func consume() -> Bool {
         remaining.withLock { remaining in
             guard let count = remaining, count > 0 else { return false }
             remaining = count - 1

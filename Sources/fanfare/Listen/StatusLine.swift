@@ -31,7 +31,7 @@ enum StatusLine {
 /// Formats the protocol's own events, which are reported on standard error.
 enum ProtocolLine {
     /// Whether an event is about the connection, and not from a publisher or another member.
-    static func isOfTheConnection(_ event: ChannelEvent) -> Bool {
+    static func isConnectionEvent(_ event: ChannelEvent) -> Bool {
         [
             "pusher:subscription_succeeded", "pusher:subscription_error", "pusher:signin_success",
         ].contains(event.name)

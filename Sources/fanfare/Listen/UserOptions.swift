@@ -10,29 +10,32 @@ import PusherProtocol
 struct UserOptions: ParsableArguments {
     @Option(
         name: .customLong("user"),
-        help: ArgumentHelp("Sign in as this user, and hear the user's events.", valueName: "id")
+        help: ArgumentHelp("Sign in as this user, and receive the user's events.", valueName: "id")
     )
     var id: String?
 
     @Option(
         name: .customLong("user-info"),
-        help: ArgumentHelp("What presence channels tell of the user.", valueName: "json")
+        help: ArgumentHelp("The user's info on presence channels.", valueName: "json")
     )
     var info: String?
 
     @Option(
         name: .customLong("watch"),
-        help: ArgumentHelp("A user whose coming and going to show; repeatable.", valueName: "id")
+        help: ArgumentHelp(
+            "Show when this user goes online or offline; may be repeated.",
+            valueName: "id"
+        )
     )
     var watchlist: [String] = []
 
-    @Option(help: "The app's secret (or FANFARE_SECRET, which no one sees in a list of processes).")
+    @Option(help: "The app's secret (or FANFARE_SECRET, which process listings do not show).")
     var secret: String?
 
     func validate() throws {
         guard let id else {
             guard info == nil, watchlist.isEmpty else {
-                throw ValidationError("--user-info and --watch say more of the user of --user.")
+                throw ValidationError("--user-info and --watch need --user.")
             }
             return
         }

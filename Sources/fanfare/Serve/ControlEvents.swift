@@ -5,7 +5,7 @@ import Net
 import Synchronization
 
 /// A request from outside to a running broker.
-enum Order: Sendable, Equatable {
+enum ControlEvent: Sendable, Equatable {
     /// Stop, because of a signal.
     case stop(signal: Int32)
     /// Reload the configuration.
@@ -26,8 +26,8 @@ struct CertificateWatch {
 
 /// The stream of control events: signals, and changes of the configuration file and the certificates.
 final class ControlEvents: Sendable {
-    private let orders: AsyncStream<Order>
-    private let continuation: AsyncStream<Order>.Continuation
+    private let events: AsyncStream<ControlEvent>
+    private let continuation: AsyncStream<ControlEvent>.Continuation
     private let signals: AsyncStream<Int32>
     private let file: Watch?
     private let certificates = Mutex<(paths: [String], watch: Watch?)>(([], nil))
@@ -43,7 +43,7 @@ final class ControlEvents: Sendable {
     /// - Parameter file: The path of the configuration file, if there is one.
     init(file: String?) {
         signals = Signals.install()
-        (orders, continuation) = AsyncStream.makeStream(of: Order.self)
+        (events, continuation) = AsyncStream.makeStream(of: ControlEvent.self)
         self.file = file.map { [continuation] in Self.watch(FileWatch($0), continuation) }
     }
 
@@ -61,7 +61,7 @@ final class ControlEvents: Sendable {
 
     private static func watch(
         _ files: FileWatch,
-        _ continuation: AsyncStream<Order>.Continuation
+        _ continuation: AsyncStream<ControlEvent>.Continuation
     ) -> Watch {
         Task {
             var watch = files
@@ -76,7 +76,7 @@ final class ControlEvents: Sendable {
     ///
     /// Without files SIGHUP stops the broker. So it does when the terminal was closed: a broker that reloaded instead
     /// could no longer be stopped from there.
-    private func order(of signal: Int32) -> Order {
+    private func event(for signal: Int32) -> ControlEvent {
         let hasFile = file != nil || certificates.withLock { $0.watch != nil }
         guard signal == SIGHUP, hasFile else { return .stop(signal: signal) }
         let hasLostTerminal = hadTerminal && isatty(STDERR_FILENO) != 1
@@ -85,24 +85,24 @@ final class ControlEvents: Sendable {
 
     /// Handles events until one stops the broker.
     ///
-    /// - Parameter obey: Reloads the configuration.
+    /// - Parameter reload: Reloads the configuration.
     /// - Returns: The signal that stopped the broker.
-    func untilStop(_ obey: () async -> Void) async -> Int32 {
+    func waitForStop(onReload reload: () async -> Void) async -> Int32 {
         let listening = Task {
-            for await signal in signals { continuation.yield(order(of: signal)) }
+            for await signal in signals { continuation.yield(event(for: signal)) }
         }
         defer {
             listening.cancel()
             file?.cancel()
             certificates.withLock { $0.watch?.cancel() }
         }
-        for await order in orders {
-            switch order {
-            case .reload: await obey()
+        for await event in events {
+            switch event {
+            case .reload: await reload()
             case .stop(let signal): return signal
             }
         }
-        preconditionFailure("the orders ended without one to stop")
+        preconditionFailure("the control events ended without a stop")
     }
 }
 
@@ -129,7 +129,7 @@ struct ConfigurationReload {
             }
         } catch {
             for fault in error.faults { logger.error("the configuration has a fault: \(fault)") }
-            logger.error("the configuration is not taken over: nothing has changed")
+            logger.error("the configuration is not reloaded: nothing has changed")
         }
     }
 }

@@ -10,12 +10,12 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the broker.",
         discussion: """
-            Without a configuration this is a development broker: on 127.0.0.1 alone, port 6001, \
-            with app ID 1, key app-key and secret app-secret. It prints one line when it is ready. \
-            SIGTERM, Ctrl-C or "fanfare drain" stops it gracefully; the same signal again stops it \
-            at once. When its configuration file or a certificate is saved, or on SIGHUP, it takes \
-            over apps, certificates and log level, and clients stay connected; the log says what \
-            else needs a restart.
+            Without a configuration this is a development broker on 127.0.0.1:6001, with app ID 1, \
+            key app-key and secret app-secret. It prints one line when it is ready. SIGTERM, \
+            Ctrl-C or "fanfare drain" stops it gracefully; the same signal again stops it at once. \
+            It reloads apps, certificates and log level on SIGHUP, and when its configuration file \
+            or a certificate changes; clients stay connected, and the log names changes that need \
+            a restart.
 
             Options override FANFARE_… variables, which override the file. A variable is a key's \
             path in capitals: FANFARE_LISTEN_PORT for listen.port.
@@ -45,7 +45,7 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"))
     var tlsKey: String?
 
-    @Option(help: ArgumentHelp("A Unix-domain socket to listen on too.", valueName: "path"))
+    @Option(help: ArgumentHelp("A Unix domain socket to listen on as well.", valueName: "path"))
     var unixSocket: String?
 
     @Option(
@@ -57,20 +57,22 @@ struct Serve: AsyncParsableCommand {
     )
     var apps: [AppOption] = []
 
-    @Option(help: "The threads that serve connections; 0 for one a core.")
+    @Option(help: "Number of event loop threads; 0 for one per core.")
     var loops: String?
 
-    @Option(help: "The least level to log: trace, debug, info, notice, warning, error or critical.")
+    @Option(
+        help: "The minimum level to log: trace, debug, info, notice, warning, error or critical."
+    )
     var logLevel: String?
 
     func run() async throws {
         // Before the file is read, so that no change is missed.
-        let orders = ControlEvents(file: source.path)
+        let events = ControlEvents(file: source.path)
         signal(SIGPIPE, SIG_IGN)
         // Exceeding a file size limit is an error of the write, and must not end the broker.
         signal(SIGXFSZ, SIG_IGN)
         let configuration = try source.load(options)
-        orders.watch(CertificateWatch(configuration.certificates))
+        events.watch(CertificateWatch(configuration.certificates))
         let log = QueuedLog(
             to: STDERR_FILENO,
             format: configuration.log.format,
@@ -84,7 +86,7 @@ struct Serve: AsyncParsableCommand {
         // The broker needs no root privileges; for port 443, CAP_NET_BIND_SERVICE is enough.
         if geteuid() == 0, configuration.isExposed {
             logger.warning(
-                "this broker runs as root: give it a user of its own, as config/fanfare.service does"
+                "the broker runs as root: use a separate user, as config/fanfare.service does"
             )
         }
 
@@ -105,8 +107,8 @@ struct Serve: AsyncParsableCommand {
                 keys: configuration.apps.filter(\.isEnabled).map(\.key)
             )
         )
-        let reload = ConfigurationReload(server: server, log: log, watch: orders.watch)
-        let signal = await orders.untilStop { await reload.run(readConfiguration) }
+        let reload = ConfigurationReload(server: server, log: log, watch: events.watch)
+        let signal = await events.waitForStop { await reload.run(readConfiguration) }
         let count = await server.connectionCount
         logger.notice(
             "stopping",

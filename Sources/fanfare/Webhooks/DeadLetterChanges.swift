@@ -6,20 +6,20 @@ import Webhooks
 struct DeadLetterSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "Their numbers, as \"fanfare webhooks list\" shows them.",
+            "The numbers, as \"fanfare webhooks list\" shows them.",
             valueName: "id"
         )
     )
     var ids: [Int64] = []
 
-    @Flag(help: "All of them.")
+    @Flag(help: "All dead letters.")
     var all = false
 
     func validate() throws {
         if ids.isEmpty, !all {
-            throw ValidationError("Name dead letters by their numbers, or --all.")
+            throw ValidationError("Give the numbers of dead letters, or --all.")
         }
-        if !ids.isEmpty, all { throw ValidationError("Choose numbers or --all.") }
+        if !ids.isEmpty, all { throw ValidationError("Give either numbers or --all.") }
     }
 
     /// Changes the selected dead letters, and prints the number.
@@ -42,7 +42,7 @@ struct DeadLetterSelection: ParsableArguments {
         do throws(WebhookQueueError) {
             count = all ? try changeAll(queue) : try self.count(in: queue, change)
         } catch {
-            throw file.refusal(error)
+            throw file.commandError(error)
         }
         Console.print(outcome(count))
         if !all, count < Set(ids).count { throw ExitCode.failure }
@@ -58,7 +58,7 @@ struct DeadLetterSelection: ParsableArguments {
             if try change(queue, id) {
                 count += 1
             } else {
-                Console.printError("fanfare: there is no dead letter \(id)")
+                Console.printError("fanfare: no dead letter \(id)")
             }
         }
         return count
@@ -69,11 +69,11 @@ struct DeadLetterSelection: ParsableArguments {
 struct WebhooksReplay: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Send webhooks again that could not be delivered.",
+        abstract: "Send dead letters again.",
         discussion: """
-            The broker that uses the file sends them within seconds, or when it is started: as new \
-            webhooks, with the time of then and a new signature, and for as long as any other. What \
-            fails once more is a dead letter again.
+            The broker that uses the file sends them within seconds, or when it starts: as new \
+            webhooks, with the current time, a new signature and all retries. Those that fail \
+            again become dead letters again.
 
             Examples:
               fanfare webhooks replay 1763743203042000 --config fanfare.yaml
@@ -92,7 +92,7 @@ struct WebhooksReplay: ParsableCommand {
             each: { queue, id throws(WebhookQueueError) in try queue.replay(id) },
             outcome: { count in
                 switch count {
-                case 0: "There is nothing to send again."
+                case 0: "No dead letters to send again."
                 case 1: "1 webhook is sent again, within seconds if the broker runs."
                 default: "\(count) webhooks are sent again, within seconds if the broker runs."
                 }
@@ -105,9 +105,9 @@ struct WebhooksReplay: ParsableCommand {
 struct WebhooksDelete: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete webhooks for good that could not be delivered.",
+        abstract: "Delete dead letters permanently.",
         discussion: """
-            --all leaves those that are about to be sent again.
+            --all does not delete those that are about to be sent again.
 
             Examples:
               fanfare webhooks delete 1763743203042000 --config fanfare.yaml
@@ -126,9 +126,9 @@ struct WebhooksDelete: ParsableCommand {
             each: { queue, id throws(WebhookQueueError) in try queue.delete(id) },
             outcome: { count in
                 switch count {
-                case 0: "There is nothing to delete."
-                case 1: "1 dead letter is deleted."
-                default: "\(count) dead letters are deleted."
+                case 0: "No dead letters to delete."
+                case 1: "1 dead letter deleted."
+                default: "\(count) dead letters deleted."
                 }
             }
         )

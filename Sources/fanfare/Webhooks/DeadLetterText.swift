@@ -19,7 +19,7 @@ struct DeadLetterText {
 
     private func plain(_ letter: DeadLetter) -> String {
         let attempts = letter.attempts == 1 ? "1 attempt" : "\(letter.attempts) attempts"
-        let replay = letter.isReplayed ? "; it is about to be sent again" : ""
+        let replay = letter.isReplayed ? "; about to be sent again" : ""
         // Control characters from clients must not reach the terminal.
         return [
             "\(colored("\(letter.id)", "1"))  \(time(letter.deathTime))  "

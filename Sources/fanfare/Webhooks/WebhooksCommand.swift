@@ -12,29 +12,29 @@ struct WebhookFile: ParsableArguments {
         guard let path = try source.load().webhooks.database else {
             let configuration = source.path.map { "in \($0)" }
             throw CommandError(
-                "webhooks.database is none \(configuration ?? "without a configuration"), so that "
-                    + "webhooks are kept in the broker's memory alone. "
+                "webhooks.database is none \(configuration ?? "without a configuration"): webhooks "
+                    + "are kept only in the broker's memory. "
                     + (configuration == nil
-                        ? "Name the broker's own with --config."
-                        : "Set it to a path, and they are kept there from the next start on.")
+                        ? "Give the broker's configuration with --config."
+                        : "Set it to a path, and restart the broker.")
             )
         }
         do {
             return try WebhookQueue(reading: path)
         } catch {
-            throw refusal(error)
+            throw commandError(error)
         }
     }
 
     /// The error to show when the file cannot be used.
-    func refusal(_ error: WebhookQueueError) -> CommandError {
+    func commandError(_ error: WebhookQueueError) -> CommandError {
         switch error {
         case .missing(let path):
             CommandError(
-                "There is no file \(path), which webhooks.database names. A broker makes it when it "
-                    + "starts and an app has webhooks."
+                "The file \(path) of webhooks.database does not exist. The broker creates it when "
+                    + "it starts with an app that has webhooks."
             )
-        case .failed(let reason): CommandError("The file of the webhooks cannot be used: \(reason)")
+        case .failed(let reason): CommandError("The webhook file cannot be used: \(reason)")
         }
     }
 }
@@ -43,11 +43,11 @@ struct WebhookFile: ParsableArguments {
 struct WebhooksCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks",
-        abstract: "List, send again or delete webhooks that could not be delivered.",
+        abstract: "List, resend or delete dead letters: webhooks that were not delivered.",
         discussion: """
-            An endpoint that fails is tried again for five minutes; then the webhook is a dead \
-            letter. They are kept in the file that webhooks.database of the broker's \
-            configuration names, also while the broker runs.
+            A webhook is retried for five minutes, then becomes a dead letter. Dead letters are \
+            kept in the file of webhooks.database in the broker's configuration. These commands \
+            may be used while the broker runs.
 
             Examples:
               fanfare webhooks --config fanfare.yaml

@@ -9,8 +9,8 @@ struct WebhooksList: ParsableCommand {
         commandName: "list",
         abstract: "Show the webhooks that could not be delivered, newest first.",
         discussion: """
-            Of each: its number, when it was given up, its app and where it should have gone; why \
-            it was given up; and what it tells.
+            Shows each dead letter's number, time, app and URL, why it was not delivered, and its \
+            events.
 
             Examples:
               fanfare webhooks list --config fanfare.yaml
@@ -21,19 +21,19 @@ struct WebhooksList: ParsableCommand {
 
     @OptionGroup var file: WebhookFile
 
-    @Option(help: ArgumentHelp("The most to show.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum number to show.", valueName: "count"))
     var limit: Int?
 
-    @Flag(help: "Show all of them, however many there are.")
+    @Flag(help: "Show all.")
     var all = false
 
-    @Flag(help: "Print each as a JSON object on a line of its own.")
+    @Flag(help: "Print each as one line of JSON.")
     var json = false
 
     /// The number of dead letters shown by default.
     private static let defaultLimit = 20
     /// The number of dead letters read at a time.
-    private static let portion = 100
+    private static let batchSize = 100
 
     func validate() throws {
         if limit != nil, all { throw ValidationError("Choose --limit or --all.") }
@@ -42,18 +42,21 @@ struct WebhooksList: ParsableCommand {
 
     func run() throws {
         let queue = try file.open()
-        let form = DeadLetterText(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
+        let formatter = DeadLetterText(
+            isJSON: json,
+            isColored: Console.supportsColor(STDOUT_FILENO)
+        )
         var remaining = all ? Int.max : limit ?? Self.defaultLimit
         var shown = 0
         do {
             var last: Int64?
             while remaining > 0 {
                 let letters = try queue.deadLetters(
-                    countMax: min(remaining, Self.portion),
+                    countMax: min(remaining, Self.batchSize),
                     before: last
                 )
                 guard let oldest = letters.last else { break }
-                for letter in letters { Console.print(form.text(letter)) }
+                for letter in letters { Console.print(formatter.text(letter)) }
                 last = oldest.id
                 shown += letters.count
                 remaining -= letters.count
@@ -67,7 +70,7 @@ struct WebhooksList: ParsableCommand {
                 )
             )
         } catch {
-            throw file.refusal(error)
+            throw file.commandError(error)
         }
     }
 
@@ -75,14 +78,14 @@ struct WebhooksList: ParsableCommand {
     static func summary(shown: Int, count: Int, waiting: Int) -> String {
         let letters =
             switch count {
-            case 0: "There are no dead letters"
-            case 1: "There is 1 dead letter"
-            case shown: "There are \(count) dead letters"
-            default: "There are \(count) dead letters, of which --all shows all"
+            case 0: "No dead letters"
+            case 1: "1 dead letter"
+            case shown: "\(count) dead letters"
+            default: "\(count) dead letters (--all shows all)"
             }
         let webhooks =
             switch waiting {
-            case 0: "nothing waits"
+            case 0: "no webhooks wait"
             case 1: "1 webhook waits"
             default: "\(waiting) webhooks wait"
             }
