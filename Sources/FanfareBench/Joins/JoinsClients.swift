@@ -2,7 +2,7 @@ import CommandSupport
 import Net
 import PusherProtocol
 
-/// The users of a presence channel, and the members that each user has been told of.
+/// The users of a presence channel, and the number of members that each of them knows.
 final class JoinsClients: BenchClientDelegate {
     /// Counts the open connections.
     private(set) var ramp: ConnectionRamp
@@ -64,7 +64,7 @@ final class JoinsClients: BenchClientDelegate {
         joinedCount == startedCount && knownCount == startedCount * startedCount
     }
 
-    /// The faults in one line; nil if each user was told once of each member.
+    /// The faults in one line; nil if each user was notified once of each member.
     var fault: String? {
         let missing = known.reduce(0) { $0 + max(0, plan.userCount - $1) }
         let repeated = known.reduce(0) { $0 + max(0, $1 - plan.userCount) }

@@ -67,7 +67,7 @@ final class BenchClient: StreamDelegate {
         case subscribed
         /// The client is closing the connection.
         case closing
-        /// The delegate has been told of a failure.
+        /// The delegate has been notified of the failure.
         case failed
     }
 

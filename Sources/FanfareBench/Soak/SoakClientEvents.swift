@@ -38,8 +38,8 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
         clients = [BenchClient?](repeating: nil, count: count)
         sentCounts = [UInt32](repeating: 0, count: count)
         trackers = (0..<count * Self.groupSize).map { place in
-            let (receiver, seat) = place.quotientAndRemainder(dividingBy: Self.groupSize)
-            let sender = receiver - receiver % Self.groupSize + seat
+            let (receiver, member) = place.quotientAndRemainder(dividingBy: Self.groupSize)
+            let sender = receiver - receiver % Self.groupSize + member
             return SequenceTracker(from: UInt32(sender), stride: UInt32(count))
         }
     }

@@ -42,7 +42,7 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         /// When the visit ends.
         var leavesAt: MonotonicTime
         /// The visit ends when everything before this number has arrived.
-        var lastExpected: UInt32?
+        var expectedEnd: UInt32?
         /// When the visitor last paused or resumed reading.
         var toggledAt: MonotonicTime?
         var isPaused = false
@@ -116,19 +116,19 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         checkedAt = now
         for (index, visit) in visits where visit.sequence != nil && !visit.isLeaving {
             var visit = visit
-            if visit.lastExpected == nil, isDraining || visit.leavesAt <= now {
+            if visit.expectedEnd == nil, isDraining || visit.leavesAt <= now {
                 beginLeaving(&visit, at: now)
             }
-            if visit.behaviour == .pausing, visit.lastExpected == nil {
+            if visit.behaviour == .pausing, visit.expectedEnd == nil {
                 toggleReading(&visit, at: now)
             }
             visits[index] = visit
-            if visit.lastExpected != nil { leave(index, isLate: visit.leavesAt <= now) }
+            if visit.expectedEnd != nil { leave(index, isLate: visit.leavesAt <= now) }
         }
     }
 
     private func beginLeaving(_ visit: inout Visit, at now: MonotonicTime) {
-        visit.lastExpected = subscribers.tracker.nextNumber(on: visit.channel)
+        visit.expectedEnd = subscribers.tracker.nextNumber(on: visit.channel)
         visit.leavesAt = now.advanced(by: Self.drainTimeMax)
         if visit.isPaused { visit.client?.resumeReading() }
         visit.isPaused = false
@@ -144,11 +144,11 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
     /// Closes a visitor that has received everything, or whose time is over.
     private func leave(_ index: Int, isLate: Bool) {
         guard var visit = visits[index], let client = visit.client,
-            let lastExpected = visit.lastExpected
+            let expectedEnd = visit.expectedEnd
         else {
             return
         }
-        let missing = visit.sequence?.missing(before: lastExpected) ?? 0
+        let missing = visit.sequence?.missing(before: expectedEnd) ?? 0
         guard missing == 0 || isLate else { return }
         deliveryCounts.lost += missing
         if visit.behaviour == .moving, schedule != nil, let socketID = visit.socketID {
@@ -165,7 +165,7 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         visit.behaviour = .closing
         visit.channel = (visit.channel + 1) % subscribers.channels.count
         visit.sequence = nil
-        visit.lastExpected = nil
+        visit.expectedEnd = nil
         visit.leavesAt = MonotonicTime.current.advanced(by: .seconds(2))
         visits[index] = visit
         endCounts[.moving, default: 0] += 1

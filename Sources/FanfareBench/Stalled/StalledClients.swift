@@ -141,7 +141,7 @@ final class StalledClients: BenchClientDelegate {
             }
         }
         var due = nextReconnect ?? now
-        // The rate is not made up for while no client was waiting to reconnect.
+        // Time in which no client was waiting to reconnect does not count for the rate.
         if due.duration(to: now) > .seconds(1) { due = now }
         while due <= now, let index = reconnectQueue.popLast() {
             try connect(index)

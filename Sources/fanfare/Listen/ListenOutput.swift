@@ -1,6 +1,59 @@
 import FanfareClient
 import FanfareServer
+import Foundation
 import Primitives
+import PusherProtocol
+
+/// Formats events as lines of output.
+struct EventLine: Sendable {
+    /// Whether the line is a JSON object.
+    var isJSON: Bool
+    /// Whether text is coloured.
+    var isColored: Bool
+
+    /// The line, without a line feed.
+    ///
+    ///     09:33:23 userslist addUser {"id":1}
+    func text(_ event: ChannelEvent, at time: Date) -> String {
+        isJSON ? json(event, at: time) : plain(event, at: time)
+    }
+
+    private func plain(_ event: ChannelEvent, at time: Date) -> String {
+        // Control characters in events must not reach the terminal.
+        var seconds = time_t(time.timeIntervalSince1970)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec]
+            .map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+        var words = [colored(clock, "2")]
+        if let channel = event.channel { words.append(colored(channel.printable, "36")) }
+        words.append(colored(event.name.printable, "1"))
+        if let userID = event.userID { words.append(colored("(\(userID.printable))", "35")) }
+        if let data = event.data { words.append(data.printable) }
+        return words.joined(separator: " ")
+    }
+
+    private func json(_ event: ChannelEvent, at time: Date) -> String {
+        var json = JSONWriter()
+        json.beginObject()
+        json.name("time")
+        json.string(Timestamp(Int64(time.timeIntervalSince1970 * 1_000) * 1_000_000).text)
+        for (name, value) in [
+            ("channel", event.channel), ("event", event.name), ("data", event.data),
+            ("user_id", event.userID),
+        ] {
+            guard let value else { continue }
+            json.name(name)
+            json.string(value)
+        }
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    private func colored(_ text: String, _ code: String) -> String {
+        isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
 
 /// Formats changes of the connection's status.
 enum StatusLine {
