@@ -1,4 +1,3 @@
-import CommandSupport
 import FanfareServer
 import HTTPClient
 import Logging
