@@ -178,11 +178,29 @@ let package = Package(
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "CLinux", "FanfareServer", "FanfareClient", "FanfareAPI", "Webhooks", "Net",
-                "WebSocket", "HTTP1", "PusherProtocol", "Digests", "Primitives",
+                "CommandSupport", "FanfareBench", "CLinux", "FanfareServer", "FanfareClient",
+                "FanfareAPI", "Webhooks", "Broker", "Net", "PusherProtocol", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        // `fanfare bench`: a load generator for any server of the Pusher protocol.
+        .target(
+            name: "FanfareBench",
+            dependencies: [
+                "CommandSupport", "FanfareServer", "Net", "WebSocket", "HTTP1", "PusherProtocol",
+                "Primitives",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ],
+            swiftSettings: strict
+        ),
+        // What all commands share: the options that name a broker, the standard streams, proc(5).
+        .target(
+            name: "CommandSupport",
+            dependencies: [
+                "Net", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
@@ -306,6 +324,8 @@ let package = Package(
             path: "Tests/TestBroker",
             swiftSettings: strict
         ),
+        // … the program `fanfare`, run as a process of its own, …
+        .target(name: "TestProgram", path: "Tests/TestProgram", swiftSettings: strict),
         // … the site around a demo that is tried without a socket, …
         .target(
             name: "TestSite",
@@ -559,8 +579,16 @@ let package = Package(
         .testTarget(
             name: "FanfareCommandTests",
             dependencies: [
-                "fanfare", "FanfareServer", "FanfareClient", "Webhooks", "Net", "HTTP1",
-                "HTTPServer", "WebSocket", "PusherProtocol",
+                "fanfare", "CommandSupport", "TestProgram", "FanfareServer", "FanfareClient",
+                "Webhooks", "Net", "HTTP1", "HTTPServer", "PusherProtocol",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareBenchTests",
+            dependencies: [
+                "fanfare", "FanfareBench", "CommandSupport", "TestProgram", "FanfareServer", "Net",
+                "HTTP1", "WebSocket", "PusherProtocol",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: strict

@@ -1,14 +1,17 @@
 import ArgumentParser
+import CommandSupport
 import FanfareServer
+import Net
+import Webhooks
 
-/// `fanfare check`: judges a configuration without running a broker.
+/// `fanfare check`: checks a configuration without running a broker.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Judge a configuration, and say what it amounts to.",
+        abstract: "Check a configuration, and print a summary.",
         discussion: """
-            Reads the file and the FANFARE_… variables exactly as "fanfare serve" does. When all is \
-            well it says what the broker would do; otherwise it lists every fault with its place \
-            and ends with code 1. Without a file it judges the development configuration.
+            Reads the file and the FANFARE_… variables as "fanfare serve" does. Prints a summary \
+            of the configuration, or all its faults with their locations; then the exit code is 1. \
+            Without a file it checks the development configuration.
 
             Examples:
               fanfare check --config fanfare.yaml
@@ -19,18 +22,175 @@ struct Check: ParsableCommand {
 
     @OptionGroup var source: ConfigurationSource
 
-    @Flag(help: "List every limit: its key, its value, its name in the metrics, and what happens.")
+    @Flag(help: "List every limit: key, value, metric name, and what happens when it is reached.")
     var limits = false
 
     func run() throws {
         let configuration = try source.load()
-        let name = source.path.map { "\($0) is fine." }
-        Standard.print(name ?? "There is no file; the development configuration is fine.")
-        Standard.print("")
+        let name = source.path.map { "\($0) is valid." }
+        Console.print(name ?? "No configuration file; the development configuration is valid.")
+        Console.print("")
         guard !limits else {
-            for line in LimitTable(configuration).lines { Standard.print("  \(line)") }
+            for line in LimitTable(configuration).lines { Console.print("  \(line)") }
             return
         }
-        for line in ConfigurationSummary.lines(of: configuration) { Standard.print("  \(line)") }
+        for line in ConfigurationSummary.lines(of: configuration) { Console.print("  \(line)") }
+    }
+}
+
+/// A summary of a configuration.
+enum ConfigurationSummary {
+    /// The lines, each with a label.
+    static func lines(of configuration: Configuration) -> [String] {
+        var lines: [(String, String)] = []
+        for address in addresses(of: configuration) { lines.append(("listens", address)) }
+        if let port = configuration.metrics.port {
+            let place = url("http", configuration.metrics.host, port)
+            lines.append(("metrics", port == 0 ? place : place + "/metrics"))
+        }
+        if !configuration.pathPrefix.isEmpty {
+            lines.append(("paths", "begin with \(configuration.pathPrefix)"))
+        }
+        let loops = configuration.loops
+        lines.append(("loops", loops == 0 ? "one for each core" : "\(loops)"))
+        for app in configuration.apps {
+            for (number, text) in AppSummary.lines(of: app).enumerated() {
+                lines.append((number == 0 ? "app \(app.id)" : "", text))
+            }
+        }
+        lines.append(
+            (
+                "clients",
+                "ping after \(configuration.activityTimeout) s of silence, "
+                    + "pong within \(configuration.pongTimeout) s"
+            )
+        )
+        lines.append(
+            (
+                "limits",
+                (configuration.connectionsMax.map { "\($0) connections" }
+                    ?? "connections up to the descriptor limit")
+                    + ", messages up to \(bytes(configuration.messageLengthMax))"
+                    + ", queues up to \(bytes(configuration.queuedBytesMax))"
+                    + ", requests up to \(bytes(configuration.requestBodyLengthMax))"
+            )
+        )
+        let compression = configuration.compression
+        lines.append(
+            (
+                "compression",
+                compression.isEnabled
+                    ? "messages of \(bytes(compression.threshold)) or more" : "off"
+            )
+        )
+        if configuration.apps.contains(where: { !$0.webhooks.isEmpty }) {
+            let webhooks = configuration.webhooks
+            let trust = webhooks.trust.map { ", trusting \($0)" } ?? ""
+            let place = webhooks.database ?? "memory, lost at a restart"
+            lines.append(("webhooks", "queued in \(place)\(trust)"))
+        }
+        let shutdown = configuration.shutdown
+        let notice = shutdown.notice > 0 ? "notice of \(shutdown.notice) s, " : ""
+        lines.append(
+            (
+                "shutdown",
+                "\(notice)closes \(shutdown.pace) clients per second, "
+                    + "within \(shutdown.deadline) s"
+            )
+        )
+        lines.append(("log", "\(configuration.log.level) and above, \(format(configuration.log))"))
+        let width = (lines.map(\.0.count).max() ?? 0) + 2
+        return lines.map { subject, text in
+            subject + String(repeating: " ", count: width - subject.count) + text
+        }
+    }
+
+    private static func addresses(of configuration: Configuration) -> [String] {
+        let host = configuration.host
+        var addresses: [String] = []
+        if let port = configuration.port { addresses.append(url("ws", host, port)) }
+        if let port = configuration.tlsPort {
+            let files = configuration.certificates.map(\.certificate).joined(separator: ", ")
+            addresses.append("\(url("wss", host, port)) with \(files)")
+        }
+        if let path = configuration.unixSocket { addresses.append("unix:\(path)") }
+        return addresses
+    }
+
+    private static func url(_ scheme: String, _ host: String, _ port: UInt16) -> String {
+        let host = host.contains(":") ? "[\(host)]" : host
+        return port == 0 ? "\(scheme)://\(host) on any free port" : "\(scheme)://\(host):\(port)"
+    }
+
+    private static func format(_ log: Configuration.Log) -> String {
+        switch log.format {
+        case .auto: "text on a terminal and JSON otherwise"
+        case .text: "as text"
+        case .json: "as JSON"
+        }
+    }
+
+    /// A number of bytes in the largest unit that divides it.
+    static func bytes(_ count: Int) -> String {
+        if count >= 1 << 20, count % (1 << 20) == 0 { return "\(count >> 20) MiB" }
+        if count >= 1 << 10, count % (1 << 10) == 0 { return "\(count >> 10) KiB" }
+        return "\(count) bytes"
+    }
+}
+
+/// A summary of an app's configuration, without secrets.
+enum AppSummary {
+    /// The lines: key, limits, features, origins and webhooks.
+    static func lines(of app: AppConfiguration) -> [String] {
+        guard app.isEnabled else { return ["key \(app.key), disabled"] }
+        var lines = ["key \(app.key)\(credentials(of: app))\(limits(of: app))"]
+        lines.append("features: " + features(of: app).joined(separator: ", "))
+        if app.isTLSOnly { lines.append("TLS only") }
+        if !app.allowedOrigins.isEmpty {
+            lines.append("origins " + app.allowedOrigins.joined(separator: ", "))
+        }
+        return lines + app.webhooks.map { "webhook " + describe($0) }
+    }
+
+    private static func credentials(of app: AppConfiguration) -> String {
+        switch app.credentials.count {
+        case 0: ""
+        case 1: " and 1 more credential"
+        case let count: " and \(count) more credentials"
+        }
+    }
+
+    private static func limits(of app: AppConfiguration) -> String {
+        var limits: [String] = []
+        if let count = app.connectionsMax { limits.append("\(count) connections") }
+        limits.append("\(app.subscriptionsMax) channels per connection")
+        if let count = app.subscriptionsPerSecondMax {
+            limits.append("\(count) subscriptions per second")
+        }
+        limits.append("data up to \(ConfigurationSummary.bytes(app.eventDataLengthMax))")
+        if let count = app.requestsPerSecondMax { limits.append("\(count) requests per second") }
+        return limits.map { ", " + $0 }.joined()
+    }
+
+    private static func features(of app: AppConfiguration) -> [String] {
+        var features: [String] = []
+        if app.features.clientEvents {
+            features.append("client events (\(app.clientEventsPerSecondMax) per second)")
+        }
+        if app.features.subscriptionCount { features.append("subscription counts") }
+        if app.features.users { features.append("users") }
+        if app.features.watchlist { features.append("watchlists") }
+        if app.features.authorizedConnections {
+            features.append("authorized connections (\(app.features.authorizationTimeout) s)")
+        }
+        return features.isEmpty ? ["none"] : features
+    }
+
+    private static func describe(_ webhook: WebhookConfiguration) -> String {
+        var text = webhook.url + ": " + webhook.events.map(\.rawValue).joined(separator: ", ")
+        if !webhook.channelPrefix.isEmpty { text += ", channels \(webhook.channelPrefix)…" }
+        if !webhook.channelSuffix.isEmpty { text += ", channels …\(webhook.channelSuffix)" }
+        if webhook.isBatching { text += ", batched" }
+        return text
     }
 }

@@ -1,8 +1,9 @@
 import ArgumentParser
+import CommandSupport
 import FanfareServer
 import Foundation
 
-/// Where a command's configuration comes from, and what it says when that has faults.
+/// The source of a command's configuration.
 struct ConfigurationSource: ParsableArguments {
     @Option(
         name: .customLong("config"),
@@ -13,7 +14,7 @@ struct ConfigurationSource: ParsableArguments {
     )
     var file: String?
 
-    /// The file that the option or the environment names; `nil` when neither does.
+    /// The path from the option or the environment; `nil` if neither is set.
     var path: String? {
         if let file { return file }
         let named = ProcessInfo.processInfo.environment["FANFARE_CONFIG"]
@@ -22,9 +23,9 @@ struct ConfigurationSource: ParsableArguments {
 
     /// Reads the configuration.
     ///
-    /// - Parameter options: What the command line says, which overrides all else.
-    /// - Returns: A configuration without faults.
-    /// - Throws: Every fault.
+    /// - Parameter options: The command-line options, which override all else.
+    /// - Returns: The configuration.
+    /// - Throws: All faults of the configuration.
     func read(_ options: ConfigurationOptions) throws(ConfigurationError) -> Configuration {
         try Configuration.load(
             file: path,
@@ -33,15 +34,15 @@ struct ConfigurationSource: ParsableArguments {
         )
     }
 
-    /// Reads the configuration, or lists every fault on standard error and ends with code 1.
+    /// Reads the configuration; otherwise prints all faults to standard error and exits with code 1.
     func load(_ options: ConfigurationOptions = ConfigurationOptions()) throws -> Configuration {
         do {
             return try read(options)
         } catch {
             let count = error.faults.count
             let faults = count == 1 ? "a fault" : "\(count) faults"
-            Standard.report("fanfare: the configuration has \(faults):")
-            for fault in error.faults { Standard.report("  \(fault)") }
+            Console.printError("fanfare: the configuration has \(faults):")
+            for fault in error.faults { Console.printError("  \(fault)") }
             throw ExitCode.failure
         }
     }

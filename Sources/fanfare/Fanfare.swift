@@ -1,6 +1,7 @@
 import ArgumentParser
+import FanfareBench
 
-/// The command-line program.
+/// The `fanfare` program.
 @main
 struct Fanfare: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,14 +12,14 @@ struct Fanfare: AsyncParsableCommand {
               fanfare serve                       a development broker, 127.0.0.1:6001
               fanfare listen news                 shows the events of a channel
               fanfare trigger hello 1 --channel news
-                                                  sends one
-              fanfare keys app                    makes credentials for your app
-              fanfare check --config fanfare.yaml judges a configuration
-              fanfare drain                       stops a broker, its clients first
+                                                  sends an event
+              fanfare keys app                    makes credentials for an app
+              fanfare check --config fanfare.yaml checks a configuration
+              fanfare drain                       stops a broker gracefully
               fanfare webhooks                    lists webhooks that were not delivered
-              fanfare bench fanout                measures a broker
+              fanfare bench fanout                load-tests a broker
 
-            "fanfare help COMMAND" says more about each.
+            Run "fanfare help COMMAND" for details.
             """,
         subcommands: [
             Serve.self, Trigger.self, Listen.self, Keys.self, Check.self, Drain.self,

@@ -1,13 +1,14 @@
 import ArgumentParser
+import CommandSupport
 import FanfareAPI
 
-/// `fanfare trigger`: sends an event, as a backend would.
+/// `fanfare trigger`: sends an event as a backend does.
 struct Trigger: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send an event to one or more channels or users, as a backend would.",
         discussion: """
-            The data is sent as it is written, JSON or not. A lone - takes it from standard \
-            input, without the line end that it may close with.
+            The data is sent unchanged, whether or not it is JSON. With - it is read from standard \
+            input, without a line feed at its end.
 
             Examples:
               fanfare trigger hello '{"from":"me"}' --channel news
@@ -36,12 +37,17 @@ struct Trigger: AsyncParsableCommand {
     )
     var users: [String] = []
 
-    @Option(help: ArgumentHelp("A connection to leave out, as 123.456.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "The socket ID of a connection to exclude, such as 123.456.",
+            valueName: "id"
+        )
+    )
     var socketID: String?
 
     @Option(
         help: ArgumentHelp(
-            "What to tell about the channels in return; may be repeated.",
+            "An attribute of the channels to print; may be repeated.",
             valueName: "attribute"
         )
     )
@@ -54,7 +60,7 @@ struct Trigger: AsyncParsableCommand {
     @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
     var appID: String?
 
-    @Option(help: "The app's secret (or FANFARE_SECRET, which no one sees in a list of processes).")
+    @Option(help: "The app's secret (or FANFARE_SECRET, which process listings do not show).")
     var secret: String?
 
     func validate() throws {
@@ -86,12 +92,12 @@ struct Trigger: AsyncParsableCommand {
                 info: Set(info.map(\.attribute))
             )
             let receivers = channels + users.map { "user \($0)" }
-            Standard.print("sent \(event) to \(receivers.joined(separator: ", "))")
+            Console.print("sent \(event) to \(receivers.joined(separator: ", "))")
             for (channel, state) in states.sorted(by: { $0.key < $1.key }) {
-                Standard.print("\(channel): \(Self.describe(state))")
+                Console.print("\(channel): \(Self.describe(state))")
             }
         } catch {
-            throw Refusal("\(error)")
+            throw CommandError("\(error)")
         }
     }
 
@@ -102,21 +108,21 @@ struct Trigger: AsyncParsableCommand {
         return settings
     }
 
-    /// What the broker told about a channel.
+    /// The attributes that the broker returned for a channel.
     static func describe(_ state: ChannelState) -> String {
         var facts: [String] = []
         if let count = state.subscriptionCount { facts.append("subscription_count \(count)") }
         if let count = state.userCount { facts.append("user_count \(count)") }
         if let cache = state.cache { facts.append("cache \(cache.data.debugDescription)") }
-        return facts.isEmpty ? "nothing to tell" : facts.joined(separator: ", ")
+        return facts.isEmpty ? "no attributes" : facts.joined(separator: ", ")
     }
 
     private static func input() throws -> String {
-        var bytes = Standard.input()
+        var bytes = Console.readInput()
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Refusal(
-                "The data from standard input is not UTF-8; encode it first, as by base64."
+            throw CommandError(
+                "The data from standard input is not UTF-8; encode it first, for example with base64."
             )
         }
         return text

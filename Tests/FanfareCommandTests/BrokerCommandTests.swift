@@ -1,4 +1,5 @@
 import Foundation
+import TestProgram
 import Testing
 
 @Suite("fanfare serve, trigger and listen", .timeLimit(.minutes(1))) struct BrokerCommandTests {
@@ -60,7 +61,7 @@ import Testing
         #expect(await secure.end() == 0)
     }
 
-    @Test("The clients of an app for TLS only come in by wss, and by ws are told 4000")
+    @Test("The clients of a TLS-only app connect with wss; with ws they get 4000")
     func anAppForTLSOnly() async throws {
         let directory = try TemporaryDirectory()
         let (certificate, key) = (directory.path("c.pem"), directory.path("k.pem"))
@@ -106,7 +107,7 @@ import Testing
     @Test func aListenerWithTheWrongKeyIsRefused() async throws {
         let broker = try await RunningBroker()
         let result = try await Program.run(
-            ["listen", "news", "--key", "nobodys", "--url", broker.url()]
+            ["listen", "news", "--key", "wrong-key", "--url", broker.url()]
         )
         #expect(result.code == 1)
         #expect(result.errors.contains("Error: the broker refuses the connection: "))
@@ -114,7 +115,7 @@ import Testing
     }
 
     @Test func withoutABroker() async throws {
-        // Port 9 is discard's; nobody listens there.
+        // Port 9 is for the discard service, which is not running.
         let result = try await Program.run(
             ["trigger", "x", "1", "-c", "news", "--url", "http://127.0.0.1:9"]
         )
@@ -132,13 +133,13 @@ import Testing
         let log = await broker.program.errors.rest()
         #expect(log.contains { $0.contains(#""message":"stopping""#) })
         #expect(log.last?.contains(#""message":"stopped""#) == true)
-        // The protocol's code that asks a client to come back.
+        // The close code makes the client reconnect.
         #expect(await listener.errors.first(containing: "the next attempt is in") != nil)
         listener.signal(SIGKILL)
     }
 
     @Test func aPortThatIsTaken() async throws {
-        // Another program's listener, which does not share its port.
+        // A listener of another program, which does not share its port.
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()

@@ -1,24 +1,25 @@
 import Foundation
+import TestProgram
 import Testing
 
 @Suite("fanfare check") struct CheckTests {
-    @Test func withoutAFileItJudgesTheDevelopmentConfiguration() async throws {
+    @Test func withoutAFileItChecksTheDevelopmentConfiguration() async throws {
         let result = try await Program.run(["check"])
         #expect(result.code == 0)
         #expect(result.errors == "")
         #expect(
             result.output == """
-                There is no file; the development configuration is fine.
+                No configuration file; the development configuration is valid.
 
                   listens      ws://127.0.0.1:6001
                   loops        one for each core
-                  app 1        key app-key, 10000 channels a connection, data of 10 KiB
-                               features: client events (10 a second), users
-                  clients      ask after 120 s of silence, have 30 s to answer
-                  limits       connections as descriptors allow, messages of 64 KiB, \
-                queues of 16 MiB, requests of 1 MiB
-                  compression  from 1 KiB on
-                  a stop       closes 5000 clients a second, takes at most 10 s
+                  app 1        key app-key, 10000 channels per connection, data up to 10 KiB
+                               features: client events (10 per second), users
+                  clients      ping after 120 s of silence, pong within 30 s
+                  limits       connections up to the descriptor limit, messages up to 64 KiB, \
+                queues up to 16 MiB, requests up to 1 MiB
+                  compression  messages of 1 KiB or more
+                  shutdown     closes 5000 clients per second, within 10 s
                   log          info and above, text on a terminal and JSON otherwise
 
                 """
@@ -40,7 +41,7 @@ import Testing
         #expect(words.contains { $0.starts(with: ["apps.N.members_max", "100", "members"]) })
     }
 
-    @Test func itSaysWhatAFileAmountsTo() async throws {
+    @Test func itSummarizesAFile() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("fanfare.yaml")
         try """
@@ -69,21 +70,21 @@ import Testing
         let result = try await Program.run(["check"], environment: ["FANFARE_CONFIG": file])
         #expect(result.code == 0)
         let expected = [
-            "\(file) is fine.", "listens      ws://[::] on any free port",
+            "\(file) is valid.", "listens      ws://[::] on any free port",
             "listens      unix:/run/fanfare.sock", "metrics      http://127.0.0.1:9100/metrics",
             "paths        begin with /realtime",
-            "loops        2", "app 7        key k, 5 connections, 10000 channels a connection",
+            "loops        2", "app 7        key k, 5 connections, 10000 channels per connection",
             "app 8        key l, disabled",
-            "app 9        key m and another credential, 10000 channels a connection, "
-                + "20 of them a second, data of 10 KiB, 30 requests a second\n",
+            "app 9        key m and 1 more credential, 10000 channels per connection, "
+                + "20 subscriptions per second, data up to 10 KiB, 30 requests per second\n",
             "             features: subscription counts, authorized connections (30 s)\n",
-            "             pages of https://a.test, https://b.test\n",
-            "             webhook https://a.test/hook: cache_miss, of private-…\n",
+            "             origins https://a.test, https://b.test\n",
+            "             webhook https://a.test/hook: cache_miss, channels private-…\n",
             "             webhook https://b.test/hook: channel_occupied, channel_vacated, "
                 + "member_added, member_removed, client_event, batched\n",
             "             features: none\n",
-            "webhooks     wait in memory, where a restart loses them\n",
-            "100 connections, messages of 5000 bytes",
+            "webhooks     queued in memory, lost at a restart\n",
+            "100 connections, messages up to 5000 bytes",
             "compression  off", "log          warning and above, as JSON",
         ]
         for line in expected { #expect(result.output.contains(line), "\(result.output)") }
@@ -115,7 +116,7 @@ import Testing
         )
     }
 
-    @Test func aFileThatIsNotThere() async throws {
+    @Test func aMissingFile() async throws {
         let result = try await Program.run(["check", "--config", "/nonexistent"])
         #expect(result.code == 1)
         #expect(
@@ -135,7 +136,7 @@ import Testing
         ["serve", "--app", "1:2"], ["keys", "certificate", "--days", "0"],
         ["keys", "certificate", "--key", "certificate.pem"],
     ])
-    func whatItDoesNotKnowEndsWith64(arguments: [String]) async throws {
+    func unknownArgumentsEndWith64(arguments: [String]) async throws {
         let result = try await Program.run(arguments)
         #expect(result.code == 64)
         #expect(result.errors.contains("Usage: fanfare"))

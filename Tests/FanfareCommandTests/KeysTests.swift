@@ -1,5 +1,7 @@
+import CommandSupport
 import FanfareServer
 import Foundation
+import TestProgram
 import Testing
 
 @testable import fanfare
@@ -40,7 +42,7 @@ import Testing
         #expect(credentials[0].key?.count == (hasKey ? 20 : nil))
     }
 
-    @Test func noTwoAreAlike() {
+    @Test func allAreDifferent() {
         var randomness = SystemRandomNumberGenerator()
         let apps = (0..<100).map { _ in AppCredentials(using: &randomness) }
         #expect(Set(apps.map(\.key)).count == 100)
@@ -48,8 +50,8 @@ import Testing
     }
 }
 
-@Suite("Files that commands make") struct NewFileTests {
-    @Test func aKeyIsItsOwnersAlone() throws {
+@Suite("Files that commands create") struct NewFileTests {
+    @Test func aKeyIsReadableOnlyByItsOwner() throws {
         let directory = try TemporaryDirectory()
         let file = NewFile(path: directory.path("key.pem"), mode: 0o600)
         try file.write(Array("secret".utf8), overwrites: false)
@@ -58,21 +60,21 @@ import Testing
         #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "secret")
     }
 
-    @Test func nothingIsOverwrittenUnasked() throws {
+    @Test func existingFilesAreKept() throws {
         let directory = try TemporaryDirectory()
         let file = NewFile(path: directory.path("key.pem"), mode: 0o600)
         try file.write([1], overwrites: false)
-        let refusal = #expect(throws: Refusal.self) { try file.write([2], overwrites: false) }
+        let error = #expect(throws: CommandError.self) { try file.write([2], overwrites: false) }
         #expect(
-            refusal?.description
-                == "\(file.path) exists already; choose another name, or add --force"
+            error?.description
+                == "\(file.path) already exists; choose another name, or add --force"
         )
         #expect(try Data(contentsOf: URL(filePath: file.path)) == Data([1]))
         try file.write([2], overwrites: true)
         #expect(try Data(contentsOf: URL(filePath: file.path)) == Data([2]))
     }
 
-    @Test func overwritingTakesTheOldPermissionsAway() throws {
+    @Test func overwritingReplacesThePermissions() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("key.pem")
         try NewFile(path: path, mode: 0o644).write([1], overwrites: false)
@@ -81,12 +83,13 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func aDirectoryThatIsNotThere() {
-        let refusal = #expect(throws: Refusal.self) {
+    @Test func aMissingDirectory() {
+        let error = #expect(throws: CommandError.self) {
             try NewFile(path: "/nonexistent/key.pem", mode: 0o600).write([1], overwrites: false)
         }
         #expect(
-            refusal?.description == "/nonexistent/key.pem cannot be made: No such file or directory"
+            error?.description
+                == "/nonexistent/key.pem cannot be created: No such file or directory"
         )
     }
 }

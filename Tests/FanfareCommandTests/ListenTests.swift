@@ -1,16 +1,17 @@
 import FanfareClient
 import Foundation
+import TestProgram
 import Testing
 
 @testable import fanfare
 
-@Suite("fanfare listen: what it writes") struct ListenTextTests {
+@Suite("fanfare listen: output") struct ListenTextTests {
     let event = ChannelEvent(name: "addUser", channel: "userslist", data: #"{"id": 1}"#)
     let time = Date(timeIntervalSince1970: 1_795_253_603.042)
 
     @Test func anEventIsALine() {
         let line = EventLine(isJSON: false, isColored: false).text(event, at: time)
-        // The clock is the user's own, whatever their time zone.
+        // The time is local; the time zone is unknown.
         #expect(line.dropFirst(8) == #" userslist addUser {"id": 1}"#)
         #expect(line.prefix(8).contains(/^\d\d:\d\d:23$/))
     }
@@ -30,7 +31,7 @@ import Testing
         )
     }
 
-    @Test func publishersCannotDriveTheTerminal() {
+    @Test func controlCharactersAreEscaped() {
         let event = ChannelEvent(name: "a\u{1B}[2J", channel: "c\r", data: "x\ny\u{202E}z")
         let line = EventLine(isJSON: false, isColored: false).text(event, at: time)
         #expect(line.dropFirst(8) == #" c\r a\u{1b}[2J x\ny\u{202e}z"#)
@@ -57,17 +58,17 @@ import Testing
                 == "the connection was closed with code 4200; the next attempt is in 1.5 s"
         )
         #expect(text(.disconnected) == nil)
-        // The command ends with the error, which says it once.
+        // The command ends with the error, which is reported once.
         #expect(text(.failed(because: .disconnected)) == nil)
     }
 
-    @Test func countingEndsOnce() {
-        let three = Countdown(from: 3)
-        #expect((0..<5).map { _ in three.step() } == [false, false, true, false, false])
-        #expect(three.isOver)
-        let endless = Countdown(from: nil)
-        #expect((0..<5).map { _ in endless.step() }.allSatisfy { !$0 })
-        #expect(!endless.isOver)
+    @Test func theLimitIsReachedOnce() {
+        let three = RemainingEvents(limit: 3)
+        #expect((0..<5).map { _ in three.consume() } == [false, false, true, false, false])
+        #expect(three.isEmpty)
+        let endless = RemainingEvents(limit: nil)
+        #expect((0..<5).map { _ in endless.consume() }.allSatisfy { !$0 })
+        #expect(!endless.isEmpty)
     }
 
     @Test(arguments: [
@@ -76,7 +77,7 @@ import Testing
         ["listen", "news", "--watch", "bob"], ["listen", "news", "--user-info", "{}"],
         ["listen", "--user", "a b"], ["listen", "--user", "ann", "--user-info", "{"],
     ])
-    func whatMakesNoSenseIsRefused(arguments: [String]) async throws {
+    func invalidOptionsAreRejected(arguments: [String]) async throws {
         let result = try await Program.run(arguments)
         #expect(result.code == 64)
         #expect(result.errors.contains("Usage: fanfare listen"))
@@ -105,8 +106,8 @@ import Testing
         ),
         (ChannelEvent(name: "pusher:member_added", channel: "presence-x", data: "{}"), nil),
     ])
-    func whatTheProtocolSays(event: ChannelEvent, line: String?) {
+    func protocolEventsAreReported(event: ChannelEvent, line: String?) {
         #expect(ProtocolLine.text(event) == line)
-        #expect(ProtocolLine.isOfTheConnection(event) == (line != nil))
+        #expect(ProtocolLine.isConnectionEvent(event) == (line != nil))
     }
 }

@@ -1,16 +1,16 @@
+import CommandSupport
 import Foundation
 import PusherProtocol
+import TestProgram
 import Testing
 
-@testable import fanfare
-
 @Suite("fanfare serve: memory after a peak", .timeLimit(.minutes(4))) struct MemoryReturnTests {
-    /// A sanitizer has an allocator of its own, which keeps what was freed to find faults.
+    /// A sanitizer's allocator keeps freed memory.
     private static var isSanitized: Bool {
         Program.inherited.keys.contains { $0.hasSuffix("SAN_OPTIONS") }
     }
 
-    /// A signed trigger of a megabyte without its last byte.
+    /// A signed trigger request of a megabyte, without its last byte.
     private static func partialTrigger() -> [UInt8] {
         let body = [UInt8](repeating: UInt8(ascii: " "), count: 1_000_000)
         let path = "/apps/1/events"
@@ -27,7 +27,7 @@ import Testing
         return Array(head.utf8) + body.dropLast()
     }
 
-    /// A connection that has sent these bytes and waits.
+    /// A connection that has sent these bytes and stays open.
     private final class Sender {
         private let descriptor: Int32
 
@@ -58,10 +58,10 @@ import Testing
 
     private func residentMemory(of broker: RunningBroker) throws -> Int {
         let status = try #require(ProcFile.text(at: "/proc/\(broker.program.id)/status"))
-        return try #require(Footprint.resident(in: status))
+        return try #require(ProcFile.byteCount(of: "VmRSS:", in: status))
     }
 
-    /// Waits until the broker has less memory than this, or more.
+    /// Waits until the broker's resident memory satisfies a condition.
     private func wait(
         for broker: RunningBroker,
         until isEnough: (_ residentMemory: Int) -> Bool
@@ -74,13 +74,13 @@ import Testing
     }
 
     @Test(
-        "What many bodies took goes back to the system when they are gone",
+        "The memory of many request bodies is returned to the system",
         .enabled(if: !isSanitized)
     )
     func afterManyBodies() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("fanfare.yaml")
-        // The shorter the timeouts, the more often the shards look at their clients and at their memory.
+        // The shorter the timeouts, the more often the shards check their clients and their memory.
         let yaml = """
             apps: [{id: 1, key: app-key, secret: app-secret}]
             clients: {activity_timeout: 3, pong_timeout: 3}
@@ -90,8 +90,8 @@ import Testing
         let broker = try await RunningBroker(["--config", file])
         let port = try #require(URL(string: broker.url())?.port.flatMap { UInt16(exactly: $0) })
         let before = try residentMemory(of: broker)
-        // What is freed once makes glibc take the next from its arenas, and not from the system: the first wave leaves
-        // nothing behind, the third would leave half of it.
+        // After a free, glibc allocates from its arenas instead of the system: the first wave leaves nothing behind,
+        // the third would leave half of it.
         let trigger = Self.partialTrigger()
         for _ in 0..<3 {
             let senders = try (0..<50).map { _ in try Sender(trigger, port: port) }

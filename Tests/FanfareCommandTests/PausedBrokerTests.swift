@@ -1,14 +1,15 @@
 import Foundation
 import Net
+import TestProgram
 import Testing
 
-/// Clients of one broker, on the test's own thread, which answer its pings when the test says so.
+/// Clients of one broker, on the test's thread; the test decides when they answer pings.
 private final class PollingClients {
     private struct Client {
         let fd: Int32
         var unread: [UInt8] = []
         var isConnected = false
-        /// The payload of a ping that is not answered.
+        /// The payload of an unanswered ping.
         var ping: [UInt8]?
         var closeCode: Int?
         var hasEnded = false
@@ -48,7 +49,7 @@ private final class PollingClients {
     }
     var endedCount: Int { clients.count(where: \.hasEnded) }
 
-    /// Reads what has come, waiting for it no longer than a moment.
+    /// Reads what is available; waits for at most 20 ms.
     func read() {
         var polled = clients.map { pollfd(fd: $0.fd, events: Int16(POLLIN), revents: 0) }
         poll(&polled, nfds_t(polled.count), 20)
@@ -69,7 +70,7 @@ private final class PollingClients {
         for index in clients.indices.dropFirst(silentCount) {
             guard let ping = clients[index].ping else { continue }
             clients[index].ping = nil
-            // With a mask of zero the payload stands as it is.
+            // A mask of zero leaves the payload unchanged.
             send([0x8A, 0x80 | UInt8(ping.count), 0, 0, 0, 0] + ping, on: clients[index].fd)
         }
     }
@@ -104,8 +105,8 @@ private final class PollingClients {
     }
 }
 
-@Suite("A broker that is stopped and goes on", .timeLimit(.minutes(2))) struct PausedBrokerTests {
-    /// Reads until a condition holds; false when it does not in time.
+@Suite("A broker that is stopped and continued", .timeLimit(.minutes(2))) struct PausedBrokerTests {
+    /// Reads until a condition holds; returns false after 40 seconds.
     private func read(_ clients: PollingClients, until condition: () -> Bool) -> Bool {
         let deadline = ContinuousClock.now + .seconds(40)
         while !condition() {
@@ -115,8 +116,8 @@ private final class PollingClients {
         return true
     }
 
-    // More than one poll has room for.
-    @Test("Clients that answer are kept, however long it stood still; a dead one is closed")
+    // More clients than one poll returns.
+    @Test("Clients that answer are kept after a long stop; dead ones are closed")
     func keepsWhoHasAnswered() async throws {
         DescriptorLimit.raise()
         let directory = try TemporaryDirectory()
@@ -132,7 +133,7 @@ private final class PollingClients {
 
         broker.program.signal(SIGSTOP)
         clients.answer(except: silentCount)
-        // The pause itself, longer than a client may take to answer.
+        // The pause is longer than the pong timeout.
         try await Task.sleep(for: .seconds(5))
         broker.program.signal(SIGCONT)
         let isOver = read(clients) {
@@ -140,7 +141,7 @@ private final class PollingClients {
             return clients.closeCodes[4201, default: 0] >= silentCount
         }
         #expect(isOver)
-        // Everybody else has been asked anew meanwhile, and has answered.
+        // All other clients were pinged again meanwhile, and have answered.
         #expect(clients.closeCodes == [4201: silentCount])
         #expect(clients.endedCount <= silentCount)
         broker.program.signal(SIGTERM)

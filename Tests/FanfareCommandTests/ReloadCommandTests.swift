@@ -1,7 +1,8 @@
 import Foundation
+import TestProgram
 import Testing
 
-@Suite("fanfare serve: reloading", .timeLimit(.minutes(1))) struct ReloadCommandTests {
+@Suite("fanfare serve: reload", .timeLimit(.minutes(1))) struct ReloadCommandTests {
     private static let first = "{id: 1, key: first, secret: a, features: {client_events: true}}"
     private static let second = "{id: 2, key: second, secret: b}"
 
@@ -24,12 +25,12 @@ import Testing
             #expect(await listener.errors.first(containing: "subscribed to news") != nil)
         }
 
-        /// Replaces the file, as editors do.
+        /// Replaces the file atomically, as editors do.
         func write(_ yaml: String) throws {
             try Data(yaml.utf8).write(to: URL(filePath: file), options: .atomic)
         }
 
-        /// Sends an event to the client of the first app, which is connected as before.
+        /// Sends an event to the client of the first app, which must still be connected.
         func expectConnected() async throws {
             let trigger = try await Program.run(
                 ["trigger", "hello", "1", "-c", "news", "--url", broker.url()]
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("The file is taken over when it is saved, and clients stay")
+    @Test("A saved file is applied, and clients stay connected")
     func savedFile() async throws {
         let setting = try await Setting()
         #expect(try await setting.trigger(second: "second") == 1)
@@ -55,7 +56,7 @@ import Testing
         let errors = setting.broker.program.errors
         let taken = await errors.first(containing: "the configuration is taken over")
         #expect(taken?.contains(#""added":"1""#) == true)
-        // The option of the command line overrides the file, and so loops have not changed.
+        // The command-line option overrides the file, so that `loops` has not changed.
         #expect(try await setting.trigger(second: "second") == 0)
         try await setting.expectConnected()
 
@@ -67,7 +68,7 @@ import Testing
         try await setting.expectConnected()
     }
 
-    @Test("SIGHUP takes the file over, and SIGTERM still ends the broker")
+    @Test("SIGHUP reloads the file, and SIGTERM still ends the broker")
     func hangup() async throws {
         let setting = try await Setting()
         let errors = setting.broker.program.errors
@@ -80,7 +81,7 @@ import Testing
         #expect(await setting.broker.program.end() == 0)
     }
 
-    @Test("A file with a fault changes nothing, and the log says why, with the line")
+    @Test("A file with a fault is not applied, and the log has the fault and its line")
     func faultyFile() async throws {
         let setting = try await Setting()
         try setting.write("apps:\n- \(Self.second)\n- {id: 3, key: k}\n")
@@ -88,16 +89,16 @@ import Testing
         let fault = await errors.first(containing: "the configuration has a fault")
         #expect(fault?.contains(#""level":"error""#) == true)
         #expect(fault?.contains("\(setting.file):3: apps.1.secret is missing") == true)
-        #expect(await errors.first(containing: "is not taken over: nothing has changed") != nil)
+        #expect(await errors.first(containing: "is not reloaded: nothing has changed") != nil)
         try await setting.expectConnected()
         #expect(try await setting.trigger(second: "second") == 1)
-        // Mended, it is taken over.
+        // A fixed file is applied.
         try setting.write("apps: [\(Self.first), \(Self.second)]\n")
         #expect(await errors.first(containing: "the configuration is taken over") != nil)
         #expect(try await setting.trigger(second: "second") == 0)
     }
 
-    @Test("The level of the log is taken over")
+    @Test("The log level is applied")
     func logLevel() async throws {
         let setting = try await Setting("log: {level: error}\n")
         let errors = setting.broker.program.errors

@@ -3,12 +3,13 @@ import Foundation
 import Glibc
 import Net
 import Synchronization
+import TestProgram
 import Testing
 
 @testable import fanfare
 
-@Suite("A reload takes over all of a configuration, or nothing") struct ReloadingTests {
-    /// A certificate and its key in files.
+@Suite("A reload applies a configuration completely or not at all") struct ReloadingTests {
+    /// The files of a certificate and its key.
     private struct Pair {
         let directory: TemporaryDirectory
         var files: CertificateFiles {
@@ -34,7 +35,7 @@ import Testing
         return try Configuration.load(yaml: yaml, file: "test")
     }
 
-    @Test("Certificates that turn bad while they are taken over leave level and watch as they were")
+    @Test("Certificates that become invalid during a reload leave log level and watch unchanged")
     func certificatesTurnBad() async throws {
         let (old, new) = (try Pair(), try Pair())
         let before = try configuration("error", old.files)
@@ -45,20 +46,20 @@ import Testing
         let server = try BrokerServer(configuration: before, log: log.logger(label: "test"))
         _ = try await server.start()
         let watched = Mutex<[[String]]>([])
-        let reloading = Reloading(server: server, log: log) { certificates in
+        let reload = ConfigurationReload(server: server, log: log) { certificates in
             watched.withLock { $0.append(certificates.paths) }
         }
 
-        // Without a fault when it is read, and with one when the broker takes it over.
+        // The files are valid when the configuration is read, and invalid when the broker applies it.
         let after = try configuration("debug", new.files)
         let key = try Data(contentsOf: URL(filePath: new.files.key))
         try Data("no key".utf8).write(to: URL(filePath: new.files.key))
-        await reloading.run { after }
+        await reload.run { after }
         #expect(log.level == before.log.level)
         #expect(watched.withLock { $0 }.isEmpty)
 
         try key.write(to: URL(filePath: new.files.key))
-        await reloading.run { after }
+        await reload.run { after }
         #expect(log.level == after.log.level)
         #expect(watched.withLock { $0 } == [[new.files.certificate, new.files.key]])
         await server.stop(within: .zero)

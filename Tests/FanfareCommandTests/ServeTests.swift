@@ -3,7 +3,7 @@ import Testing
 
 @testable import fanfare
 
-@Suite("fanfare serve: what it says and takes") struct ServeTextTests {
+@Suite("fanfare serve: ready line and options") struct ServeTextTests {
     @Test func theReadyLineNamesEveryAddress() {
         #expect(
             ReadyLine.text(plain: "127.0.0.1:6001", tls: nil, unix: nil, keys: ["app-key"])

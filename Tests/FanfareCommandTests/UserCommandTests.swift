@@ -1,8 +1,9 @@
 import Foundation
+import TestProgram
 import Testing
 
 @Suite("fanfare trigger and listen: users", .timeLimit(.minutes(1))) struct UserCommandTests {
-    @Test func aListenerSignsInAndShowsWhatConcernsItsUser() async throws {
+    @Test func aListenerSignsInAndShowsItsUsersEvents() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("fanfare.yaml")
         try """
@@ -14,7 +15,7 @@ import Testing
             ["listen", "presence-room", "private-x", "--user", "ann", "--user-info", #"{"a":1}"#]
                 + ["--watch", "bob", "--count", "6"] + secret
         )
-        // The homes of channels answer in any order.
+        // The subscriptions are acknowledged in any order.
         var missing = [
             "signed in as ann", "subscribed to #server-to-user-ann",
             "subscribed to presence-room, 1 member: ann", "subscribed to private-x",
@@ -52,7 +53,7 @@ import Testing
         #expect(await ann.end() == 0)
     }
 
-    @Test func aSecretThatIsNotTheAppsSignsNobodyIn() async throws {
+    @Test func aWrongSecretIsRefused() async throws {
         let broker = try await RunningBroker()
         let listener = try RunningProgram(
             ["listen", "--user", "ann", "--secret", "wrong", "--url", broker.url()]

@@ -3,37 +3,38 @@ import HTTP1
 import HTTPServer
 import Net
 import Synchronization
+import TestProgram
 import Testing
 import Webhooks
 
-/// A backend that refuses webhooks for good until it is told to take them.
+/// A backend that answers 410 until it is told to answer 200.
 private final class Backend: Sendable {
-    private final class Book: Sendable {
+    private final class State: Sendable {
         let bodies = Mutex<[String]>([])
-        let isWilling = Mutex(false)
+        let accepts = Mutex(false)
     }
 
     let url: String
     private let service: HTTPService
-    private let book = Book()
+    private let state = State()
 
     init() throws {
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        service = try HTTPService.start(on: [address]) { [book] request in
-            book.bodies.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
-            return Response(status: book.isWilling.withLock { $0 } ? 200 : 410)
+        service = try HTTPService.start(on: [address]) { [state] request in
+            state.bodies.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
+            return Response(status: state.accepts.withLock { $0 } ? 200 : 410)
         }
         url = "http://127.0.0.1:\(try #require(service.addresses.first?.port))/webhooks"
     }
 
-    var bodies: [String] { book.bodies.withLock { $0 } }
+    var bodies: [String] { state.bodies.withLock { $0 } }
 
-    func becomeWilling() { book.isWilling.withLock { $0 = true } }
+    func accept() { state.accepts.withLock { $0 = true } }
 
     func stop() async { await service.stop(within: .zero) }
 }
 
-/// Waits until `condition` holds, for 30 seconds at the most.
+/// Waits until a condition holds, for at most 30 seconds.
 private func eventually(_ condition: () -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while !condition() {
@@ -46,7 +47,7 @@ private func eventually(_ condition: () -> Bool) async throws {
 }
 
 @Suite("fanfare webhooks", .timeLimit(.minutes(1))) struct WebhooksCommandTests {
-    /// A configuration whose webhooks wait in a file beside it.
+    /// A configuration with a file for webhooks.
     private struct Place {
         let directory: TemporaryDirectory
         let file: String
@@ -68,9 +69,9 @@ private func eventually(_ condition: () -> Bool) async throws {
 
         func letters() throws -> [DeadLetter] { try WebhookQueue(reading: database).deadLetters() }
 
-        /// Waits for so many dead letters.
+        /// Waits for a number of dead letters.
         func letters(_ count: Int) async throws -> [DeadLetter] {
-            // Until there is something to keep there is no file.
+            // The file does not exist before the first webhook.
             try await eventually { (try? letters())?.count == count }
             return try letters()
         }
@@ -82,7 +83,7 @@ private func eventually(_ condition: () -> Bool) async throws {
         let place = try Place(url: backend.url)
         let broker = try await RunningBroker(["--config", place.file])
         let empty = try await place.run("list")
-        #expect(empty.output == "There are no dead letters; nothing waits to be sent.\n")
+        #expect(empty.output == "No dead letters; no webhooks wait to be sent.\n")
         #expect(empty.code == 0)
 
         let listener = try RunningProgram(["listen", "news", "--url", broker.url()])
@@ -97,17 +98,17 @@ private func eventually(_ condition: () -> Bool) async throws {
             ),
             "\(listed.output)"
         )
-        #expect(listed.output.hasSuffix("There is 1 dead letter; nothing waits to be sent.\n"))
+        #expect(listed.output.hasSuffix("1 dead letter; no webhooks wait to be sent.\n"))
 
-        backend.becomeWilling()
+        backend.accept()
         let replayed = try await place.run("replay", "\(letter.id)")
         #expect(
             replayed.output == "1 webhook is sent again, within seconds if the broker runs.\n"
         )
         #expect(replayed.code == 0, "\(replayed.errors)")
         #expect(try await place.letters(0).isEmpty)
-        // It was refused at first, at the second attempt where a starved machine let an answer take too long, and came
-        // again with the time of now.
+        // The first attempt was answered 410, or the second where a busy machine delayed the first answer. The replay
+        // has a new time.
         try await eventually { backend.bodies.count == letter.attempts + 1 }
         let bodies = backend.bodies
         #expect(bodies.count == letter.attempts + 1)
@@ -146,27 +147,27 @@ private func eventually(_ condition: () -> Bool) async throws {
         #expect(one.output.split(separator: "\n").count == 4)
         #expect(
             one.output.hasSuffix(
-                "There are 3 dead letters, of which --all shows all; nothing waits to be sent.\n"
+                "3 dead letters (--all shows all); no webhooks wait to be sent.\n"
             )
         )
 
         let deleted = try await place.run("delete", "\(letters[0].id)", "12345")
         #expect(deleted.code == 1)
-        #expect(deleted.output == "1 dead letter is deleted.\n")
-        #expect(deleted.errors == "fanfare: there is no dead letter 12345\n")
+        #expect(deleted.output == "1 dead letter deleted.\n")
+        #expect(deleted.errors == "fanfare: no dead letter 12345\n")
         #expect(try place.letters().map(\.id) == letters.dropFirst().map(\.id))
 
-        backend.becomeWilling()
+        backend.accept()
         let replayed = try await place.run("replay", "--all")
         #expect(
             replayed.output == "2 webhooks are sent again, within seconds if the broker runs.\n"
         )
         let waiting = try await place.run()
-        #expect(waiting.output.contains("; it is about to be sent again\n"))
+        #expect(waiting.output.contains("; about to be sent again\n"))
         #expect(
-            try await place.run("replay", "--all").output == "There is nothing to send again.\n"
+            try await place.run("replay", "--all").output == "No dead letters to send again.\n"
         )
-        #expect(try await place.run("delete", "--all").output == "There is nothing to delete.\n")
+        #expect(try await place.run("delete", "--all").output == "No dead letters to delete.\n")
         let second = try await RunningBroker(["--config", place.file])
         #expect(try await place.letters(0).isEmpty)
         second.program.signal(SIGTERM)
@@ -187,7 +188,7 @@ private func eventually(_ condition: () -> Bool) async throws {
             ),
             "\(second.errors)"
         )
-        // The command line is no broker.
+        // The command line is not a broker.
         #expect(try await place.run("list").code == 0)
         first.program.signal(SIGKILL)
         #expect(await first.program.end() == -SIGKILL)
@@ -196,16 +197,16 @@ private func eventually(_ condition: () -> Bool) async throws {
         #expect(await third.program.end() == 0)
     }
 
-    @Test("Without a file it says so, and what to do")
+    @Test("Without a file the error says what to do")
     func withoutAFile() async throws {
         let unconfigured = try await Program.run(["webhooks"])
         #expect(unconfigured.code == 1)
-        #expect(unconfigured.errors.contains("Name the broker's own with --config."))
+        #expect(unconfigured.errors.contains("Give the broker's configuration with --config."))
 
         let place = try Place()
         let missing = try await place.run("list")
         #expect(missing.code == 1)
-        #expect(missing.errors.contains("There is no file \(place.database)"))
+        #expect(missing.errors.contains("The file \(place.database) of"))
 
         try "apps: [{id: 1, key: k, secret: s}]".write(
             toFile: place.file,
@@ -221,14 +222,14 @@ private func eventually(_ condition: () -> Bool) async throws {
         #expect(try await place.run().errors.contains("the configuration has"))
     }
 
-    @Test("A file that is no database is not touched")
+    @Test("A file that is not a database is not changed")
     func noDatabase() async throws {
         let place = try Place()
         let text = String(repeating: "This is no database. ", count: 100)
         try text.write(toFile: place.database, atomically: true, encoding: .utf8)
         let result = try await place.run()
         #expect(result.code == 1)
-        #expect(result.errors.contains("The file of the webhooks cannot be used: "))
+        #expect(result.errors.contains("The webhook file cannot be used: "))
         #expect(try String(contentsOfFile: place.database, encoding: .utf8) == text)
     }
 
@@ -236,7 +237,7 @@ private func eventually(_ condition: () -> Bool) async throws {
         ["replay"], ["delete"], ["replay", "1", "--all"], ["replay", "x"],
         ["list", "--limit", "0"], ["list", "--limit", "1", "--all"], ["list", "1"],
     ])
-    func whatMakesNoSenseEndsWith64(arguments: [String]) async throws {
+    func invalidOptionsEndWith64(arguments: [String]) async throws {
         let result = try await Program.run(["webhooks"] + arguments)
         #expect(result.code == 64)
         #expect(result.errors.contains("Usage: fanfare webhooks"))

@@ -75,7 +75,7 @@ for sanitizer in "${sanitizers[@]}"; do
         # Serial: each test is ten times slower, and programs and benchmarks time out after seconds of silence.
         # The simulation must be alone when it closes a descriptor: see test.sh.
         order=()
-        if [[ $room == @(FanfareCommandTests|SimulationTests) ]]; then order=(--no-parallel); fi
+        if [[ $room == @(FanfareCommandTests|FanfareBenchTests|SimulationTests) ]]; then order=(--no-parallel); fi
         # XCTest, which no test uses, leaks memory on exit.
         env "${settings[@]}" "${options[@]}" swift test --skip-build --disable-xctest "${order[@]}" --sanitize "$sanitizer" \
             --scratch-path "$build" --filter "^$room\\." >"$folder/$room.log" 2>&1

@@ -14,7 +14,7 @@ swift build --build-tests || exit 1
 readonly timed='LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
 readonly hostile='FanfareServerTests\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|[A-Za-z]+Limit)Tests'
 # These start programs with Foundation's Process, which has crashed beside the descriptors and signals of other tests.
-readonly programs='FanfareCommandTests\.|AppleStubsTests'
+readonly programs='Fanfare(Command|Bench)Tests\.|AppleStubsTests'
 readonly simulation='SimulationTests\.'
 
 kept=$(mktemp -d)

@@ -1,78 +1,83 @@
 import CLinux
+import CommandSupport
 import Glibc
 import Net
 
-/// A running broker, by a descriptor of its process: a number might come to mean another program meanwhile.
+/// A running broker, held by a pidfd: its process ID might be reused.
 struct BrokerProcess: ~Copyable {
     /// The process ID.
     let id: Int32
     private let descriptor: FileDescriptor
 
-    /// Takes hold of a broker.
+    /// Opens a broker's process.
     ///
     /// - Parameter id: Its process ID.
-    /// - Throws: Why that is none, or none that can be drained.
-    init(id: Int32) throws(Refusal) {
-        // Before it is looked at, so that what is looked at is what will be told.
-        let descriptor = try Self.hold(id)
+    /// - Throws: When there is no such process, or it is not a broker that can be drained.
+    init(id: Int32) throws(CommandError) {
+        // The pidfd is opened first, so that the process that is checked is the one that is signalled.
+        let descriptor = try Self.openDescriptor(id)
         guard Self.isBroker(id) else {
             let command = Self.command(of: id)?.prefix(2).joined(separator: " ") ?? "unreadable"
-            throw Refusal("Process \(id) is no \"fanfare serve\": its command is \"\(command)\"")
+            throw CommandError(
+                "Process \(id) is not \"fanfare serve\": its command is \"\(command)\""
+            )
         }
-        // To a program that does not expect it, SIGUSR1 is the end.
+        // SIGUSR1 ends a process without a handler for it.
         guard Self.catches(SIGUSR1, status: ProcFile.text(at: "/proc/\(id)/status") ?? "") else {
-            throw Refusal(
-                "Process \(id) does not take the order: it has hardly started, or is an older "
-                    + "version. Try again, or send SIGTERM"
+            throw CommandError(
+                "Process \(id) does not handle SIGUSR1: it is starting, or is an older version. "
+                    + "Try again, or send SIGTERM"
             )
         }
         self.id = id
         self.descriptor = descriptor
     }
 
-    private static func hold(_ id: Int32) throws(Refusal) -> FileDescriptor {
+    private static func openDescriptor(_ id: Int32) throws(CommandError) -> FileDescriptor {
         do {
             return try FileDescriptor(shim_pidfd_open(id), from: "pidfd_open")
         } catch {
             if error.code == ENOSYS {
-                throw Refusal("fanfare drain needs Linux 5.3 or later: send SIGTERM instead")
+                throw CommandError("fanfare drain needs Linux 5.3 or later: send SIGTERM instead")
             }
-            throw Refusal("No process has the ID \(id): \(error)")
+            throw CommandError("No process has the ID \(id): \(error)")
         }
     }
 
-    /// Those processes of this machine that are brokers, in ascending order.
+    /// The IDs of all brokers on this machine, in ascending order.
     static func all() -> [Int32] {
         (ProcFile.numbers(in: "/proc") ?? []).filter(isBroker).sorted()
     }
 
-    /// Tells it to drain; once more is the same.
+    /// Sends SIGUSR1, which makes the broker drain; idempotent.
     ///
-    /// - Throws: Why it cannot be told.
-    func drain() throws(Refusal) {
+    /// - Throws: When the signal cannot be sent.
+    func drain() throws(CommandError) {
         guard shim_pidfd_send_signal(descriptor.raw, SIGUSR1) != 0 else { return }
         let code = errno
         switch code {
         case ESRCH: return
         case EPERM:
-            throw Refusal("Broker \(id) is another user's: run this as that user, or as root")
-        default: throw Refusal("\(SystemError(call: "pidfd_send_signal", code: code))")
+            throw CommandError(
+                "Broker \(id) belongs to another user: run this as that user, or as root"
+            )
+        default: throw CommandError("\(SystemError(call: "pidfd_send_signal", code: code))")
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the process to end.
     ///
-    /// - Parameter milliseconds: How long to wait at most.
+    /// - Parameter milliseconds: The maximum time to wait.
     /// - Returns: Whether it has ended.
     func hasEnded(within milliseconds: Int32) -> Bool {
-        var wish = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
-        return poll(&wish, 1, milliseconds) > 0
+        var request = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
+        return poll(&request, 1, milliseconds) > 0
     }
 
-    /// The descriptors that it has open, most of them connections; `nil` when that may not be seen.
-    var openCount: Int? { ProcFile.numbers(in: "/proc/\(id)/fd")?.count }
+    /// The number of open descriptors, most of them connections; `nil` if it cannot be read.
+    var descriptorCount: Int? { ProcFile.numbers(in: "/proc/\(id)/fd")?.count }
 
-    // MARK: What the files say
+    // MARK: Parsing
 
     private static func isBroker(_ id: Int32) -> Bool {
         guard let command = command(of: id), command.count > 1 else { return false }
@@ -84,7 +89,7 @@ struct BrokerProcess: ~Copyable {
         ProcFile.text(at: "/proc/\(id)/cmdline")?.split(separator: "\0").map(String.init)
     }
 
-    /// Whether a program has a handler for a signal, by the text of `/proc/PID/status`.
+    /// Whether a process has a handler for a signal.
     static func catches(_ signal: Int32, status: String) -> Bool {
         let line = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }
         guard let digits = line?.split(separator: "\t").last,

@@ -1,19 +1,20 @@
 import ArgumentParser
+import CommandSupport
 import Net
 
-/// `fanfare drain`: stops a running broker, its clients first, and waits for its end.
+/// `fanfare drain`: stops a running broker gracefully, and waits for its end.
 struct Drain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Stop a running broker: clients go first, evenly, and what is queued is sent.",
+        abstract: "Stop a running broker gracefully.",
         discussion: """
-            Tells a broker on this machine to stop as SIGTERM does, and waits until it is gone. \
-            It accepts nobody from then on, closes its clients with the code that makes them connect \
-            elsewhere at once (4200), answers the requests that are under way, and sends what is \
-            queued. How fast and how long is its configuration's: shutdown.pace, shutdown.notice and \
-            shutdown.deadline. To say it twice does no harm.
+            Stops a broker on this machine as SIGTERM does, and waits for its end. The broker \
+            accepts no more connections, closes its clients at an even rate with code 4200, which \
+            makes them reconnect at once, answers pending requests, and sends what is queued. The \
+            broker's configuration sets the rate and the time: shutdown.pace, shutdown.notice and \
+            shutdown.deadline. The command may be repeated.
 
-            Without --pid there must be one broker on this machine. The exit code is 1 when there is \
-            none, or when it is still there after --wait.
+            Without --pid there must be one broker on this machine. The exit code is 1 if there is \
+            none, or if it still runs after --wait.
 
             Examples:
               fanfare drain
@@ -26,7 +27,10 @@ struct Drain: ParsableCommand {
     var pid: Int32?
 
     @Option(
-        help: ArgumentHelp("How long to wait for its end; 0: not at all.", valueName: "seconds")
+        help: ArgumentHelp(
+            "How long to wait for its end; 0 to return at once.",
+            valueName: "seconds"
+        )
     )
     var wait = 60
 
@@ -39,9 +43,9 @@ struct Drain: ParsableCommand {
 
     func run() throws {
         let broker = try BrokerProcess(id: pid ?? Self.choose(among: BrokerProcess.all()))
-        let total = broker.openCount
+        let total = broker.descriptorCount
         try broker.drain()
-        guard wait > 0 else { return Standard.print("Broker \(broker.id) is told to drain.") }
+        guard wait > 0 else { return Console.print("Broker \(broker.id) is draining.") }
         let start = MonotonicTime.current
         var bar = ProgressBar()
         defer { bar.end() }
@@ -49,33 +53,33 @@ struct Drain: ParsableCommand {
             let now = MonotonicTime.current
             guard start.duration(to: now) < .seconds(wait) else {
                 bar.end()
-                throw Refusal(
-                    "Broker \(broker.id) is still there after \(wait) s. Its configuration says how "
-                        + "long it takes (shutdown.deadline); \"kill \(broker.id)\", twice, ends it at once"
+                throw CommandError(
+                    "Broker \(broker.id) still runs after \(wait) s: shutdown.deadline in its "
+                        + "configuration sets the limit. Run \"kill \(broker.id)\" twice to end it at once"
                 )
             }
-            if let total, let left = broker.openCount {
-                // All of it is done when the process has ended, and not before.
+            if let total, let left = broker.descriptorCount {
+                // The bar is full only when the process has ended.
                 let closed = min(max(0, total - left), total - 1)
-                bar.show("broker \(broker.id) drains", closed, of: total, at: now)
+                bar.show("Draining broker \(broker.id)", closed, of: total, at: now)
             }
         }
         bar.end()
         let tenths = start.duration(to: .current) / .milliseconds(100)
-        Standard.print("Broker \(broker.id) has stopped, after \(tenths.rounded() / 10) s.")
+        Console.print("Broker \(broker.id) stopped after \(tenths.rounded() / 10) s.")
     }
 
-    /// The broker that must be meant.
+    /// The only broker.
     ///
-    /// - Throws: That there is none, or which there are.
-    static func choose(among ids: [Int32]) throws(Refusal) -> Int32 {
+    /// - Throws: When there is none or more than one.
+    static func choose(among ids: [Int32]) throws(CommandError) -> Int32 {
         guard let id = ids.first else {
-            throw Refusal("No broker runs on this machine, or none that this user may see")
+            throw CommandError("No broker runs on this machine, or none is visible to this user")
         }
         guard ids.count == 1 else {
             let list = ids.map { "\($0)" }.joined(separator: ", ")
-            throw Refusal(
-                "\(ids.count) brokers run here: name one of them, as --pid \(id) (\(list))"
+            throw CommandError(
+                "\(ids.count) brokers run here: choose one with --pid, as --pid \(id) (\(list))"
             )
         }
         return id

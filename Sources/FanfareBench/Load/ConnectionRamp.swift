@@ -1,0 +1,98 @@
+import CommandSupport
+import Net
+
+/// Limits and counts the connections while a benchmark opens them.
+struct ConnectionRamp {
+    /// The number of connections to open.
+    let count: Int
+    /// The number of connections that were started; the index of the next one.
+    private(set) var startedCount = 0
+    /// The number of connections that are ready.
+    private(set) var connectedCount = 0
+    /// The number of connections with permessage-deflate.
+    private(set) var deflateCount = 0
+
+    /// The number of connections that may be started and not ready.
+    static let pendingMax = 256
+
+    /// Creates a ramp without connections.
+    ///
+    /// - Parameter count: The number of connections to open.
+    init(count: Int) { self.count = count }
+
+    /// Whether all connections are ready.
+    var isComplete: Bool { connectedCount == count }
+
+    /// The index of the connection to start now; nil if none may be started.
+    mutating func next() -> Int? {
+        guard startedCount < count, startedCount - connectedCount < Self.pendingMax else {
+            return nil
+        }
+        defer { startedCount += 1 }
+        return startedCount
+    }
+
+    /// Counts a connection as ready.
+    mutating func markConnected(_ client: BenchClient) {
+        connectedCount += 1
+        if client.isCompressed { deflateCount += 1 }
+    }
+}
+
+extension LoadGenerator {
+    /// Opens more connections and shows the progress.
+    ///
+    /// - Parameters:
+    ///   - delegate: Receives the clients' events; it calls ``ConnectionRamp/markConnected(_:)``.
+    ///   - ramp: The state of the ramp.
+    ///   - now: The time.
+    /// - Returns: Whether all connections are ready.
+    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
+    func connectClients(
+        of delegate: any BenchClientDelegate,
+        _ ramp: inout ConnectionRamp,
+        at now: MonotonicTime
+    ) throws(BenchError) -> Bool {
+        while let index = ramp.next() {
+            try connector.connect(index, delegate: delegate, on: reactor)
+        }
+        let (count, all) = (ramp.connectedCount, ramp.count)
+        progress.show("Connecting", count, of: all, at: now)
+        if ramp.isComplete {
+            progress.end()
+        } else if isStalled(count, at: now) {
+            throw .connectingStalled(connected: count, of: all, timeout: target.stallTimeout)
+        }
+        return ramp.isComplete
+    }
+}
+
+/// The number of connections that this process and this machine allow.
+enum ConnectionBudget {
+    /// Descriptors beside those of the clients: the publisher, the loop, the standard streams.
+    static let spareDescriptors = 64
+
+    /// Raises the soft descriptor limit, and checks that the connections are possible.
+    ///
+    /// - Parameters:
+    ///   - count: The number of connections that are open at once.
+    ///   - option: The option that sets it.
+    /// - Throws: `.descriptorLimit` or `.portRange`.
+    static func check(_ count: Int, option: String) throws(BenchError) {
+        let needed = count + spareDescriptors
+        let allowed = Int(clamping: DescriptorLimit.raise())
+        guard needed <= allowed else {
+            throw .descriptorLimit(needed: needed, allowed: allowed, option: option)
+        }
+        let range = ProcFile.text(at: "/proc/sys/net/ipv4/ip_local_port_range")
+        guard let ports = range.flatMap(portCount), ports < count else { return }
+        throw .portRange(connections: count, ports: ports)
+    }
+
+    /// The number of ports in a range as the kernel writes it, `32768\t60999`.
+    static func portCount(_ text: String) -> Int? {
+        let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        guard numbers.count == 2, numbers[0] <= numbers[1] else { return nil }
+        return numbers[1] - numbers[0] + 1
+    }
+}

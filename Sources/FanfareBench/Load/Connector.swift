@@ -1,0 +1,149 @@
+import Glibc
+import Net
+import PusherProtocol
+import WebSocket
+
+/// Opens connections to the server.
+///
+/// It tries each address until one answers, then uses that one.
+final class Connector {
+    /// The server.
+    let target: TargetServer
+    /// Counts what all clients read.
+    let traffic = Traffic()
+    /// The TLS settings and the expected name in the certificate; nil without TLS.
+    private let tls: (context: TLSContext, serverName: String)?
+    private var addresses: ArraySlice<SocketAddress>
+    private let upgradeTarget: String
+    private let deflate: DeflateOptions?
+
+    /// Creates a connector.
+    ///
+    /// - Parameters:
+    ///   - target: The server, and the certificates to trust.
+    ///   - addresses: The server's addresses, at least one, the preferred one first.
+    /// - Throws: When the trusted certificates cannot be read.
+    init(_ target: TargetServer, addresses: [SocketAddress]) throws(TLSError) {
+        self.target = target
+        let url = target.url
+        tls = url.isSecure ? (try .client(trust: target.trust), url.host) : nil
+        self.addresses = addresses[...]
+        upgradeTarget = ConnectionURL(
+            key: target.key,
+            client: "fanfare-bench",
+            clientVersion: "1.0"
+        ).target(pathPrefix: url.pathPrefix)
+        // Without context takeover a server can compress a message once for all subscribers.
+        deflate =
+            target.offersDeflate
+            ? DeflateOptions(serverNoContextTakeover: true, clientNoContextTakeover: true) : nil
+    }
+
+    /// The address in use; nil when none is left.
+    var address: SocketAddress? { addresses.first }
+
+    /// Opens a connection to the address in use.
+    func connect(on reactor: Reactor, owner: any StreamDelegate) throws(BenchError) -> Stream {
+        guard let address else { throw .machine("no address to try") }
+        do throws(SystemError) {
+            return try reactor.connect(
+                to: address,
+                tls: tls,
+                timeout: target.stallTimeout,
+                owner: owner
+            )
+        } catch {
+            throw error.code == EADDRNOTAVAIL
+                ? .noLocalPort : .machine("Cannot open a connection: \(error)")
+        }
+    }
+
+    /// Opens a WebSocket connection.
+    ///
+    /// - Parameters:
+    ///   - index: The client's index in the benchmark.
+    ///   - delegate: Receives the client's events.
+    ///   - reactor: The event loop's reactor.
+    /// - Returns: The client; its stream owns it.
+    /// - Throws: When the connection cannot be opened.
+    @discardableResult
+    func connect(
+        _ index: Int,
+        delegate: any BenchClientDelegate,
+        on reactor: Reactor
+    ) throws(BenchError) -> BenchClient {
+        let handshake: ClientHandshake
+        do throws(HandshakeFailure) {
+            handshake = try ClientHandshake(
+                host: target.url.hostField,
+                target: upgradeTarget,
+                nonce: (0..<16).map { _ in .random(in: .min ... .max) },
+                deflate: deflate
+            )
+        } catch {
+            throw .machine("\(error)")
+        }
+        let client = BenchClient(
+            index: index,
+            delegate: delegate,
+            traffic: traffic,
+            handshake: handshake
+        )
+        _ = try connect(on: reactor, owner: client)
+        return client
+    }
+
+    /// Continues with the next address.
+    ///
+    /// - Returns: Whether there is another one.
+    func tryNextAddress() -> Bool {
+        addresses = addresses.dropFirst()
+        return !addresses.isEmpty
+    }
+}
+
+/// Finds an address at which the server answers.
+final class ServerProbe: StreamDelegate {
+    /// Whether the server is on this machine; nil until it has been reached.
+    private(set) var isLocal: Bool?
+    /// The error; nil while there are addresses to try.
+    private(set) var failure: BenchError?
+    private let connector: Connector
+    private let reactor: Reactor
+
+    /// Opens a connection, which is closed as soon as it is established.
+    init(connector: Connector, reactor: Reactor) {
+        self.connector = connector
+        self.reactor = reactor
+        connect()
+    }
+
+    private func connect() {
+        do throws(BenchError) {
+            _ = try connector.connect(on: reactor, owner: self)
+        } catch {
+            failure = error
+        }
+    }
+
+    func streamOpened(_ stream: Stream) {
+        let remote = stream.remoteAddress()
+        isLocal = remote?.isLoopback == true || remote?.ip == stream.localAddress()?.ip
+        stream.abort()
+    }
+
+    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { bytes.count }
+
+    func streamClosed(_ stream: Stream, error: StreamError?) {
+        guard isLocal == nil, error != .shutDown else { return }
+        guard !connector.tryNextAddress() else { return connect() }
+        let reason = error.map { "\($0)" } ?? "the server closed it"
+        let hint =
+            if case .tls = error {
+                "--trust FILE trusts its certificate, --insecure accepts any."
+            } else {
+                "Is the server running there?"
+            }
+        failure = .unreachable(url: connector.target.url.text, reason: "\(reason). \(hint)")
+    }
+}

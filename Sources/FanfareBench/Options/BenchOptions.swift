@@ -1,0 +1,116 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import Net
+import PusherProtocol
+
+/// The options of all benchmarks: the server, the app, and the JSON file.
+struct BenchOptions: ParsableArguments {
+    @OptionGroup var broker: BrokerOptions
+
+    @OptionGroup var app: AppKey
+
+    @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
+    var appID: String?
+
+    @Option(help: "The app's secret (or FANFARE_SECRET, which process listings do not show).")
+    var secret: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The server's process ID, to measure CPU time and memory; found automatically if it \
+            listens on this machine and belongs to your user.
+            """,
+            valueName: "pid"
+        )
+    )
+    var pid: Int32?
+
+    @Flag(help: "Offer permessage-deflate with server_no_context_takeover.")
+    var deflate = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Also write a JSON object to this file; - prints it instead of the table.",
+            valueName: "file"
+        )
+    )
+    var json: String?
+
+    func validate() throws {
+        _ = try target()
+    }
+
+    /// The server that the options describe.
+    ///
+    /// - Throws: `ValidationError` for the first invalid option.
+    func target() throws -> TargetServer {
+        guard let url = ServerURL(broker.text) else {
+            throw ValidationError("--url must be like ws://127.0.0.1:6001 or wss://host/prefix")
+        }
+        if let pid, ServerProcess(id: pid) == nil {
+            throw ValidationError("--pid \(pid): no such process, or it cannot be read")
+        }
+        return TargetServer(
+            url: url,
+            key: app.key,
+            secret: AppSecret(variable("FANFARE_SECRET", over: secret, default: "app-secret")),
+            appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
+            serverID: pid,
+            trust: broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system,
+            offersDeflate: deflate
+        )
+    }
+
+    /// Runs a benchmark, then prints the report and writes the JSON object.
+    ///
+    /// - Throws: A `CommandError` if the benchmark failed or found a fault.
+    func run(_ plan: any BenchPlan) throws {
+        let output = try BenchOutput(path: json)
+        let report: BenchReport
+        do {
+            report = try BenchLoop.report(on: plan, of: try target())
+        } catch let error as BenchError {
+            try output.write(BenchReport.json(plan.benchmark, failure: error))
+            throw CommandError(error.description)
+        }
+        if !output.isStandard { Console.print(report.table) }
+        try output.write(report.json)
+        if let fault = report.fault { throw CommandError("\(fault).") }
+    }
+}
+
+/// The destination of a benchmark's JSON object.
+struct BenchOutput {
+    private let path: String?
+
+    /// Creates the file, so that an unwritable path fails before a long run.
+    ///
+    /// - Parameter path: `-` for standard output; nil for no JSON.
+    /// - Throws: A `CommandError` if the file cannot be created.
+    init(path: String?) throws {
+        self.path = path
+        guard let path, !isStandard else { return }
+        guard FileManager.default.createFile(atPath: path, contents: nil) else {
+            throw CommandError(
+                "--json \(path) cannot be written: \(String(cString: strerror(errno)))."
+            )
+        }
+    }
+
+    /// Whether the JSON object replaces the table.
+    var isStandard: Bool { path == "-" }
+
+    /// Writes the JSON object and a line feed.
+    func write(_ json: [UInt8]) throws {
+        guard let path else { return }
+        let text = String(decoding: json, as: UTF8.self)
+        if isStandard { return Console.print(text) }
+        do {
+            try Data((text + "\n").utf8).write(to: URL(filePath: path))
+        } catch {
+            throw CommandError("--json \(path) cannot be written: \(error.localizedDescription)")
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import CommandSupport
+import Primitives
+
+/// The results of an overload, and the faults in them.
+struct OverloadResults {
+    /// The measurements of one phase.
+    struct Phase: Equatable {
+        var deliveries = 0
+        var time = Duration.zero
+        var usage = ResourceUsage()
+
+        /// Deliveries per second; 0 for no time.
+        var rate: Double { time > .zero ? Double(deliveries) / time.inSeconds : 0 }
+    }
+
+    /// The phase with a window: the server's capacity.
+    var window = Phase()
+    /// The phase without a window.
+    var overload = Phase()
+    /// The delivery latency without a window.
+    var latency: LatencyFigures?
+    /// Events answered 200, without a window.
+    var acceptedCount = 0
+    /// Events answered 503, without a window.
+    var refusedCount = 0
+    /// Unanswered events when the publishers stopped.
+    var unansweredCount = 0
+    /// The time from then until all answers and deliveries had arrived.
+    var drainTime = Duration.zero
+    /// The results of the unrelated channel.
+    var unrelated: UnrelatedChannel.Results?
+
+    /// The ratio of the unrelated channel's p99 latency during the overload to that in the quiet phase; nil if unknown.
+    var latencyRatio: Double? {
+        guard let unrelated, let quiet = p99(.quiet), quiet > 0, unrelated.fault == nil,
+            let loaded = p99(.overload)
+        else { return nil }
+        return Double(loaded) / Double(quiet)
+    }
+
+    /// The ratio of the deliveries per second without a window to those with one; nil if unknown.
+    var rateShare: Double? { window.rate > 0 ? overload.rate / window.rate : nil }
+
+    private func p99(_ loadPhase: UnrelatedChannel.LoadPhase) -> UInt64? {
+        unrelated?.latencies[loadPhase.rawValue].p99
+    }
+
+    /// The faults, each in one line.
+    func faults(_ plan: OverloadPlan, growth: Int?) -> [String] {
+        let (share, ratio) = (rateShare, latencyRatio)
+        return [
+            share.map { $0 < OverloadPlan.rateShareMin } ?? true
+                ? "deliveries per second are \(text(share)) times those with a window; "
+                    + "\(OverloadPlan.rateShareMin) is the minimum" : nil,
+            unrelated?.fault.map { "the unrelated channel: \($0)" },
+            unrelated.flatMap { $0.refusedCount > 0 ? $0.refusedCount : nil }.map {
+                "\(grouped($0)) events of the unrelated channel were answered 503"
+            },
+            ratio.map { $0 > OverloadPlan.latencyRatioMax } ?? true
+                ? "the unrelated channel's p99 latency is \(text(ratio)) times that without load; "
+                    + "\(OverloadPlan.latencyRatioMax) is allowed" : nil,
+            plan.budget.flatMap { budget in growth.map { (budget, $0) } }.flatMap {
+                $1 > $0
+                    ? "the server's memory grew by \(mebibytes($1)); \(mebibytes($0)) is allowed"
+                    : nil
+            },
+        ].compactMap { $0 }
+    }
+
+    /// The rows of rates, answers and latencies.
+    func rows(of server: ServerProcess?) -> [BenchReport.Row] {
+        var rows: [BenchReport.Row] = [
+            .rate("deliveries with a window", "window_deliveries", window),
+            .rate("deliveries without one", "overload_deliveries", overload),
+            .init(
+                label: "ratio without : with",
+                text: text(rateShare),
+                members: [("rate_share", .number(rateShare, places: 4))]
+            ),
+            .init(
+                label: "answers without one",
+                text: "\(grouped(acceptedCount)) × 200, \(grouped(refusedCount)) × 503",
+                members: [
+                    ("overload_accepted", .integer(acceptedCount)),
+                    ("overload_refused", .integer(refusedCount)),
+                ]
+            ),
+            .init(
+                label: "after the publishers stopped",
+                text: """
+                    \(grouped(unansweredCount)) answers outstanding; all was delivered \
+                    \(seconds(drainTime)) later
+                    """,
+                members: [
+                    ("unanswered_at_stop", .integer(unansweredCount)),
+                    ("drain_s", .number(drainTime.inSeconds, places: 3)),
+                ]
+            ),
+        ]
+        if let latency {
+            rows += BenchReport.Row.latency("latency without one", "overload_latency", latency)
+        }
+        if let unrelated {
+            for (loadPhase, label, name) in UnrelatedChannel.LoadPhase.named {
+                rows += BenchReport.Row.latency(
+                    "unrelated, \(label)",
+                    "unrelated_\(name)_latency",
+                    unrelated.latencies[loadPhase.rawValue]
+                )
+            }
+        }
+        rows.append(
+            .init(
+                label: "unrelated p99, overload : quiet",
+                text: text(latencyRatio),
+                members: [("p99_ratio", .number(latencyRatio, places: 4))]
+            )
+        )
+        let isPrioritized = unrelated?.isPrioritized == true
+        rows.append(
+            .init(
+                label: "unrelated channel's thread",
+                text: isPrioritized
+                    ? "real-time priority (SCHED_RR)"
+                    : "normal priority; root or CAP_SYS_NICE gives it real-time priority",
+                members: [("unrelated_prioritized", .integer(isPrioritized ? 1 : 0))]
+            )
+        )
+        return rows
+            + BenchReport.Row.cpu(
+                per: "delivery",
+                overload.deliveries,
+                overload.usage,
+                of: server
+            )
+    }
+
+    private func text(_ number: Double?) -> String {
+        number.map { decimal($0, places: 2) } ?? "unknown"
+    }
+}
+
+extension UnrelatedChannel.LoadPhase {
+    /// The phases in the report, with their labels and JSON names.
+    static var named: [(Self, label: String, name: String)] {
+        [
+            (.quiet, "quiet", "quiet"), (.window, "window", "window"),
+            (.overload, "overload", "overload"),
+        ]
+    }
+}
+
+extension BenchReport.Row {
+    /// A phase's deliveries per second.
+    fileprivate static func rate(
+        _ label: String,
+        _ name: String,
+        _ phase: OverloadResults.Phase
+    ) -> Self {
+        Self(
+            label: label,
+            text: "\(grouped(Int(phase.rate))) a second in \(seconds(phase.time))",
+            members: [("\(name)_per_s", .number(phase.rate, places: 1))]
+        )
+    }
+}

@@ -1,0 +1,129 @@
+import CommandSupport
+import PusherProtocol
+
+/// The results of a benchmark, as a table and as JSON.
+struct BenchReport: Sendable {
+    /// A member of the JSON object; the name ends with the unit.
+    typealias Member = (name: String, value: Value)
+
+    /// A value in JSON.
+    enum Value: Equatable, Sendable {
+        case text(String)
+        case integer(Int)
+        /// A number with this many decimal places; null if unknown.
+        case number(Double?, places: Int)
+        case integers([Int])
+        /// Percentiles in microseconds.
+        case latency(LatencyFigures)
+        case null
+    }
+
+    /// A line of the table, and its members of the JSON object.
+    struct Row: Sendable {
+        var label: String
+        var text: String
+        var members: [Member] = []
+    }
+
+    /// The subcommand's name.
+    var benchmark: String
+    /// The server's URL.
+    var url: String
+    /// A one-line description of the run.
+    var headline: String
+    /// The plan's values.
+    var parameters: [Member]
+    /// The results.
+    var rows: [Row]
+    /// The faults in one line; nil if there is none.
+    var fault: String?
+
+    /// Incremented when a member of the JSON object is removed or changes its meaning.
+    static let formatVersion = 1
+
+    /// The table, without a line feed at its end.
+    var table: String {
+        let width = rows.map(\.label.count).max() ?? 0
+        let lines = rows.map { row in
+            "  \(row.label)\(String(repeating: " ", count: width - row.label.count))  \(row.text)"
+        }
+        return (["\(benchmark): \(url)", headline] + lines).joined(separator: "\n")
+    }
+
+    /// The JSON object.
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.beginReport(benchmark, fault: fault)
+        json.member("url", .text(url))
+        json.name("parameters")
+        json.beginObject()
+        for (name, value) in parameters { json.member(name, value) }
+        json.endObject()
+        for (name, value) in rows.flatMap(\.members) { json.member(name, value) }
+        json.endObject()
+        return json.bytes
+    }
+
+    /// The JSON object of a benchmark that failed.
+    static func json(_ benchmark: String, failure: BenchError) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginReport(benchmark, fault: "\(failure)")
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension BenchReport {
+    /// The JSON object of `bench all`.
+    ///
+    /// - Parameters:
+    ///   - results: The JSON objects of the benchmarks.
+    ///   - isFaultless: Whether no benchmark failed or found a fault.
+    /// - Returns: The object.
+    static func json(of results: [[UInt8]], isFaultless: Bool) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("benchmark", .text("all"))
+        json.member("format_version", .integer(formatVersion))
+        json.name("ok")
+        json.boolean(isFaultless)
+        json.name("results")
+        json.beginArray()
+        for result in results { json.verbatim(result) }
+        json.endArray()
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func beginReport(_ benchmark: String, fault: String?) {
+        beginObject()
+        member("benchmark", .text(benchmark))
+        member("format_version", .integer(BenchReport.formatVersion))
+        name("ok")
+        boolean(fault == nil)
+        member("fault", fault.map { .text($0) } ?? .null)
+    }
+
+    fileprivate mutating func member(_ name: String, _ value: BenchReport.Value) {
+        self.name(name)
+        switch value {
+        case .text(let text): string(text)
+        case .integer(let number): integer(number)
+        case .number(let number?, let places):
+            verbatim(Array(decimal(number, places: places, grouping: false).utf8))
+        case .number(nil, _), .null: null()
+        case .integers(let numbers):
+            beginArray()
+            for number in numbers { integer(number) }
+            endArray()
+        case .latency(let figures):
+            beginObject()
+            for (_, name, nanoseconds) in figures.named {
+                member(name, .number(Double(nanoseconds) / 1e3, places: 1))
+            }
+            endObject()
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import CommandSupport
+import Primitives
+
+extension BenchReport.Row {
+    /// A count.
+    static func count(_ label: String, _ name: String, _ count: Int) -> Self {
+        Self(label: label, text: grouped(count), members: [(name, .integer(count))])
+    }
+
+    /// A rate, and the time in which it was measured.
+    ///
+    /// - Parameters:
+    ///   - label: The label in the table: what is counted.
+    ///   - name: The JSON name of what is counted.
+    ///   - count: The count.
+    ///   - time: The time.
+    /// - Returns: The row.
+    static func rate(_ label: String, _ name: String, _ count: Int, in time: Duration) -> Self {
+        let rate = time > .zero ? Double(count) / time.inSeconds : 0
+        return Self(
+            label: "\(label) per second",
+            text: "\(grouped(Int(rate))) in \(seconds(time))",
+            members: [
+                ("\(name)_per_s", .number(rate, places: 1)),
+                ("duration_s", .number(time.inSeconds, places: 6)),
+            ]
+        )
+    }
+
+    /// A duration.
+    static func time(_ label: String, _ name: String, _ time: Duration) -> Self {
+        Self(
+            label: label,
+            text: seconds(time),
+            members: [("\(name)_s", .number(time.inSeconds, places: 6))]
+        )
+    }
+
+    /// The percentiles of a latency.
+    static func latency(_ label: String, _ name: String, _ figures: LatencyFigures) -> [Self] {
+        let blank = String(repeating: " ", count: label.count)
+        var rows = figures.named.enumerated().map { index, figure in
+            let milliseconds = decimal(Double(figure.value) / 1e6, places: 3)
+            return Self(
+                label: "\(index == 0 ? label : blank) \(figure.label)",
+                text: "\(milliseconds) ms"
+            )
+        }
+        rows[0].members = [("\(name)_us", .latency(figures))]
+        return rows
+    }
+
+    /// The events sent, and the deliveries received.
+    static func deliveries(_ tracker: DeliveryTracker, of label: String, _ name: String) -> [Self] {
+        [
+            Self(
+                label: label,
+                text: "\(grouped(tracker.deliveries)) of \(grouped(tracker.expected))",
+                members: [
+                    (name, .integer(tracker.deliveries)), ("expected", .integer(tracker.expected)),
+                ]
+            ),
+            .count("lost", "lost", tracker.missing),
+            .count("duplicated", "duplicated", tracker.duplicated),
+            .count("out of order", "out_of_order", tracker.outOfOrder),
+        ]
+    }
+
+    /// The CPU time of server and generator, in microseconds per unit of work.
+    ///
+    /// - Parameters:
+    ///   - unit: The unit of work, in the labels and JSON names.
+    ///   - count: The number of units; 0 counts as 1.
+    ///   - usage: The CPU time.
+    ///   - server: The server's processes, if known.
+    /// - Returns: Two rows.
+    static func cpu(
+        per unit: String,
+        _ count: Int,
+        _ usage: ResourceUsage,
+        of server: ServerProcess?
+    ) -> [Self] {
+        func micros(_ nanoseconds: Int64) -> Double {
+            Double(nanoseconds) / 1e3 / Double(max(count, 1))
+        }
+        func text(_ number: Double) -> String { "\(decimal(number, places: 3)) µs" }
+        let serverTime = usage.serverTime.map(micros)
+        let generatorTime = micros(usage.generatorTime)
+        return [
+            Self(
+                label: "server CPU per \(unit)",
+                text: serverTime.map { "\(text($0)) (\(server.named))" } ?? server.named,
+                members: [
+                    ("server_cpu_us_per_\(unit)", .number(serverTime, places: 4)),
+                    ("server_pids", .integers((server?.ids ?? []).map(Int.init))),
+                ]
+            ),
+            Self(
+                label: "generator CPU per \(unit)",
+                text: text(generatorTime),
+                members: [("generator_cpu_us_per_\(unit)", .number(generatorTime, places: 4))]
+            ),
+        ]
+    }
+
+    /// The reads and bytes of the clients, per unit of work.
+    static func traffic(per unit: String, _ count: Int, _ usage: ResourceUsage) -> [Self] {
+        let reads = Double(usage.readCount) / Double(max(count, 1))
+        let bytes = Double(usage.byteCount) / Double(max(count, 1))
+        return [
+            Self(
+                label: "read per \(unit)",
+                text: "\(decimal(bytes, places: 1)) bytes in \(decimal(reads, places: 3)) reads",
+                members: [
+                    ("bytes_per_\(unit)", .number(bytes, places: 2)),
+                    ("reads_per_\(unit)", .number(reads, places: 4)),
+                ]
+            )
+        ]
+    }
+
+    /// The server's memory; no row if it cannot be read.
+    static func memory(of server: ServerProcess?) -> [Self] {
+        guard let bytes = server?.memory() else { return [] }
+        let mebibytes = decimal(Double(bytes) / 1_048_576, places: 1)
+        return [
+            Self(
+                label: "server memory",
+                text: "\(mebibytes) MiB",
+                members: [("server_memory_bytes", .integer(bytes))]
+            )
+        ]
+    }
+
+    /// The number of connections with compression; no row if none was offered.
+    static func deflate(_ ramp: ConnectionRamp, of target: TargetServer) -> [Self] {
+        guard target.offersDeflate else { return [] }
+        return [
+            Self(
+                label: "deflate granted to",
+                text: "\(grouped(ramp.deflateCount)) of \(grouped(ramp.count))",
+                members: [("deflate_granted", .integer(ramp.deflateCount))]
+            )
+        ]
+    }
+}
+
+extension ServerProcess? {
+    /// The processes, or what to do if they are unknown.
+    fileprivate var named: String {
+        guard let self else { return "unknown; set the server's process with --pid" }
+        let ids = self.ids.map(String.init).joined(separator: ", ")
+        return "\(self.ids.count == 1 ? "process" : "processes") \(ids)"
+    }
+}
+
+/// A duration in seconds, as text.
+func seconds(_ duration: Duration) -> String { "\(decimal(duration.inSeconds, places: 3)) s" }

@@ -1,0 +1,96 @@
+import CommandSupport
+
+/// Checks the events that one reader receives of one source, from its subscription on.
+struct SequenceTracker: Equatable {
+    /// The number of the next event; nil before the first.
+    private(set) var next: UInt32?
+    /// The number of the first event that was sent after the subscription was acknowledged.
+    ///
+    /// The first event to arrive may be an earlier one that was in flight, but not a later one.
+    let floor: UInt32
+    /// The difference between the numbers of two successive events of the source.
+    let stride: UInt32
+
+    /// Creates a tracker without events.
+    ///
+    /// - Parameters:
+    ///   - floor: The number of the source's next event.
+    ///   - stride: The difference between the numbers of two successive events.
+    init(from floor: UInt32, stride: UInt32) {
+        self.floor = floor
+        self.stride = stride
+    }
+
+    /// How an event arrived.
+    enum Arrival: Equatable {
+        /// As the next one.
+        case inOrder
+        /// After a gap of this many events, which count as lost.
+        case afterGap(lost: Int)
+        /// Repeated, or out of order.
+        case misplaced
+    }
+
+    /// Records an event.
+    mutating func receive(_ number: UInt32) -> Arrival {
+        let expected = next ?? min(number, floor)
+        guard number >= expected else { return .misplaced }
+        next = number + stride
+        return number == expected
+            ? .inOrder : .afterGap(lost: Int((number - expected) / stride))
+    }
+
+    /// The number of events before `upcoming`, the source's next one, that have not arrived.
+    func missing(before upcoming: UInt32) -> Int {
+        let expected = next ?? floor
+        return upcoming > expected ? Int((upcoming - expected) / stride) : 0
+    }
+}
+
+/// The sum over readers of the events that arrived.
+struct DeliveryCounts: Equatable {
+    /// Events that arrived.
+    var deliveries = 0
+    /// Events that did not arrive.
+    var lost = 0
+    /// Events that were repeated or out of order.
+    var misplaced = 0
+
+    /// Counts an event.
+    mutating func count(_ arrival: SequenceTracker.Arrival) {
+        deliveries += 1
+        switch arrival {
+        case .inOrder: break
+        case .afterGap(let count): lost += count
+        case .misplaced: misplaced += 1
+        }
+    }
+
+    static func + (left: DeliveryCounts, right: DeliveryCounts) -> DeliveryCounts {
+        DeliveryCounts(
+            deliveries: left.deliveries + right.deliveries,
+            lost: left.lost + right.lost,
+            misplaced: left.misplaced + right.misplaced
+        )
+    }
+
+    /// The faults in one line; nil if there is none.
+    var fault: String? {
+        let faults = [
+            lost > 0 ? "\(grouped(lost)) lost" : nil,
+            misplaced > 0 ? "\(grouped(misplaced)) repeated or out of order" : nil,
+        ].compactMap { $0 }
+        return faults.isEmpty ? nil : faults.joined(separator: ", ")
+    }
+
+    /// The table text.
+    var text: String { "\(grouped(deliveries)) received, \(fault ?? "each once and in order")" }
+
+    /// The JSON members.
+    func members(_ prefix: String) -> [BenchReport.Member] {
+        [
+            ("\(prefix)_deliveries", .integer(deliveries)), ("\(prefix)_lost", .integer(lost)),
+            ("\(prefix)_misplaced", .integer(misplaced)),
+        ]
+    }
+}

@@ -1,0 +1,70 @@
+import CommandSupport
+
+/// Compares the server's footprint after the warm-up with that at the end.
+struct SoakComparison: Equatable {
+    /// The footprint after the warm-up, with only the permanent connections open.
+    var before: Footprint
+    /// The footprint at the end, with the same connections open.
+    var after: Footprint
+
+    /// The allowed growth of resident memory in bytes.
+    ///
+    /// An allocator does not return every free page: fragmentation depends on the order of allocations, and varies with
+    /// the peaks of the load, not with its duration. It is allowed to be a sixteenth of the memory, or 4 MiB. A leak of
+    /// 100 bytes for each of the 36,000 visitors of half an hour would be as much.
+    var residentGrowthMax: Int { max(before.resident / 16, 4 << 20) }
+
+    /// The faults in one line; nil if there is none.
+    var fault: String? {
+        let growth = after.resident - before.resident
+        let faults = [
+            growth > residentGrowthMax
+                ? "memory grew by \(mebibytes(growth)); \(mebibytes(residentGrowthMax)) is allowed"
+                : nil,
+            after.descriptors > before.descriptors
+                ? "\(grouped(after.descriptors - before.descriptors)) descriptors were not closed"
+                : nil,
+        ].compactMap { $0 }
+        return faults.isEmpty ? nil : faults.joined(separator: "; ")
+    }
+
+    /// The rows that compare the footprints.
+    var rows: [BenchReport.Row] {
+        [
+            .init(
+                label: "server memory",
+                text: """
+                    \(mebibytes(before.resident)) after warm-up, \(mebibytes(after.resident)) at \
+                    the end; \(mebibytes(residentGrowthMax)) more is allowed
+                    """,
+                members: [
+                    ("resident_before_bytes", .integer(before.resident)),
+                    ("resident_after_bytes", .integer(after.resident)),
+                ]
+            ),
+            .init(
+                label: "server memory (Pss)",
+                text: "\(proportional(before)), \(proportional(after))",
+                members: [
+                    ("pss_before_bytes", before.proportional.map { .integer($0) } ?? .null),
+                    ("pss_after_bytes", after.proportional.map { .integer($0) } ?? .null),
+                ]
+            ),
+            .init(
+                label: "server descriptors",
+                text: """
+                    \(grouped(before.descriptors)) after warm-up, \(grouped(after.descriptors)) at \
+                    the end
+                    """,
+                members: [
+                    ("descriptors_before", .integer(before.descriptors)),
+                    ("descriptors_after", .integer(after.descriptors)),
+                ]
+            ),
+        ]
+    }
+
+    private func proportional(_ footprint: Footprint) -> String {
+        footprint.proportional.map(mebibytes) ?? "unknown"
+    }
+}

@@ -1,0 +1,216 @@
+import CommandSupport
+import Net
+import Primitives
+
+/// One kind of behaviour in a mixed load.
+protocol SoakWorkload: AnyObject {
+    /// Opens the permanent connections.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: Whether all are ready.
+    /// - Throws: When a connection cannot be opened.
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool
+
+    /// Does what is due while the load lasts.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: When the next step is due; nil for the next tick.
+    /// - Throws: When a connection cannot be opened.
+    func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime?
+
+    /// Stops the load; called once per turn until it has drained.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - isLate: Whether deliveries that have not arrived count as lost.
+    /// - Returns: Whether only the permanent connections are open, and they have received everything.
+    func drain(at now: MonotonicTime, isLate: Bool) -> Bool
+
+    /// The deliveries that were checked.
+    var deliveryCounts: DeliveryCounts { get }
+    /// The rows of the report.
+    var rows: [BenchReport.Row] { get }
+    /// Other faults than those of the deliveries, in one line; nil if there is none.
+    var fault: String? { get }
+    /// The error that ends the run.
+    var failure: BenchError? { get }
+}
+
+/// Runs the soak benchmark, one step per turn of the loop.
+final class SoakRun: BenchRun {
+    private let plan: SoakPlan
+    private let workloads: [any SoakWorkload]
+    private let generator: LoadGenerator
+    private var memory: FootprintHistory
+    private var phase = Phase.connecting(workload: 0)
+    /// The server's footprint after the warm-up, with only the permanent connections open.
+    private var before: Footprint?
+    private var shown: (deliveries: Int, at: MonotonicTime)?
+
+    private enum Phase {
+        case connecting(workload: Int)
+        /// The load is on.
+        case loading(since: MonotonicTime)
+        /// All but the permanent connections are being closed.
+        case draining(by: MonotonicTime)
+        /// The server may release memory, until its descriptors have been stable for a time.
+        case settling(since: MonotonicTime, descriptors: Int, steadySince: MonotonicTime)
+    }
+
+    /// The maximum duration of draining.
+    private static let drainTimeMax = Duration.seconds(20)
+    /// The maximum duration of settling.
+    private static let settlingMax = Duration.seconds(120)
+
+    /// Creates a run.
+    ///
+    /// - Parameters:
+    ///   - plan: The plan.
+    ///   - workloads: The kinds of behaviour.
+    ///   - generator: The load generator.
+    ///   - memory: The history of the server's footprint.
+    init(
+        plan: SoakPlan,
+        workloads: [any SoakWorkload],
+        generator: LoadGenerator,
+        memory: FootprintHistory
+    ) {
+        self.plan = plan
+        self.workloads = workloads
+        self.generator = generator
+        self.memory = memory
+    }
+
+    func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
+        for workload in workloads { if let failure = workload.failure { throw failure } }
+        memory.sample(at: now)
+        switch phase {
+        case .connecting(let index):
+            guard try workloads[index].connect(at: now) else { return .idle }
+            generator.resetStallTimer(at: now)
+            phase =
+                index + 1 < workloads.count
+                ? .connecting(workload: index + 1) : .loading(since: now)
+            return .wait(.zero)
+        case .loading(let since):
+            return try load(since: since, at: now)
+        case .draining(let end):
+            var areDrained = true
+            for workload in workloads where !workload.drain(at: now, isLate: now >= end) {
+                areDrained = false
+            }
+            guard areDrained else { return .idle }
+            let descriptors = memory.last?.descriptors ?? 0
+            phase = .settling(since: now, descriptors: descriptors, steadySince: now)
+        case .settling(let since, let descriptors, let steadySince):
+            return settle(since, descriptors, steadySince, at: now)
+        }
+        return .idle
+    }
+
+    /// The duration of the load: that of the warm-up first.
+    private var duration: Duration { before == nil ? plan.warmUp : plan.duration }
+
+    private func load(
+        since: MonotonicTime,
+        at now: MonotonicTime
+    ) throws(BenchError) -> BenchStep {
+        let end = since.advanced(by: duration)
+        guard now < end else {
+            phase = .draining(by: now.advanced(by: Self.drainTimeMax))
+            return .wait(.zero)
+        }
+        let (done, all) = (Int(since.duration(to: now).inSeconds), Int(duration.inSeconds))
+        generator.progress.show(
+            before == nil ? "Warming up (s)" : "Soaking (s)",
+            min(done, max(all - 1, 0)),
+            of: max(all, 1),
+            at: now,
+            detail: progress(at: now)
+        )
+        var next = end
+        for workload in workloads { next = min(next, try workload.step(at: now) ?? next) }
+        return .wait(from: .current, until: next)
+    }
+
+    private func settle(
+        _ since: MonotonicTime,
+        _ descriptors: Int,
+        _ steadySince: MonotonicTime,
+        at now: MonotonicTime
+    ) -> BenchStep {
+        let (steady, all) = (steadySince.duration(to: now), plan.settling)
+        generator.progress.show(
+            "Waiting for the server to settle (s)",
+            min(Int(steady.inSeconds), max(Int(all.inSeconds) - 1, 0)),
+            of: max(Int(all.inSeconds), 1),
+            at: now
+        )
+        memory.sample(at: now, every: BenchStep.tick)
+        guard var footprint = memory.last else { return .idle }
+        if footprint.descriptors != descriptors {
+            phase = .settling(since: since, descriptors: footprint.descriptors, steadySince: now)
+            return .idle
+        }
+        guard steady >= all || since.duration(to: now) >= Self.settlingMax else { return .idle }
+        footprint.proportional = generator.server?.memory()
+        guard let before else {
+            before = footprint
+            phase = .loading(since: now)
+            return .wait(.zero)
+        }
+        generator.progress.end()
+        return .finished(report(SoakComparison(before: before, after: footprint)))
+    }
+
+    private var deliveryCounts: DeliveryCounts {
+        workloads.map(\.deliveryCounts).reduce(DeliveryCounts(), +)
+    }
+
+    private func progress(at now: MonotonicTime) -> String {
+        let deliveryCounts = deliveryCounts
+        var rate = ""
+        if let shown, shown.at < now {
+            let time = shown.at.duration(to: now).inSeconds
+            let count = Double(deliveryCounts.deliveries - shown.deliveries) / time
+            rate = ", \(grouped(Int(count))) deliveries/s"
+        }
+        shown = (deliveryCounts.deliveries, now)
+        let server = memory.last.map {
+            ", \(mebibytes($0.resident)), \(grouped($0.descriptors)) descriptors"
+        }
+        return """
+            \(rate), \(grouped(deliveryCounts.lost)) lost, \(grouped(deliveryCounts.misplaced)) \
+            misplaced\(server ?? "")
+            """
+    }
+
+    private func report(_ comparison: SoakComparison) -> BenchReport {
+        let deliveryCounts = deliveryCounts
+        let faults = [deliveryCounts.fault] + workloads.map(\.fault) + [comparison.fault]
+        let known = faults.compactMap { $0 }
+        return BenchReport(
+            benchmark: plan.benchmark,
+            url: generator.target.url.text,
+            headline: plan.headline,
+            parameters: plan.parameters,
+            rows: [
+                .init(
+                    label: "all workloads",
+                    text: deliveryCounts.text,
+                    members: deliveryCounts.members("all")
+                )
+            ] + workloads.flatMap(\.rows) + comparison.rows + [
+                .init(
+                    label: "server memory at most",
+                    text: mebibytes(memory.residentPeak),
+                    members: [
+                        ("resident_peak_bytes", .integer(memory.residentPeak)),
+                        ("resident_over_time_bytes", .integers(memory.residentOverTime())),
+                    ]
+                )
+            ],
+            fault: known.isEmpty ? nil : known.joined(separator: "; ")
+        )
+    }
+}

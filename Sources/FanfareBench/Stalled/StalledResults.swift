@@ -1,0 +1,125 @@
+import CommandSupport
+import Histogram
+import Primitives
+
+/// The latencies with and without stalled readers, and the faults in them.
+struct StalledResults {
+    /// The measurements of one slice.
+    struct Slice {
+        /// Whether stalled readers were connected.
+        var hasStalled: Bool
+        var latencies: Histogram<UInt64>
+        var deliveries: Int
+        var time: Duration
+    }
+
+    /// The slices in order.
+    private(set) var slices: [Slice] = []
+    /// The server's resident memory before stalled readers connected, in bytes.
+    var residentBefore: Int?
+    /// The peak of the server's resident memory after that, in bytes.
+    var residentPeak: Int?
+    /// The number of stalled readers, sampled during the slices that have them.
+    private(set) var stalled = (sum: 0, sampleCount: 0)
+
+    /// Records the number of stalled readers.
+    mutating func recordStalledCount(_ count: Int) {
+        stalled.sum += count
+        stalled.sampleCount += 1
+    }
+
+    /// The average number of stalled readers; 0 without samples.
+    var stalledOnAverage: Double { Double(stalled.sum) / Double(max(stalled.sampleCount, 1)) }
+
+    /// Adds a slice.
+    mutating func add(_ slice: Slice) { slices.append(slice) }
+
+    /// The latency over all slices with or without stalled readers.
+    func latencies(withStalled: Bool) -> LatencyFigures {
+        let histogram = slices.reduce(into: Histogram<UInt64>.latencies) { sum, slice in
+            if slice.hasStalled == withStalled { sum.add(slice.latencies) }
+        }
+        return LatencyFigures(histogram)
+    }
+
+    /// Deliveries per second over all slices with or without stalled readers.
+    func rate(withStalled: Bool) -> Double {
+        let chosen = slices.filter { $0.hasStalled == withStalled }
+        let time = chosen.reduce(0) { $0 + $1.time.inSeconds }
+        return time > 0 ? Double(chosen.reduce(0) { $0 + $1.deliveries }) / time : 0
+    }
+
+    /// The ratio of a percentile with stalled readers to that without; nil if unknown.
+    func ratio(_ percentile: KeyPath<LatencyFigures, UInt64>) -> Double? {
+        let quiet = latencies(withStalled: false)[keyPath: percentile]
+        guard quiet > 0 else { return nil }
+        return Double(latencies(withStalled: true)[keyPath: percentile]) / Double(quiet)
+    }
+
+    /// The faults in one line; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - plan: The limits.
+    ///   - unclosedCount: The number of stalled readers that the server did not close.
+    /// - Returns: The line, without a full stop.
+    func fault(_ plan: StalledPlan, unclosedCount: Int) -> String? {
+        let growth = residentPeak.flatMap { peak in residentBefore.map { peak - $0 } } ?? 0
+        let ratio = ratio(\.p99)
+        let faults = [
+            unclosedCount > 0
+                ? "\(grouped(unclosedCount)) stalled readers were not closed after "
+                    + mebibytes(plan.backlog) : nil,
+            ratio.map { $0 > StalledPlan.ratioMax } ?? true
+                ? "p99 latency with stalled readers is \(ratio.map { decimal($0, places: 2) } ?? "unknown") "
+                    + "times as high; \(StalledPlan.ratioMax) is allowed" : nil,
+            growth > plan.budget
+                ? "the server's memory grew by \(mebibytes(growth)); "
+                    + "\(mebibytes(plan.budget)) is allowed" : nil,
+        ].compactMap { $0 }
+        return faults.isEmpty ? nil : faults.joined(separator: "; ")
+    }
+
+    /// The rows of latencies and ratios.
+    var rows: [BenchReport.Row] {
+        func milliseconds(_ value: UInt64) -> String { decimal(Double(value) / 1e6, places: 3) }
+        let rounds = stride(from: 0, to: slices.count - 1, by: 2).map { index in
+            let pair = slices[index...index + 1].sorted { !$0.hasStalled && $1.hasStalled }
+            return pair.map { milliseconds(LatencyFigures($0.latencies).p99) }
+                .joined(separator: " → ")
+        }
+        return [
+            [
+                .init(
+                    label: "deliveries per second",
+                    text: "\(grouped(Int(rate(withStalled: false)))) alone, "
+                        + "\(grouped(Int(rate(withStalled: true)))) with stalled readers",
+                    members: [
+                        ("alone_deliveries_per_s", .number(rate(withStalled: false), places: 1)),
+                        ("beside_deliveries_per_s", .number(rate(withStalled: true), places: 1)),
+                    ]
+                )
+            ],
+            BenchReport.Row.latency("alone", "alone_latency", latencies(withStalled: false)),
+            BenchReport.Row.latency(
+                "with stalled readers",
+                "beside_latency",
+                latencies(withStalled: true)
+            ),
+            [
+                .init(
+                    label: "with stalled : alone",
+                    text: "p50 \(text(ratio(\.p50))), p99 \(text(ratio(\.p99)))",
+                    members: [
+                        ("p50_ratio", .number(ratio(\.p50), places: 4)),
+                        ("p99_ratio", .number(ratio(\.p99), places: 4)),
+                    ]
+                ),
+                .init(label: "p99 by round", text: rounds.joined(separator: ", ") + " ms"),
+            ],
+        ].flatMap { $0 }
+    }
+
+    private func text(_ ratio: Double?) -> String {
+        ratio.map { decimal($0, places: 3) } ?? "unknown"
+    }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import CommandSupport
+import Dispatch
+import FanfareAPI
+import FanfareClient
+import Foundation
+import Synchronization
+
+/// `fanfare listen`: shows events.
+struct Listen: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show the events of one or more channels, or of a user.",
+        discussion: """
+            Events are written to standard output, one per line; the status of the connection is \
+            written to standard error. A lost connection is reopened until you end the program. \
+            Private channels need the app's secret; presence channels also need --user.
+
+            Examples:
+              fanfare listen news
+              fanfare listen news sport --count 10
+              fanfare listen news --json | jq .data
+              fanfare listen presence-room --user ann --user-info '{"name":"Ann"}' --watch bob
+              fanfare listen news --url wss://broker.example.com --key a-key
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The channels to subscribe to.", valueName: "channel"))
+    var channels: [String] = []
+
+    @OptionGroup var broker: BrokerOptions
+
+    @OptionGroup var app: AppKey
+
+    @OptionGroup var user: UserOptions
+
+    @Flag(help: "Print each event as one line of JSON.")
+    var json = false
+
+    @Option(help: "Stop after this many events.")
+    var count: Int?
+
+    func validate() throws {
+        guard Endpoint(broker.text) != nil else {
+            throw ValidationError(
+                "\(broker.text) is not the address of a broker: "
+                    + "expected http://host:port or https://host:port."
+            )
+        }
+        if channels.isEmpty, user.id == nil {
+            throw ValidationError("Name a channel, or a user with --user.")
+        }
+        if let channel = channels.first(where: { $0.hasPrefix("presence-") }), user.id == nil {
+            throw ValidationError("\(channel) is a presence channel: name a user with --user.")
+        }
+        if let count, count < 1 { throw ValidationError("--count must be 1 or more.") }
+    }
+
+    func run() async throws {
+        guard let endpoint = Endpoint(broker.text) else { return }  // It has been validated.
+        let client = FanfareClient(key: app.key, endpoint: endpoint, options: clientOptions)
+        let formatter = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
+        let remaining = RemainingEvents(limit: count)
+        let (endings, ending) = AsyncStream.makeStream(of: FanfareError?.self)
+        // One serial queue for all output. When its reader is slow the queue fills, and the client stops reading: no
+        // event is lost.
+        let queue = DispatchQueue(label: "fanfare.listen")
+        client.bind(on: queue) { event in
+            if let line = ProtocolLine.text(event) { Console.printError(line) }
+            guard !ProtocolLine.isConnectionEvent(event) else { return }
+            guard !remaining.isEmpty else { return }
+            Console.print(formatter.text(event, at: Date()))
+            if remaining.consume() { ending.yield(nil) }
+        }
+        client.onError(on: queue) { Console.printError("\($0)") }
+        client.onStatusChange(on: queue) { _, status in
+            if let line = StatusLine.text(status, endpoint: endpoint) { Console.printError(line) }
+            if case .failed(let error) = status { ending.yield(error) }
+        }
+        let own = user.id.map { [FanfareAPI.channel(ofUser: $0)] } ?? []
+        for channel in own + channels { client.subscribe(channel) }
+        client.connect()
+        for await error in endings {
+            client.disconnect()
+            if let error { throw CommandError("\(error)") }
+            return
+        }
+    }
+
+    private var clientOptions: ClientOptions {
+        var options = ClientOptions()
+        options.trust =
+            broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
+        options.signer = user.signer(key: app.key)
+        return options
+    }
+}
+
+/// Counts down the events to show.
+final class RemainingEvents: Sendable {
+    private let remaining: Mutex<Int?>
+
+    /// Creates a counter; `nil` is unlimited.
+    init(limit: Int?) { remaining = Mutex(limit) }
+
+    /// Whether all events have been shown.
+    var isEmpty: Bool { remaining.withLock { $0 == 0 } }
+
+    /// Counts an event; returns whether it was the last.
+    func consume() -> Bool {
+        remaining.withLock { remaining in
+            guard let count = remaining, count > 0 else { return false }
+            remaining = count - 1
+            return count == 1
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import FanfareServer
+import Foundation
+import Net
+import PusherProtocol
+import Testing
+
+@testable import FanfareBench
+
+@Suite("An overload", .timeLimit(.minutes(1))) struct OverloadTests {
+    private func plan(publishers: Int = 2, events: Int = 60) throws -> OverloadPlan {
+        OverloadPlan(
+            channel: try ChannelName("news"),
+            unrelatedChannel: try ChannelName("news-unrelated"),
+            publisherCount: publishers,
+            readerCount: 3,
+            dataLength: 64,
+            duration: .seconds(0.2),
+            eventCountMax: events,
+            window: 2,
+            unrelatedRate: 100,
+            obeysRetryAfter: false,
+            yieldsToServer: false,
+            budget: nil
+        )
+    }
+
+    // MARK: Faults
+
+    private func results(
+        window: Int = 1_000,
+        overload: Int = 1_000,
+        quiet: UInt64 = 1_000_000,
+        loaded: UInt64 = 1_000_000
+    ) -> OverloadResults {
+        var results = OverloadResults()
+        results.window = .init(deliveries: window, time: .seconds(1))
+        results.overload = .init(deliveries: overload, time: .seconds(1))
+        let latencies = [quiet, quiet, quiet, loaded].map {
+            LatencyFigures(p50: $0, p90: $0, p99: $0, p999: $0, max: $0)
+        }
+        results.unrelated = .init(latencies: latencies, fault: nil, refusedCount: 0)
+        return results
+    }
+
+    @Test func aTenthFewerDeliveriesAreAllowed() throws {
+        let plan = try plan()
+        #expect(results(overload: 901).faults(plan, growth: nil) == [])
+        #expect(
+            results(overload: 880).faults(plan, growth: nil)
+                == ["deliveries per second are 0.88 times those with a window; 0.9 is the minimum"]
+        )
+        #expect(
+            results(window: 0).faults(plan, growth: nil)
+                == [
+                    "deliveries per second are unknown times those with a window; 0.9 is the minimum"
+                ]
+        )
+    }
+
+    @Test func threeTimesTheLatencyIsAllowed() throws {
+        let plan = try plan()
+        #expect(results(loaded: 3_000_000).faults(plan, growth: nil) == [])
+        #expect(
+            results(loaded: 3_100_000).faults(plan, growth: nil)
+                == [
+                    "the unrelated channel's p99 latency is 3.10 times that without load; 3.0 is allowed"
+                ]
+        )
+        var lost = results()
+        lost.unrelated?.fault = "1 repeated or out of order"
+        lost.unrelated?.refusedCount = 2
+        #expect(
+            lost.faults(plan, growth: nil) == [
+                "the unrelated channel: 1 repeated or out of order",
+                "2 events of the unrelated channel were answered 503",
+                "the unrelated channel's p99 latency is unknown times that without load; 3.0 is allowed",
+            ]
+        )
+    }
+
+    @Test func memoryMayGrowByTheBudget() throws {
+        var plan = try plan()
+        #expect(results().faults(plan, growth: 1 << 40) == [])
+        plan.budget = 64 << 20
+        #expect(results().faults(plan, growth: 64 << 20) == [])
+        #expect(
+            results().faults(plan, growth: 65 << 20)
+                == ["the server's memory grew by 65.0 MiB; 64.0 MiB is allowed"]
+        )
+    }
+
+    // MARK: Against a server
+
+    /// The faults except those of times, which a short run beside other tests cannot measure.
+    private func faults(_ report: BenchReport) -> [String] {
+        (report.fault ?? "").split(separator: "; ").map(String.init).filter {
+            !$0.contains("those with a window") && !$0.contains("p99")
+                && !$0.hasSuffix("is the minimum") && !$0.hasSuffix("is allowed")
+        }
+    }
+
+    @Test func findsNothingWrong() async throws {
+        let report = try await TargetServer.report(on: plan(), .none)
+        #expect(faults(report) == [])
+        #expect(report["lost"] == .integer(0))
+        #expect(report["closed"] == .integer(0))
+        #expect(report["deliveries"] == report["expected"])
+        #expect(report["overload_accepted"] == .integer(60))
+        for name in ["window_deliveries_per_s", "overload_deliveries_per_s", "p99_ratio"] {
+            guard case .number(let rate?, _) = report[name], rate > 0 else {
+                Issue.record("\(name): \(report.json)")
+                return
+            }
+        }
+    }
+
+    struct Case: CustomTestStringConvertible {
+        var fault: BrokerFault
+        var found: String
+        var publishers = 2
+        var testDescription: String { found }
+    }
+
+    @Test(arguments: [
+        Case(fault: .loses(5), found: "1 deliveries of accepted events lost"),
+        Case(fault: .duplicates(5), found: "1 repeated or out of order"),
+        Case(
+            fault: .swaps(5),
+            found: "1 deliveries of accepted events lost, 1 repeated or out of order",
+            publishers: 1
+        ),
+        Case(fault: .deliversRefused(5), found: "3 deliveries of events answered 503"),
+        Case(fault: .closesFirst(5), found: "1 subscribers closed: 1 with 4100"),
+        Case(fault: .endsConnection(5), found: "1 publishing connections lost"),
+        Case(
+            fault: .losesUnrelated(5),
+            found: "the unrelated channel: 1 deliveries of accepted events lost"
+        ),
+        Case(fault: .refusesBriefly(1_000_000), found: "1 answers 503 without Retry-After"),
+    ])
+    func finds(_ given: Case) async throws {
+        let plan = try plan(publishers: given.publishers)
+        let report = try await TargetServer.report(on: plan, given.fault)
+        #expect(faults(report).contains(given.found), "\(report.fault ?? "no fault")")
+    }
+
+    @Test func refusedEventsAreNotDelivered() async throws {
+        let report = try await TargetServer.report(on: plan(), .refusesEvery(3))
+        #expect(faults(report) == [])
+        guard case .integer(let refused) = report["overload_refused"],
+            case .integer(let accepted) = report["overload_accepted"]
+        else {
+            Issue.record("\(report.json)")
+            return
+        }
+        #expect(refused == 20)
+        #expect(accepted == 40)
+    }
+
+    @Test func waitsForRetryAfter() async throws {
+        var plan = try plan(publishers: 1)
+        plan.obeysRetryAfter = true
+        plan.duration = .seconds(1.5)
+        let report = try await TargetServer.report(on: plan, .refusesEvery(10_000))
+        #expect(faults(report) == [])
+        #expect(report["pauses"] == .integer(1))
+    }
+
+    @Test func ourBrokerDeliversWhatItAccepts() async throws {
+        var configuration = Configuration.development
+        configuration.port = 0
+        configuration.loops = 2
+        let server = try BrokerServer(configuration: configuration)
+        let port = try #require(try await server.start().plain?.port)
+        var target = try TargetServer(url: "ws://127.0.0.1:\(port)")
+        target.stallTimeout = .seconds(10)
+        let result = await target.result(of: try plan(events: 500))
+        await server.stop(within: .seconds(1))
+        let report = try result.get()
+        #expect(faults(report) == [])
+        #expect(report["deliveries"] == report["expected"])
+        #expect(report["overload_accepted"] == .integer(500))
+    }
+}
