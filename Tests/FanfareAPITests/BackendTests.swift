@@ -5,8 +5,8 @@ import Foundation
 import TestBroker
 import Testing
 
-/// A backend and its clients, over a real broker.
-@Suite("A backend at a broker", .timeLimit(.minutes(1))) struct BackendTests {
+/// A backend and its clients, with a real broker.
+@Suite("A backend with a broker", .timeLimit(.minutes(1))) struct BackendTests {
     private struct Place {
         let broker: TestBroker
         let api: FanfareAPI
@@ -27,7 +27,7 @@ import Testing
         await broker.stop()
     }
 
-    /// A client that the backend lets into everything as a user.
+    /// Returns a client that the backend authorises for every channel as a user.
     private static func client(_ place: Place, as user: String) -> FanfareClient {
         var options = ClientOptions()
         let api = place.api
@@ -138,7 +138,7 @@ import Testing
             client.signIn()
             client.connect()
             try await client.waitUntilSignedIn()
-            // The user's own channel is joined when the broker has signed the user in.
+            // The user's channel is joined after the sign-in.
             while try await !place.api.channel(FanfareAPI.channel(ofUser: "ann")).isOccupied {
                 try await Task.sleep(for: .milliseconds(2))
             }

@@ -2,26 +2,26 @@ import FanfareAPI
 import Synchronization
 import Testing
 
-@Suite("Calls that are made again", .timeLimit(.minutes(1))) struct RetriesTests {
-    /// Fails a number of times, then answers.
+@Suite("Retries of calls", .timeLimit(.minutes(1))) struct RetriesTests {
+    /// Fails a number of times, then succeeds.
     private static func transport(
         failing times: Int,
         with error: FanfareAPIError
-    ) -> NotingTransport {
+    ) -> RecordingTransport {
         let left = Atomic(times)
-        return NotingTransport { _ throws(FanfareAPIError) in
+        return RecordingTransport { _ throws(FanfareAPIError) in
             guard left.subtract(1, ordering: .relaxed).oldValue <= 0 else { throw error }
             return APIResponse(status: 200, body: Array("{}".utf8))
         }
     }
 
     private static func api(
-        _ transport: NotingTransport,
+        _ transport: RecordingTransport,
         _ retries: FanfareAPI.Settings.Retries = .init(pause: .zero)
     ) throws -> FanfareAPI {
         var settings = FanfareAPI.Settings()
         settings.retries = retries
-        // Nothing here waits for it, however busy the machine is.
+        // Long enough for a busy machine; no test waits for it.
         settings.timeout = .seconds(600)
         return try FanfareAPI(
             appID: "1",

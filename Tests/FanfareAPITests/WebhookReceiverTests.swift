@@ -64,7 +64,7 @@ import Testing
             appID: "3",
             key: "k",
             secret: "tofu",
-            transport: NotingTransport(200, "{}")
+            transport: RecordingTransport(200, "{}")
         ) { 1_403_175_510 }
         let body =
             #"{"time_ms":1403175510755,"events":[{"channel":"test_channel","name":"channel_vacated"}]}"#
