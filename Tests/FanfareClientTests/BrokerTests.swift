@@ -74,7 +74,7 @@ import Testing
         #expect(await statuses.next()?.isConnected == true)
         await server.stop(within: .seconds(5))
         #expect(await statuses.next() == .connecting(attempt: 2))
-        // Its successor on the same port is found without any doing.
+        // The client reconnects to the new broker on the same port.
         let (successor, _) = try await start { $0.port = port }
         try await channel.waitUntilSubscribed()
         client.disconnect()

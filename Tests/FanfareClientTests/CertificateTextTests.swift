@@ -82,7 +82,7 @@ import Testing
     @Test func survivesEveryCutAndEveryChangedByte() throws {
         let der = try CertificateText.read(Array(try make().utf8), from: "")[0]
         for end in 0..<der.count {
-            // Cut inside: what it asks for is not there.
+            // Truncated: the announced length exceeds the data.
             #expect(CertificateText.publicKeyInfo(of: Array(der[..<end])) == nil)
         }
         for index in der.indices {
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-@Suite("A pin") struct KeyPinTests {
+@Suite("Key pins") struct KeyPinTests {
     @Test func isReadWithAndWithoutItsName() throws {
         let text = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         #expect(try KeyPin(text) == KeyPin("sha256/" + text))

@@ -108,7 +108,7 @@ import Testing
 
 @Suite("Reconnecting by close code") struct SessionReconnectionTests {
     @Test(
-        "A thousand clients that lose one broker come back spread out, and none within a second",
+        "The reconnections of a thousand clients are spread out, and none is within a second",
         arguments: [UInt16?.none, 1006, 4100]
     )
     func spreads(code: UInt16?) {
@@ -169,7 +169,7 @@ import Testing
         for code in UInt16(4200)...4299 {
             var driver = SessionDriver.connected()
             #expect(driver.close(code).opens)
-            // Not twice in a row: a broker that greets and closes must not be asked without a pause.
+            // Not twice in a row: a broker that accepts and closes must not cause reconnections without a delay.
             _ = driver.greet()
             #expect(driver.close(code).delay != nil)
         }
@@ -262,13 +262,13 @@ import Testing
                 == .refused(code: 4009, message: "signed out")
         )
 
-        // An error that the connection went on after explains nothing.
+        // An error followed by other messages is not the reason for the close.
         var other = SessionDriver.connected(to: ["a"])
         _ = other.receive(.error(code: .unauthorized, message: "signed out"))
         _ = other.receive(.event(ReceivedEvent(name: "e", channel: "a", data: nil)))
         #expect(other.session.closed(.cut(reason: "end"), at: .zero).failure == nil)
 
-        // Codes from 4300 on are of messages alone.
+        // Codes from 4300 on are only used in messages.
         var limited = SessionDriver.connected()
         _ = limited.receive(.error(code: .clientEventRejected, message: "slow down"))
         #expect(limited.close(nil).delay != nil)
@@ -301,7 +301,7 @@ import Testing
     @Test func takesAnythingForAnAnswer() {
         let signs: [(inout SessionDriver) -> Void] = [
             { _ = $0.receive(.pong) }, { _ = $0.receive(.ping) },
-            { $0.session.heard(at: $0.now) },
+            { $0.session.received(at: $0.now) },
             { _ = $0.session.receiveInvalid("?", at: $0.now) },
             { _ = $0.receive(.event(ReceivedEvent(name: "e", channel: "x", data: nil))) },
         ]

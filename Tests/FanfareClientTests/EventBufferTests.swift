@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("Buffers of sequences") struct EventBufferTests {
+@Suite("Event buffers") struct EventBufferTests {
     @Test func deliversInOrderWhatWasSentBeforeAndAfterReadingBegan() async throws {
         let buffer = EventBuffer<Int>(limit: 10, policy: .endsWithError)
         for number in 0..<5 { buffer.send(number) }

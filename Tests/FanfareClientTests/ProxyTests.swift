@@ -7,7 +7,7 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("By a proxy", .timeLimit(.minutes(1))) struct ProxyTests {
+@Suite("Connections through a proxy", .timeLimit(.minutes(1))) struct ProxyTests {
     private func client(
         _ endpoint: Endpoint,
         by proxy: HTTPProxy,
@@ -20,7 +20,7 @@ import Testing
         return FanfareClient(key: "app-key", endpoint: endpoint, options: options)
     }
 
-    /// Why a client of this proxy does not connect.
+    /// Returns the reason a client cannot connect through this proxy.
     private func refusal(_ client: FanfareClient) async -> String {
         client.connect()
         for await status in client.statuses() {
@@ -85,7 +85,7 @@ import Testing
         try await client.channel("a").waitUntilSubscribed()
         let filler = String(repeating: "x", count: 1000)
         for number in 0..<1000 {
-            await server.say(
+            await server.send(
                 .event(ReceivedEvent(name: "e", channel: "a", data: "\(number)\(filler)"))
             )
         }

@@ -47,7 +47,7 @@ import Testing
     }
 }
 
-@Suite("The environment's proxy") struct ProxyEnvironmentTests {
+@Suite("Proxies from the environment") struct ProxyEnvironmentTests {
     private func proxy(
         _ endpoint: Endpoint,
         _ environment: [String: String],
@@ -73,7 +73,7 @@ import Testing
                 == .proxy(ProxyAddress(host: "c", port: 3, user: "u", password: "p"))
         )
         #expect(try proxy(secure, ["HTTPS_PROXY": "b:2"]) == b)
-        // In capitals a web server's visitor can set it.
+        // A CGI server sets it from a request's field.
         #expect(try proxy(plain, ["HTTP_PROXY": "http://a:1"]) == .direct)
         #expect(try proxy(plain, ["http_proxy": "", "https_proxy": "http://b:2"]) == .direct)
         #expect(try proxy(plain, [:]) == .direct)
