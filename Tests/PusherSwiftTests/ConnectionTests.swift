@@ -4,7 +4,7 @@ import Foundation
 import PusherSwift
 import Testing
 
-@Suite("The connection of the official client", .timeLimit(.minutes(1))) @MainActor
+@Suite("PusherSwift: the connection", .timeLimit(.minutes(1))) @MainActor
 struct ConnectionTests {
     private func connected(
         _ broker: ScriptedBroker,
@@ -69,7 +69,7 @@ struct ConnectionTests {
         #expect(pusher.connection.connectionState == .disconnected)
     }
 
-    @Test("Is closed for good in every state, and connects again when it is told")
+    @Test("Disconnecting works in every state, and connecting again after it")
     func isClosedForGood() async throws {
         let broker = ScriptedBroker()
         let (pusher, notes) = try await connected(broker)
@@ -90,7 +90,7 @@ struct ConnectionTests {
     @Test func obeysTheRangeOfACloseCode() async throws {
         let broker = ScriptedBroker()
         let (pusher, _) = try await connected(broker)
-        // No code that anybody has listed.
+        // An unlisted close code.
         try broker.close(code: 4250)
         try await broker.waitForSubscribers(to: "a")
         try broker.close(code: 4150)
@@ -151,7 +151,7 @@ struct ConnectionTests {
         try broker.say(text, to: socketID)
         try await broker.settle()
         #expect(notes.errors == ["4301: slowly"])
-        // Callbacks of the newer spelling are for events alone.
+        // Callbacks of the newer API receive events only.
         #expect(seen == ["pusher:error 4301"])
     }
 
@@ -187,7 +187,7 @@ struct ConnectionTests {
         try broker.trigger("e", on: ["b"], text: "1")
         try await broker.settle()
         #expect(seen.isEmpty && broker.subscribers(of: "b").isEmpty)
-        // Asked for again, it is another object with callbacks of its own.
+        // Subscribed again, it is a new object with its own callbacks.
         let again = pusher.subscribe("b")
         again.bind(eventName: "e") { event in seen.append("again \(event.data ?? "")") }
         try await broker.waitForSubscribers(to: "b")

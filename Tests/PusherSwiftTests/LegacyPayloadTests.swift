@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherSwift
 
-@Suite("What callbacks of the older spelling get") struct LegacyPayloadTests {
+@Suite("PusherSwift: payloads of the older API") struct LegacyPayloadTests {
     private let payload = LegacyPayload(attemptsJSON: true)
 
     @Test func isAnObjectThatPassesTheCastsOfApps() throws {
@@ -44,7 +44,7 @@ import Testing
     }
 }
 
-@Suite("Options and names") struct OptionsTests {
+@Suite("PusherSwift: options and names") struct OptionsTests {
     @Test func haveTheDefaultsOfTheOfficialClient() {
         let options = PusherClientOptions()
         #expect(options.host == "ws.pusherapp.com")
