@@ -14,7 +14,7 @@ public protocol EventSealer: Sendable {
     /// Encrypts the data of an event.
     ///
     /// - Parameters:
-    ///     - text: The data for subscribers, usually JSON.
+    ///   - text: The data for subscribers, usually JSON.
     ///   - channel: The channel to trigger it on.
     /// - Returns: The data to trigger: `{"nonce":"…","ciphertext":"…"}`.
     func seal(_ text: String, on channel: String) -> String

@@ -15,7 +15,7 @@ import PusherProtocol
 /// Create one instance for a program: it may be used from any task, and keeps its connections open between calls.
 ///
 /// A failed call is retried where that is safe (``Settings/retries``); an event that may have arrived is not.
-/// ``FanfareAPIError/mayHaveArrived`` of the thrown error tells whether repeating the call may deliver an event twice.
+/// ``FanfareAPIError/mayHaveArrived`` of the thrown error is true if repeating the call may deliver an event twice.
 public final class FanfareAPI: Sendable {
     /// The time limit, retries, trust and encryption of calls.
     public struct Settings: Sendable {

@@ -48,9 +48,7 @@ public struct ClientOptions: Sendable {
     public var clientEventQueueBytesMax = 256 << 10
     /// The most client events sent in a second; more wait.
     ///
-    /// The default is what brokers allow.
-    ///
-    /// `nil` for no limit.
+    /// The default is what brokers allow; `nil` for no limit.
     public var clientEventsPerSecond: Int? = 10
     /// The longest data of a client event, in bytes.
     ///

@@ -38,9 +38,8 @@ public struct AuthorizationEndpoint: Sendable {
     }
     /// The most channels in one request.
     ///
-    /// Set it above one only if the endpoint supports it.
-    ///
-    /// Channels requested at the same time, such as all channels after a reconnection, then share a request.
+    /// Set it above one only if the endpoint supports it. Channels requested at the same time, such as all channels after
+    /// a reconnection, then share a request.
     public var channelsPerRequestMax = 1
     /// The certificates to trust, with `https`; `nil` for ``ClientOptions/trust``.
     public var trust: ClientOptions.Trust?

@@ -31,7 +31,7 @@ struct Listeners<Value: Sendable>: Sendable {
     /// Sends a value to every listener.
     ///
     /// - Parameters:
-    ///     - value: The value.
+    ///   - value: The value.
     ///   - bytes: The approximate memory it holds.
     ///   - posted: Called for each queue that a call was added to, with the queue's load.
     func send(

@@ -20,7 +20,7 @@ struct Liveness {
     /// Starts with a new connection.
     ///
     /// - Parameters:
-    ///     - activityTimeout: The silence after which to send a ping.
+    ///   - activityTimeout: The silence after which to send a ping.
     ///   - pongTimeout: The time limit for an answer, which may be any message.
     ///   - now: The time of the first message.
     mutating func begin(activityTimeout: Duration, pongTimeout: Duration, at now: Duration) {

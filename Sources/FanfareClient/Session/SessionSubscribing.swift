@@ -56,7 +56,7 @@ extension ClientSession {
         return takeEffects()
     }
 
-    /// What the broker calls the connection; `nil` without one.
+    /// The connection's socket ID; `nil` without a connection.
     var socketID: SocketID? {
         if case .connected(let id) = status { SocketID(id) } else { nil }
     }

@@ -102,7 +102,7 @@ struct CallbackQueues: Sendable {
     /// Returns the queue of an executor, which all its callbacks share for one order.
     ///
     /// - Parameters:
-    ///     - executor: The executor.
+    ///   - executor: The executor.
     ///   - drained: Called after each block with the remaining load, if the queue is new.
     /// - Returns: The queue, to be retained by the caller.
     mutating func queue(

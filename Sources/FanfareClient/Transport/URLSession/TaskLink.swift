@@ -125,7 +125,7 @@ final class TaskLink: TransportConnection {
         if let subprotocol, !request.subprotocols.contains(subprotocol) {
             return end(
                 .upgradeRefused(
-                    reason: "The server chose subprotocol '\(subprotocol)', not asked for."
+                    reason: "The server chose subprotocol '\(subprotocol)', which was not offered."
                 )
             )
         }

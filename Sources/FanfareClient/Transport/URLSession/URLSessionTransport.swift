@@ -62,7 +62,7 @@
         /// Creates a task; `nil` if host and target do not form a URL.
         ///
         /// - Parameters:
-        ///     - request: The address and the limits.
+        ///   - request: The address and the limits.
         ///   - plan: The trust and the proxy.
         ///   - link: Receives the task's events.
         init?(_ request: TransportRequest, _ plan: ConnectionPlan, _ link: TaskLink) {
