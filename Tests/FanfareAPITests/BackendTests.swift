@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["private-a", "private-cache-a", "presence-a", "private-encrypted-a"])
-    func letsClientsInAndReachesThem(channel: String) async throws {
+    func authorisesAndReachesClients(channel: String) async throws {
         try await Self.withBroker { place in
             let client = Self.client(place, as: "ann")
             let events = client.channel(channel).events("e")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func asksWhoIsThere() async throws {
+    @Test func queriesMembers() async throws {
         try await Self.withBroker { place in
             let clients = ["ann", "ben", "ben"].map { Self.client(place, as: $0) }
             for client in clients {
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func leavesOutTheClientThatAsked() async throws {
+    @Test func excludesTheRequestingClient() async throws {
         try await Self.withBroker { place in
             let (asker, other) = (Self.client(place, as: "ann"), Self.client(place, as: "ben"))
             let asked = asker.channel("a").events("e")
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func speaksToUsersAndSendsThemAway() async throws {
+    @Test func reachesAndDisconnectsUsers() async throws {
         try await Self.withBroker { place in
             let client = Self.client(place, as: "ann")
             let events = client.user.events("news")

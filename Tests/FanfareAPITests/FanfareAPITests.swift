@@ -184,7 +184,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func asksAboutOneChannel() async throws {
+    @Test func queriesOneChannel() async throws {
         let transport = RecordingTransport(
             200,
             #"{"occupied":true,"subscription_count":42,"cache":{"data":"x","ttl":60}}"#

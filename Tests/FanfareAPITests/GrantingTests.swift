@@ -91,7 +91,7 @@ import Testing
             "0215b1808e86ad7dc9cab801019fec16269893a1e030d5d197a4661d8e6d1bc1"
         ),
     ])
-    func signsWhatIsWrittenAlreadyToTheLetter(data: String, signature: String) throws {
+    func signsExistingDataUnchanged(data: String, signature: String) throws {
         let grant = try Self.api().authorize(
             "presence-foobar",
             for: Self.socketID,
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "ż", String(repeating: "x", count: 129)])
-    func signsInNobodyWhomABrokerRefuses(user: String) throws {
+    func refusesUserIDsThatABrokerRefuses(user: String) throws {
         #expect(throws: FanfareAPIError.self) {
             try Self.api().authenticate(user, for: Self.socketID)
         }

@@ -26,7 +26,7 @@ import Testing
         return try SecretBoxDecrypter().open(data, sharedSecret: secret)
     }
 
-    @Test func givesClientsThePublishedSecrets() throws {
+    @Test func derivesThePublishedSecrets() throws {
         let grant = try Self.api(RecordingTransport(200, "{}"))
             .authorize("private-encrypted-foobar", for: "1234.1234")
         #expect(
@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    @Test func sealsWhatIsTriggered() async throws {
+    @Test func encryptsTriggeredEvents() async throws {
         let transport = RecordingTransport(200, "{}")
         let api = try Self.api(transport)
         let channel = "private-encrypted-a"
@@ -78,7 +78,7 @@ import Testing
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func sendsWhatAnAppHasSealedItself() async throws {
+    @Test func sendsDataEncryptedByTheApp() async throws {
         let transport = RecordingTransport(200, "{}")
         let api = try Self.api(transport, isSealing: false)
         let channel = "private-encrypted-a"

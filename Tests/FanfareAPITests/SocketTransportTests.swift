@@ -23,7 +23,7 @@ import Testing
         )
     }
 
-    @Test func sendsWholeRequests() async throws {
+    @Test func sendsCompleteRequests() async throws {
         let server = try ScriptedServer { _, _ in .answer(response("{}")) }
         defer { server.stop() }
         try await Self.api(server, prefix: "/push").trigger("e", on: "c", text: "ż")
@@ -154,7 +154,7 @@ import Testing
         #expect(server.received.count == 4)
     }
 
-    @Test func saysThatNothingListens() async throws {
+    @Test func reportsAClosedPort() async throws {
         let server = try ScriptedServer { _, _ in .close }
         let api = try Self.api(server)
         server.stop()
@@ -174,7 +174,7 @@ import Testing
         #expect(error?.mayHaveArrived == false)
     }
 
-    @Test func saysThatAHostDoesNotExist() async throws {
+    @Test func reportsAnUnknownHost() async throws {
         let api = try FanfareAPI(
             appID: "1",
             key: "k",
@@ -189,7 +189,7 @@ import Testing
         #expect(reason.contains("no-such-host.invalid"))
     }
 
-    @Test func givesUpInTime() async throws {
+    @Test func timesOut() async throws {
         let server = try ScriptedServer { _, _ in .silence }
         defer { server.stop() }
         let limit = Duration.milliseconds(500)
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func refusesWhatIsNotHTTP() async throws {
+    @Test func refusesResponsesThatAreNotHTTP() async throws {
         let server = try ScriptedServer { _, _ in .answer("SSH-2.0-OpenSSH_9.2\r\n\r\n") }
         defer { server.stop() }
         let api = try Self.api(server)
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func dropsAConnectionThatSpeaksUnasked() async throws {
+    @Test func closesAConnectionWithUnexpectedBytes() async throws {
         let extra = response("{}") + response(#"{"channels":{"wrong":{}}}"#)
         let server = try ScriptedServer { _, index in
             .answer(index == 0 ? extra : response(#"{"channels":{}}"#))

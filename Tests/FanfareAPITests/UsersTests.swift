@@ -7,7 +7,7 @@ import Testing
         try FanfareAPI(appID: "3", key: "key", secret: "secret", transport: transport)
     }
 
-    @Test func anEventToAUserGoesToTheUsersOwnChannel() async throws {
+    @Test func anEventToAUserIsSentToTheUsersChannel() async throws {
         let transport = RecordingTransport(200, "{}")
         let api = try api(transport)
         try await api.trigger("e", toUser: "ann", data: [1])
@@ -30,7 +30,7 @@ import Testing
         #expect(request.body.isEmpty)
     }
 
-    @Test func nobodyIsRefusedBeforeAnythingIsSent() async throws {
+    @Test func anEmptyUserIsRefusedBeforeSending() async throws {
         let transport = RecordingTransport(200, "{}")
         let api = try api(transport)
         await #expect(throws: FanfareAPIError.invalidArgument("The user's id is empty")) {

@@ -35,7 +35,7 @@ struct AppleStubsTests {
     }
 
     @Test("A call that is missing from the framework is found")
-    func findsWhatIsWrong() throws {
+    func reportsErrors() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "fanfare-stubs-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("Connections to an app's backend", .timeLimit(.minutes(1))) struct AuthorizationWayTests {
+@Suite("Connections to an app's backend", .timeLimit(.minutes(1)))
+struct AuthorizationConnectionTests {
     private let request = AuthorizationRequest(socketID: "1.2", channels: ["private-a"])
 
     private func terms(
@@ -91,7 +92,7 @@ import Testing
         await backend.stop()
     }
 
-    @Test func endsInTimeAtAProxyThatSaysNothing() async throws {
+    @Test func timesOutAtASilentProxy() async throws {
         let backend = try SigningBackend(user: "ann")
         let (proxy, port) = try await ConnectProxy.start(.deaf)
         let fault = try await fault(
@@ -137,7 +138,7 @@ import Testing
         await backend.stop()
     }
 
-    @Test func isTheEndpointsOwnWhereThatSaysSo() async throws {
+    @Test func usesTheEndpointsOwnSettings() async throws {
         let (backend, certificate) = try Self.secure()
         let (proxy, port) = try await ConnectProxy.start(.ends(""))
         var endpoint = AuthorizationEndpoint("https://localhost:\(backend.port)/auth")
@@ -154,7 +155,7 @@ import Testing
         await backend.stop()
     }
 
-    @Test func isNotTakenWithWhatCannotBeTrusted() async throws {
+    @Test func failsWithInvalidTrust() async throws {
         let endpoint = AuthorizationEndpoint("https://localhost:1/auth")
         let reason = try await fault(endpoint, terms(trust: .file("/nowhere.pem")))
         #expect(

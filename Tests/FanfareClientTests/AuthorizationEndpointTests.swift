@@ -182,7 +182,7 @@ import Testing
         #expect(asked.all.count == 1)
     }
 
-    @Test func givesUpInTheEnd() async throws {
+    @Test func stopsAfterTheLastAttempt() async throws {
         let task = Task { await request(2).run { () async throws -> Int in throw Whatever() } }
         try await clock.waitForSleep(of: .seconds(1))
         clock.advance(by: .seconds(1))

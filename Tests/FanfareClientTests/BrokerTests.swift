@@ -41,7 +41,7 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
-    @Test func staysAwayWithAWrongKey() async throws {
+    @Test func doesNotReconnectWithAWrongKey() async throws {
         let (server, addresses) = try await start()
         let port = try #require(addresses.plain?.port)
         let client = FanfareClient(
@@ -57,7 +57,7 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
-    @Test func asksAgainAtOnceWhenTheBrokerStops() async throws {
+    @Test func reconnectsAtOnceWhenTheBrokerStops() async throws {
         let (server, addresses) = try await start()
         let port = try #require(addresses.plain?.port)
         var options = ClientOptions()

@@ -161,7 +161,7 @@ private actor Store {
         #expect(await store.lines == numbers + ["typed 7", "any 7"])
     }
 
-    @Test func tellStatusAndErrorsOnAnActor() async {
+    @Test func reportStatusAndErrorsOnAnActor() async {
         for isNamed in [true, false] {
             let bench = Bench()
             let store = Store()
@@ -180,7 +180,7 @@ private actor Store {
         }
     }
 
-    @Test func tellAUsersEventsOnAnActor() async {
+    @Test func deliverAUsersEventsOnAnActor() async {
         let ann = #"{"id":"7"}"#
         let bench = Bench {
             $0.userAuthenticator = UserAuthenticator { _ in
@@ -203,7 +203,7 @@ private actor Store {
         #expect(await store.lines == ["signed in", "1 x", "2 x"])
     }
 
-    @Test func tellWhoComesAndGoesOnAnActor() async {
+    @Test func reportPresenceOnAnActor() async {
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer { _, _ in
                 ChannelAuthorization(auth: "k:s", channelData: #"{"user_id":"1"}"#)
@@ -284,7 +284,7 @@ private actor Store {
         #expect(pool.count.load(ordering: .relaxed) > 0)
     }
 
-    @Test func keepNoActorAlive() async {
+    @Test func retainNoActor() async {
         let bench = Bench { $0.maxPendingCallbacks = 10 }
         weak var gone: Store?
         do {

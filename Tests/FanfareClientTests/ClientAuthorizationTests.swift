@@ -12,7 +12,7 @@ import Testing
         .send(.subscribe(channel: channel, auth: "app-key:signature", channelData: nil))
     }
 
-    @Test func joinsWithWhatTheClosureSigns() async throws {
+    @Test func joinsWithTheClosuresSignature() async throws {
         let asked = Seen<String>()
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer { request, channel in
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test("Channels requested together share one request, if the endpoint supports it")
-    func asksForManyAtOnce() async throws {
+    func requestsManyChannelsAtOnce() async throws {
         let requests = Seen<[String]>()
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer(channelsPerRequestMax: 3) { request in
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test("A refusal is thrown, reported, and delivered to the channel's callbacks")
-    func tellsRefusals() async {
+    func reportsRefusals() async {
         let queue = DispatchQueue(label: "test")
         let (errors, events) = (Seen<FanfareError>(), Seen<String>())
         let failure = AuthorizationFailure.refused(status: 403, body: "not you")
@@ -154,7 +154,7 @@ import Testing
         #expect(running.all.count == 100)
     }
 
-    @Test func signsInAndTellsTheUser() async throws {
+    @Test func signsInAndReportsTheUser() async throws {
         let queue = DispatchQueue(label: "test")
         let (users, events, changes) = (Seen<String>(), Seen<String?>(), Seen<WatchlistChange>())
         let bench = Bench {
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test("Callbacks and sequences receive the list of members first, then the changes")
-    func tellsPresence() async throws {
+    func reportsPresence() async throws {
         let queue = DispatchQueue(label: "test")
         let (joined, left) = (Seen<String>(), Seen<String>())
         let bench = Bench {
@@ -234,7 +234,7 @@ import Testing
         #expect(presence.roster == nil)
     }
 
-    @Test func countsSubscriptionsAndTellsCacheMisses() async throws {
+    @Test func reportsSubscriptionCountsAndCacheMisses() async throws {
         let bench = Bench()
         let queue = DispatchQueue(label: "test")
         let (counts, misses) = (Seen<Int>(), Seen<Void>())

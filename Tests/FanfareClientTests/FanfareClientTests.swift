@@ -59,7 +59,7 @@ final class Seen<Value: Sendable>: Sendable {
 }
 
 @Suite("A client's connection", .timeLimit(.minutes(1))) struct ClientConnectionTests {
-    @Test func asksForItsAppAndConnects() async throws {
+    @Test func connectsToItsApp() async throws {
         let bench = Bench()
         bench.client.connect()
         let connection = await bench.transport.accept()
@@ -75,7 +75,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(bench.client.status == .disconnected)
     }
 
-    @Test func tellsEveryStatusInOrder() async throws {
+    @Test func reportsEveryStatusInOrder() async throws {
         let bench = Bench()
         var statuses = bench.client.statuses().makeAsyncIterator()
         #expect(await statuses.next() == .disconnected)
@@ -116,7 +116,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(bench.client.status == .failed(because: .closed(code: nil, reason: "gone")))
     }
 
-    @Test func hearsNothingMoreFromAConnectionThatItHasLeft() async {
+    @Test func ignoresAConnectionThatItHasClosed() async {
         let bench = Bench()
         let connection = await bench.subscribe(to: "a")
         let events = bench.client.channel("a").events()
@@ -128,7 +128,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(await (try? iterator.next()) == .some(nil))
     }
 
-    @Test func pingsAndGivesUpByItsClock() async throws {
+    @Test func pingsAndTimesOutByItsClock() async throws {
         let bench = Bench { $0.activityTimeout = .seconds(40) }
         bench.client.connect()
         let connection = await bench.transport.greet()
@@ -144,7 +144,7 @@ final class Seen<Value: Sendable>: Sendable {
         }
     }
 
-    @Test func endsWhatWaitsWhenTheBrokerRefuses() async {
+    @Test func failsWaitingTasksWhenTheBrokerRefuses() async {
         let bench = Bench()
         let events = bench.client.channel("a").events()
         let connecting = Task { try await bench.client.waitUntilConnected() }
@@ -167,7 +167,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(error.description.contains("Check the app's key"))
     }
 
-    @Test func livesWithoutAnybodyWhoHoldsIt() async {
+    @Test func isRetainedWhileConnected() async {
         let transport = ScriptedTransport()
         let seen = AsyncStream.makeStream(of: String?.self)
         func start() {
@@ -195,7 +195,7 @@ final class Seen<Value: Sendable>: Sendable {
         connection.end(.closeFrame(code: 4009, reason: ""))
     }
 
-    @Test func goesWhenNobodyNeedsIt() async {
+    @Test func isDeallocatedWhenDisconnected() async {
         weak var released: FanfareClient?
         do {
             let bench = Bench()
@@ -233,7 +233,7 @@ final class Seen<Value: Sendable>: Sendable {
         }
     }
 
-    @Test func deliversToEachWhatItAskedFor() async throws {
+    @Test func deliversByTopic() async throws {
         let bench = Bench()
         let queue = DispatchQueue(label: "test")
         let seen = Seen<String>()
@@ -338,7 +338,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(try await decoded.next() == User(name: "Cid"))
     }
 
-    @Test func endsAChannelsSequencesWhenItIsLeft() async throws {
+    @Test func endsAChannelsSequencesWhenItIsUnsubscribed() async throws {
         let bench = Bench()
         let connection = await bench.subscribe(to: "a")
         var ofChannel = bench.client.channel("a").events().makeAsyncIterator()
@@ -353,7 +353,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(try await global.next()?.data == "1")
     }
 
-    @Test func saysWhenASequenceIsReadTooSlowly() async throws {
+    @Test func throwsWhenASequenceIsReadTooSlowly() async throws {
         let bench = Bench()
         var events = bench.client.channel("a").events("e", bufferLimit: 10).makeAsyncIterator()
         let connection = await bench.subscribe(to: "a")
@@ -409,7 +409,7 @@ final class Seen<Value: Sendable>: Sendable {
         await #expect(throws: CancellationError.self) { try await cancelling.value }
     }
 
-    @Test func reportsWhatTheBrokerReports() async {
+    @Test func reportsTheBrokersErrors() async {
         let bench = Bench()
         let queue = DispatchQueue(label: "test")
         let errors = Seen<FanfareError>()
@@ -443,7 +443,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(seen.all == (0..<20).map { String($0) })
     }
 
-    @Test func stopsReadingByTheSizeOfWhatWaits() async {
+    @Test func stopsReadingByTheSizeOfWaitingEvents() async {
         let bench = Bench { $0.pendingCallbackBytesMax = 1000 }
         let queue = DispatchQueue(label: "test")
         bench.client.channel("a").bind("e", on: queue) { _ in }
@@ -459,7 +459,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(await second.next() == .resumeReading)
     }
 
-    @Test func tellsStatusChangesWithTheOldOne() async {
+    @Test func reportsStatusChangesWithTheOldOne() async {
         let bench = Bench()
         let queue = DispatchQueue(label: "test")
         let seen = Seen<[ConnectionStatus]>()

@@ -134,7 +134,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func saysWhatToDoWhenTheProxyRefuses() async throws {
+    @Test func reportsAdviceWhenTheProxyRefuses() async throws {
         let basic = "HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
         let long = String(repeating: "x", count: 20_000)
         let cases: [(ConnectProxy.Manner, [String])] = [
@@ -202,7 +202,7 @@ import Testing
         await proxy.stop()
     }
 
-    @Test func goesOnAfterAnInterimAnswerInPieces() async throws {
+    @Test func continuesAfterAnInterimResponseInPieces() async throws {
         let (server, brokerPort) = try await ScriptedServer.start()
         var tunnel = try ProxyTunnel(
             by: ProxyAddress(host: "p", port: 1),
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func asksForNothingThatWouldBreakTheRequest() {
+    @Test func refusesValuesThatWouldBreakTheRequest() {
         let proxy = HTTPProxy(host: "p", port: 1)
         for host in ["a b", "a\r\nX: y", "ä.example"] {
             #expect(throws: ProxyTunnel.Refusal.self) {

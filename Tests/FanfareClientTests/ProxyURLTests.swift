@@ -61,7 +61,7 @@ import Testing
     private let a = HTTPRoute.proxy(ProxyAddress(host: "a", port: 1))
     private let b = HTTPRoute.proxy(ProxyAddress(host: "b", port: 2))
 
-    @Test func isAskedForByOption() throws {
+    @Test func isReadOnlyIfTheOptionIsSet() throws {
         let environment = ["http_proxy": "http://a:1", "https_proxy": "http://b:2"]
         #expect(try proxy(plain, environment) == a)
         #expect(try proxy(secure, environment) == b)
@@ -85,14 +85,14 @@ import Testing
         ("live.example.com:6001", true), ("live.example.com:443", false), ("ample.com", false),
         ("a.live.example.com", false), ("example", false), ("", false), (",,", false),
     ])
-    func leavesHostsOut(list: String, isException: Bool) throws {
+    func excludesHosts(list: String, isException: Bool) throws {
         for name in ["no_proxy", "NO_PROXY"] {
             let found = try proxy(plain, ["http_proxy": "http://a:1", name: list])
             #expect(found == (isException ? .direct : a))
         }
     }
 
-    @Test func leavesAddressesOut() throws {
+    @Test func excludesAddresses() throws {
         let environment = ["http_proxy": "http://a:1", "no_proxy": "127.0.0.1,::1"]
         #expect(try proxy(.plain(host: "127.0.0.1"), environment) == .direct)
         #expect(try proxy(.plain(host: "::1"), environment) == .direct)

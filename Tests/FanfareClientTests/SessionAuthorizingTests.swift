@@ -16,7 +16,7 @@ import Testing
             "private-a", "private-cache-a", "presence-a", "presence-cache-a",
         ]
     )
-    func asksFirst(channel: String) {
+    func authorisesFirst(channel: String) {
         var driver = SessionDriver.authorized()
         let effects = driver.session.subscribe(to: channel)
         #expect(effects == [.authorize(ticket: 1, channel: channel, socketID: "123.456")])
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test("Requests of an unsubscribed channel are cancelled, and their outcome is ignored")
-    func forgets() {
+    func cancelsRequests() {
         var driver = SessionDriver.authorized()
         let left = driver.session.subscribe(to: "private-a").tickets
         let gone = SessionEffect.refused(channel: "private-a", .unsubscribed(channel: "private-a"))
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test("Without an authorizer the error says what to set")
-    func needsSomebody() {
+    func failsWithoutAnAuthorizer() {
         var driver = SessionDriver.connected()
         let refusals = driver.session.subscribe(to: "private-a").refusals
         #expect(refusals == [.authorizationFailed(channel: "private-a", .notConfigured)])
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test("Without an authorizer a passed signature is outdated on the next connection")
-    func outdatedTokens() {
+    func outdatedSignatures() {
         var driver = SessionDriver.connected()
         #expect(driver.session.subscribe(to: "private-a", with: signed).sent.count == 1)
         _ = driver.close(4200)
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test("A signature passed without a connection is used on the first one")
-    func earlyTokens() {
+    func earlySignatures() {
         var driver = SessionDriver()
         #expect(driver.session.subscribe(to: "private-a", with: signed) == [])
         _ = driver.session.connect()

@@ -41,7 +41,7 @@ import Testing
         )
     }
 
-    @Test func leaveAtOnceWithTheirDataAsJSON() throws {
+    @Test func areSentAtOnceWithTheirDataAsJSON() throws {
         var driver = subscribed()
         let (effects, wasSent) = try trigger("client-e", #"{"a":[1,"ż"]}"#, &driver)
         #expect(effects.sent == [message("client-e", #"{"a":[1,"ż"]}"#)])

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test("A new key is requested once, and events wait in order meanwhile")
-    func asksForTheNewKey() {
+    func requestsTheNewKey() {
         var driver = driver()
         let tickets = receive("new:1", &driver).tickets
         #expect(tickets.count == 1)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test("Each event that a new key does not decrypt requests another")
-    func asksForEach() {
+    func requestsAKeyForEach() {
         var driver = driver()
         let first = receive("new:1", &driver).tickets[0]
         #expect(receive("newest:2", &driver) == [])

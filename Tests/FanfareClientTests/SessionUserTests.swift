@@ -117,7 +117,7 @@ import Testing
         #expect(driver.session.alarmFired(.signIn, at: .seconds(30)) == [])
     }
 
-    @Test func needsSomebodyWhoSigns() {
+    @Test func failsWithoutAnAuthenticator() {
         var driver = SessionDriver.connected()
         #expect(driver.session.startSigningIn() == [.signInFailed(.signInFailed(.notConfigured))])
     }

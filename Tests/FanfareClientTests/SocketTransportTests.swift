@@ -23,7 +23,7 @@ import WebSocket
         )
     }
 
-    @Test func subscribesHearsAndLeaves() async throws {
+    @Test func subscribesReceivesAndUnsubscribes() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port)
         let events = client.channel("a").events("e")
@@ -71,7 +71,7 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func comesBackByTheCodeAndSubscribesAgain() async throws {
+    @Test func reconnectsByTheCloseCodeAndResubscribes() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port)
         let events = client.channel("a").events("e")
@@ -95,7 +95,7 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func givesUpOnGarbageAndComesBack() async throws {
+    @Test func closesAfterGarbageAndReconnects() async throws {
         let garbage: [[UInt8]] = [
             [0x81, 0x81, 0, 0, 0, 0, 0x41],  // masked
             [0xC1, 0x01, 0x41],  // compressed, though that was not agreed
@@ -137,7 +137,7 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func saysWhatIsNoBroker() async throws {
+    @Test func reportsAServerThatIsNotABroker() async throws {
         let answers = [
             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n": "404",
             "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n": "403",
@@ -168,7 +168,7 @@ import WebSocket
         }
     }
 
-    @Test func saysWhenNobodyListens() async throws {
+    @Test func reportsAClosedPort() async throws {
         let (server, port) = try await ScriptedServer.start()
         await server.stop()
         await server.waitUntilStopped()
@@ -187,7 +187,7 @@ import WebSocket
         }
     }
 
-    @Test func givesUpOnSilence() async throws {
+    @Test func timesOutWithoutAResponse() async throws {
         for manner in [ScriptedServer.Manner.silent, .deaf] {
             let (server, port) = try await ScriptedServer.start(manner)
             let client = client(port) {
@@ -225,7 +225,7 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func isDisconnectedForGoodWhateverWasGoingOn() async throws {
+    @Test func disconnectsInEveryPhase() async throws {
         let (server, port) = try await ScriptedServer.start()
         for pause in 0..<30 {
             let client = client(port)

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func acceptsWhatItIsGivenHoweverItIsGiven() async throws {
+    @Test func acceptsATrustedCertificateInEveryForm() async throws {
         let site = try await Site.start()
         let other = try DevelopmentCertificate.make(hosts: ["example.com"]).certificatePEM
         let der = try CertificateText.read(site.certificate, from: "")
@@ -76,7 +76,7 @@ import Testing
         await site.server.stop()
     }
 
-    @Test func refusesACertificateOfNobodyItKnows() async throws {
+    @Test func refusesACertificateOfAnUnknownAuthority() async throws {
         let site = try await Site.start()
         let other = try DevelopmentCertificate.make(hosts: ["localhost"]).certificatePEM
         for trust: ClientOptions.Trust in [.system, .pem(other)] {
@@ -85,7 +85,7 @@ import Testing
         await site.server.stop()
     }
 
-    @Test func refusesAnotherHostsCertificateAndSaysForWhom() async throws {
+    @Test func refusesAnotherHostsCertificateAndNamesTheHost() async throws {
         let site = try await Site.start(hosts: ["example.com"])
         for host in ["localhost", "127.0.0.1"] {
             let reason = try await site.distrust(.pem(site.certificate), host: host)
@@ -101,7 +101,7 @@ import Testing
         await site.server.stop()
     }
 
-    @Test func saysWhatIsWrongWithWhatItIsToTrust() async throws {
+    @Test func reportsInvalidTrust() async throws {
         let site = try await Site.start()
         let folder = try Folder()
         let file = try folder.write(Array("nothing".utf8), to: "empty.pem")

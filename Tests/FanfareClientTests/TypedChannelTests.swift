@@ -39,7 +39,7 @@ struct TypedChannelTests {
     }
 
     @Test("Events of the schema are received and sent with their types")
-    func hearAndSayWhatTheirSchemaSays() async throws {
+    func receiveAndSendTypedEvents() async throws {
         let broker = ScriptedBroker()
         let (ann, ben) = (broker.client(as: "ann"), broker.client(as: "ben"))
         let room = ann.channel("presence-room", of: Room.self)
@@ -77,7 +77,7 @@ struct TypedChannelTests {
         for client in [ann, ben] { client.disconnect() }
     }
 
-    @Test func callBackWhereTheyAreTold() async throws {
+    @Test func callBackOnTheirExecutors() async throws {
         let broker = ScriptedBroker()
         let client = broker.client()
         let news = client.channel("news", of: News.self)
@@ -139,7 +139,7 @@ struct TypedChannelTests {
         ann.disconnect()
     }
 
-    @Test func haveMembersOfWhomNothingIsToldUnlessTheSchemaSaysSo() async throws {
+    @Test func haveMembersWithoutInformationByDefault() async throws {
         let broker = ScriptedBroker()
         let client = broker.client(as: "ann")
         let channel = client.channel("presence-news", of: News.self).subscribe()

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "{}", String(repeating: "ż", count: 10_000)])
-    func opensWhatWasSealed(text: String) throws {
+    func decryptsEncryptedEvents(text: String) throws {
         let key = MasterKey.random()
         let sealed = key.seal(text, on: "private-encrypted-a")
         #expect(sealed != key.seal(text, on: "private-encrypted-a"), "each has a nonce of its own")
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aKeyThatIsNoneMayBeReplaced() {
+    @Test func anInvalidKeyMayBeReplaced() {
         let data = MasterKey.random().seal("x", on: "private-encrypted-a")
         #expect(throws: DecryptionFailure.invalidKey("it has 3 bytes instead of 32")) {
             try decrypter.open(data, sharedSecret: "AAEC")

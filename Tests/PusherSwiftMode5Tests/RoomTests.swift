@@ -36,7 +36,7 @@ struct RoomTests {
         for editor in editors { editor.close() }
     }
 
-    @Test func knowWhoIsInARoom() async throws {
+    @Test func showTheMembersOfARoom() async throws {
         let broker = ScriptedBroker()
         let rooms = ["ann", "ben"].map { name in
             let room = Room()

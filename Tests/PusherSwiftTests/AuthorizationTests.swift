@@ -38,7 +38,7 @@ struct AuthorizationTests {
         await backend.stop()
     }
 
-    @Test func areAskedForAgainWhenTheEndpointCannotAnswer() async throws {
+    @Test func areRetriedAfterATemporaryFailure() async throws {
         var settings = ScriptedBroker.Settings()
         settings.authorization = .signed
         // The clock advances while requests, which use real time, are in flight.
@@ -66,7 +66,7 @@ struct AuthorizationTests {
         await backend.stop()
     }
 
-    @Test func tellWhyTheEndpointRefuses() async throws {
+    @Test func reportTheEndpointsRefusal() async throws {
         let broker = ScriptedBroker.strict()
         let backend = try Backend(403)
         let pusher = Pusher(
@@ -174,7 +174,7 @@ struct AuthorizationTests {
         #expect(broker.subscribers(of: "private-b").isEmpty)
     }
 
-    @Test func areOpenedByWhatIsAtHand() async throws {
+    @Test func useAPassedSignature() async throws {
         let broker = ScriptedBroker.strict()
         let pusher = Pusher(key: "app-key", options: broker.options())
         pusher.connect()
@@ -189,7 +189,7 @@ struct AuthorizationTests {
         #expect(channel.subscribed && channel.auth == nil)
     }
 
-    @Test func tellWhatTheBrokerSaysWhenItRefuses() async throws {
+    @Test func reportTheBrokersRefusal() async throws {
         let broker = ScriptedBroker.strict()
         let pusher = Pusher(key: "app-key", options: broker.options(.inline(secret: "other")))
         let notes = DelegateNotes()

@@ -20,7 +20,7 @@ struct ConnectionTests {
         return (pusher, notes)
     }
 
-    @Test func comesBackAndTellsItsDelegate() async throws {
+    @Test func reconnectsAndCallsItsDelegate() async throws {
         let broker = ScriptedBroker()
         let (pusher, notes) = try await connected(broker)
         #expect(pusher.connection.connectionState == .connected)
@@ -42,7 +42,7 @@ struct ConnectionTests {
         #expect(notes.log.contains { $0.hasPrefix("[PUSHER DEBUG] subscribed to a") })
     }
 
-    @Test func givesUpAfterAsManyAttemptsAsItIsTold() async throws {
+    @Test func stopsAfterTheMostAttempts() async throws {
         let broker = ScriptedBroker()
         let pusher = Pusher(key: "app-key", options: broker.options())
         pusher.connection.reconnectAttemptsMax = 1
@@ -61,7 +61,7 @@ struct ConnectionTests {
         try await broker.waitForConnections()
     }
 
-    @Test func staysAwayWhenItIsTold() async throws {
+    @Test func doesNotReconnectWhenSwitchedOff() async throws {
         let broker = ScriptedBroker()
         let (pusher, _) = try await connected(broker, broker.options(autoReconnect: false))
         broker.cut()
@@ -114,7 +114,7 @@ struct ConnectionTests {
         #expect(broker.actions.last?.kind == .pong)
     }
 
-    @Test func takesItsTimesFromWhatIsSet() async throws {
+    @Test func usesTheTimesThatAreSet() async throws {
         let broker = ScriptedBroker()
         let options = PusherClientOptions(host: .host("h"), useTLS: false, activityTimeout: 20)
         options.configure = broker.options().configure
@@ -136,7 +136,7 @@ struct ConnectionTests {
         #expect(plain.maxReconnectGapInSeconds == 120 && plain.reconnectAttemptsMax == nil)
     }
 
-    @Test func tellsFaultsOfTheBrokerInBothSpellings() async throws {
+    @Test func reportsErrorsOfTheBrokerInBothAPIs() async throws {
         let broker = ScriptedBroker()
         let (pusher, notes) = try await connected(broker)
         var seen: [String] = []
@@ -155,7 +155,7 @@ struct ConnectionTests {
         #expect(seen == ["pusher:error 4301"])
     }
 
-    @Test func tellsHowManyAreSubscribed() async throws {
+    @Test func reportsTheSubscriptionCount() async throws {
         var settings = ScriptedBroker.Settings()
         settings.tellsSubscriptionCounts = true
         let broker = ScriptedBroker(settings)
@@ -199,7 +199,7 @@ struct ConnectionTests {
         #expect(broker.connections.map(\.channels) == [[]])
     }
 
-    @Test func handsOutWhatASubclassLetsThrough() async throws {
+    @Test func deliversEventsThatASubclassPassesOn() async throws {
         final class Filter: PusherChannel {
             override func handleEvent(event: PusherEvent) {
                 if event.data != "secret" { super.handleEvent(event: event) }

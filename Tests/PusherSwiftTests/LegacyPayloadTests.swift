@@ -18,7 +18,7 @@ import Testing
         #expect(payload.value(of: #"[{"id":1}]"#) as? [NSDictionary] == [["id": 1]])
     }
 
-    @Test func isTheTextOfWhatIsNoObjectOrArray() {
+    @Test func isTextUnlessAnObjectOrArray() {
         for text in ["", "hello", #""quoted""#, "5", "null", "true", "{", #"{"a":}"#, "[1,"] {
             #expect(payload.value(of: text) as? String == text)
         }
@@ -28,7 +28,7 @@ import Testing
         #expect(payload.value(of: nil) == nil)
     }
 
-    @Test func isWhatAConnectionMakesOfText() {
+    @Test func isParsedByAConnection() {
         let connection = Pusher(key: "k").connection
         #expect((connection.getEventDataJSON(from: "[1]") as? [Int]) == [1])
         #expect((connection.getEventDataJSON(from: "text") as? String) == "text")
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    @Test func sayTheKindOfAChannel() {
+    @Test func determineTheTypeOfAChannel() {
         let kinds: [(String, PusherChannelType)] = [
             ("private-a", .private), ("private-encrypted-a", .private), ("presence-a", .presence),
             ("userslist", .normal), ("private", .normal), ("my-private-a", .normal),

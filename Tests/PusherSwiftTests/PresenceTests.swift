@@ -28,7 +28,7 @@ struct PresenceTests {
         }
     }
 
-    @Test func knowWhoIsThereAndWhoComesAndGoes() async throws {
+    @Test func reportMembersJoinsAndLeaves() async throws {
         let broker = ScriptedBroker.strict()
         let ann = Guest(broker, "ann")
         try await broker.waitForSubscribers(to: "presence-room")

@@ -42,7 +42,7 @@ extension TestBroker {
         await broker.stop()
     }
 
-    @Test func hearTheFirstEventOfAChannelAlsoWhenBoundAfterwards() async throws {
+    @Test func receiveTheFirstEventWhenBoundAfterSubscribing() async throws {
         let broker = try await TestBroker.start()
         let pusher = Pusher(key: "app-key", options: broker.options)
         pusher.connect()
@@ -66,7 +66,7 @@ extension TestBroker {
     /// Long enough for the confirmation to arrive, while the main queue is blocked.
     private func blockMainQueue() { Thread.sleep(forTimeInterval: 0.05) }
 
-    @Test func getWhatTheirSpellingGets() async throws {
+    @Test func receiveThePayloadOfTheirAPI() async throws {
         let broker = try await TestBroker.start()
         let pusher = Pusher(key: "app-key", options: broker.options)
         let channel = pusher.subscribe("userslist")
@@ -112,7 +112,7 @@ extension TestBroker {
         await broker.stop()
     }
 
-    @Test func hearNothingAfterUnbindAndUnsubscribe() async throws {
+    @Test func receiveNothingAfterUnbindAndUnsubscribe() async throws {
         let broker = try await TestBroker.start()
         let pusher = Pusher(key: "app-key", options: broker.options)
         let channel = pusher.subscribe("userslist")
@@ -138,7 +138,7 @@ extension TestBroker {
         await broker.stop()
     }
 
-    @Test func tellTheirDelegate() async throws {
+    @Test func callTheirDelegate() async throws {
         final class Listener: PusherDelegate {
             var changes: [String] = []
             let channels = AsyncStream.makeStream(of: String.self)

@@ -46,7 +46,7 @@ struct SettableStateTests {
         pusher.disconnect()
     }
 
-    @Test func membersAreReadUntilTheBrokerTellsOfAChange() async throws {
+    @Test func setMembersAreReturnedUntilAChange() async throws {
         let broker = ScriptedBroker()
         let ann = try await connected(broker, to: "presence-a")
         let channel = try #require(ann.connection.channels.findPresence(name: "presence-a"))
@@ -107,7 +107,7 @@ struct SettableStateTests {
     }
 
     @Test("Unsent events are those queued in the client")
-    func whatWaitsForItsTurnIsNotKept() async throws {
+    func unsentEventsAreThoseOfTheClient() async throws {
         let broker = ScriptedBroker()
         let pusher = try await connected(broker, to: "private-a")
         let channel = try #require(pusher.connection.channels.find(name: "private-a"))
@@ -152,7 +152,7 @@ struct SettableStateTests {
         pusher.disconnect()
     }
 
-    @Test func aConnectionOfItsOwnGoesWhereItsURLSays() async throws {
+    @Test func aConnectionUsesItsURL() async throws {
         let broker = ScriptedBroker()
         let options = PusherClientOptions(host: .host("elsewhere.test"), useTLS: true)
         options.configure = { $0.clock = broker.clock.clientClock }
@@ -173,7 +173,7 @@ struct SettableStateTests {
     }
 
     @Test(arguments: ["ws://h/app/other", "h/app/app-key", "ftp://h/app/app-key", ""])
-    func aURLOfAnotherFormEndsTheProgram(url: String) async {
+    func aURLOfAnotherFormTraps(url: String) async {
         await #expect(processExitsWith: .failure) { [url] in
             _ = PusherConnection(key: "app-key", url: url, options: PusherClientOptions())
         }

@@ -51,7 +51,7 @@ final class TextEditor {
 
 @Suite("PusherSwift: a text editor", .timeLimit(.minutes(1))) @MainActor
 struct TextEditorTests {
-    @Test func showsWhatOthersWrite() async throws {
+    @Test func showsTheTextOfOthers() async throws {
         let broker = ScriptedBroker()
         let editors = (0..<2).map { _ in TextEditor(key: "app-key", options: broker.options()) }
         try await broker.waitForSubscribers(2, to: "collabo_text")

@@ -60,7 +60,7 @@ extension TransportRequest {
 private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost)
 
 @Suite("A connection over a WebSocket task") struct TaskLinkTests {
-    @Test func opensSaysAndHears() {
+    @Test func opensSendsAndReceives() {
         let bench = LinkBench()
         bench.link.begin(bench.task)
         #expect(bench.task.commands == [.resume])
@@ -74,7 +74,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(bench.task.isRead)
     }
 
-    @Test func keepsWhatIsSaidEarlyInOrder() {
+    @Test func keepsEarlyMessagesInOrder() {
         let bench = LinkBench()
         bench.link.send(Array("1".utf8))
         bench.link.begin(bench.task)
@@ -131,7 +131,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             (-1, .cut(reason: "the peer closed it")),
         ] as [(Int, TransportClosure)]
     )
-    func tellsTheCloseCode(code: Int, closure: TransportClosure) {
+    func reportsTheCloseCode(code: Int, closure: TransportClosure) {
         let told = LinkBench.open()
         told.link.closed(code: code, reason: "r")
         told.link.completed(nil, status: 101)
@@ -143,7 +143,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(found.receiver.all == [.opened, .closed(closure)])
     }
 
-    @Test func prefersTheCloseFrameToTheErrorThatComesWithIt() {
+    @Test func prefersTheCloseFrameToItsError() {
         let error = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ENOTCONN.rawValue))
         let before = LinkBench.open()
         before.task.setCloseFrame(4001, "no such app")
@@ -162,7 +162,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         )
     }
 
-    @Test func tellsWhyItWasCut() {
+    @Test func reportsTheReasonOfAnAbort() {
         let bench = LinkBench.open()
         bench.task.deliver(.failure(lost))
         // Cancelled by the link itself; the first error is reported.
@@ -177,7 +177,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(reason.contains("-1005"))
     }
 
-    @Test func refusesWhatTheProtocolDoesNotHave() {
+    @Test func refusesBinaryAndTooLongMessages() {
         let binary = LinkBench.open()
         binary.task.deliver(.success(.binary))
         guard case .protocolViolation = binary.closure else {
@@ -197,7 +197,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(long.task.commands.last == .close(code: 1009, reason: ""))
     }
 
-    @Test func sendsWhatWaitsBeforeItCloses() {
+    @Test func sendsQueuedMessagesBeforeItCloses() {
         let bench = LinkBench.open()
         bench.link.send(Array("1".utf8))
         bench.link.send(Array("2".utf8))
@@ -210,7 +210,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(bench.receiver.all == [.opened])
     }
 
-    @Test func letsGoOfABrokerThatDoesNotClose() async {
+    @Test func cancelsWhenTheBrokerDoesNotClose() async {
         let bench = LinkBench(closeTimeout: .milliseconds(1))
         bench.link.begin(bench.task)
         bench.link.opened(subprotocol: nil)
@@ -220,7 +220,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(bench.task.commands == [.resume, .send("1"), .cancel])
     }
 
-    @Test func hearsNothingMoreOnceClosed() {
+    @Test func deliversNothingOnceClosed() {
         let early = LinkBench()
         early.link.close(code: 1000, reason: "")
         early.link.begin(early.task)
@@ -239,7 +239,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(open.receiver.all == [.opened])
     }
 
-    @Test func shortensAReasonToWhatAFrameHolds() {
+    @Test func truncatesAReasonToTheFramesLimit() {
         let bench = LinkBench.open()
         bench.link.close(code: 1000, reason: String(repeating: "é", count: 100))
         #expect(
@@ -248,7 +248,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         )
     }
 
-    @Test func givesUpOnABrokerThatDoesNotRead() async {
+    @Test func closesWhenTheBrokerDoesNotRead() async {
         let bench = LinkBench.open()
         let megabyte = [UInt8](repeating: 0x78, count: 1 << 20)
         for _ in 0..<16 { bench.link.send(megabyte) }
@@ -370,7 +370,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             #expect(receiver.all.count == 1)
         }
 
-        @Test func saysWhatIsWrongWithItsOptions() async {
+        @Test func reportsInvalidOptions() async {
             for (change, word) in [
                 ({ $0.trust = .pem("x") }, "PEM"),
                 ({ $0.endpoint = .secure(host: "no host") }, "not a URL"),
@@ -391,7 +391,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             #expect(receiver.all == [])
         }
 
-        @Test func leavesNoSessionBehindWhenCancelledBeforeItBegins() async throws {
+        @Test func leaksNoSessionWhenCancelledBeforeItStarts() async throws {
             weak var session: URLSession?
             do {
                 let request = TransportRequest.toBroker()
