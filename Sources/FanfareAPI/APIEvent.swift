@@ -6,27 +6,27 @@ import PusherProtocol
     import Foundation
 #endif
 
-/// An event for one channel, to be sent in a batch.
+/// An event for one channel in a batch.
 public struct APIEvent: Equatable, Sendable {
     /// The event's name.
     public var name: String
-    /// The channel that it goes to.
+    /// The channel's name.
     public var channel: String
-    /// The data as the subscribers receive it.
+    /// The data as subscribers receive it.
     public var text: String
-    /// The id of a connection that is left out.
+    /// The socket ID of a connection to exclude.
     public var except: String?
-    /// What is to be told about the channel in return.
+    /// The attributes of the channel to return.
     public var info: Set<ChannelAttribute>
 
-    /// Makes an event whose data is any text.
+    /// Creates an event with text as its data.
     ///
     /// - Parameters:
     ///   - name: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
-    ///   - text: The data exactly as the subscribers receive it, at most 10,240 bytes unless the broker allows more.
-    ///   - except: The id of a connection that is left out.
-    ///   - info: What is to be told about the channel in return.
+    ///   - text: The data exactly as subscribers receive it, at most 10,240 bytes unless the broker allows more.
+    ///   - except: The socket ID of a connection to exclude.
+    ///   - info: The attributes of the channel to return.
     public init(
         _ name: String,
         on channel: String,
@@ -41,15 +41,15 @@ public struct APIEvent: Equatable, Sendable {
         self.info = info
     }
 
-    /// Makes an event whose data is a value, written as JSON.
+    /// Creates an event with a value, encoded as JSON.
     ///
     /// - Parameters:
     ///   - name: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
-    ///   - data: The value; its JSON may have 10,240 bytes unless the broker allows more.
-    ///   - except: The id of a connection that is left out.
-    ///   - info: What is to be told about the channel in return.
-    /// - Throws: `.encoding` when the value cannot be written.
+    ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
+    ///   - except: The socket ID of a connection to exclude.
+    ///   - info: The attributes of the channel to return.
+    /// - Throws: `.encoding` when the value cannot be encoded.
     public init(
         _ name: String,
         on channel: String,
@@ -66,7 +66,7 @@ public struct APIEvent: Equatable, Sendable {
         )
     }
 
-    /// Writes a value as JSON.
+    /// Encodes a value as JSON.
     static func json(_ value: some Encodable) throws(FanfareAPIError) -> String {
         do {
             return String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
@@ -75,7 +75,7 @@ public struct APIEvent: Equatable, Sendable {
         }
     }
 
-    /// Writes the members that a single trigger and an event of a batch have in common.
+    /// Writes the members shared by a single trigger and an event of a batch.
     static func write(
         name: String,
         text: String,

@@ -1,35 +1,37 @@
-/// What carries the requests of a ``FanfareAPI`` to its broker: sockets of this package on Linux, `URLSession` on Apple
-/// platforms, something scripted in tests.
+/// Sends the requests of a ``FanfareAPI`` to its broker.
+///
+/// The default uses the package's own sockets on Linux and `URLSession` on Apple platforms; tests can use a scripted
+/// one.
 public protocol APITransport: Sendable {
-    /// Sends one request and waits for the whole answer.
+    /// Sends one request and waits for the whole response.
     ///
     /// - Parameter request: The request.
-    /// - Returns: The final answer, whatever its status is.
-    /// - Throws: Why there is no answer; also when the task is cancelled.
+    /// - Returns: The final response, with any status.
+    /// - Throws: The reason there is no response, including cancellation of the task.
     func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse
 }
 
-/// A request to a broker, signed and ready to go.
+/// A signed request to a broker.
 public struct APIRequest: Equatable, Sendable {
     /// The request method: `GET` or `POST`.
     public var method: String
-    /// Path and query, percent-encoded.
+    /// The path and query, percent-encoded.
     public var target: String
-    /// The content: JSON, or nothing.
+    /// The content: JSON, or empty.
     public var body: [UInt8]
-    /// How long the whole exchange may take, the connection included.
+    /// The time limit of the whole exchange, including the connection.
     public var timeout: Duration
-    /// The longest content of an answer, in bytes.
+    /// The longest content of a response, in bytes.
     public var answerLengthMax: Int
 
-    /// Makes a request.
+    /// Creates a request.
     ///
     /// - Parameters:
     ///   - method: The request method.
-    ///   - target: Path and query, percent-encoded.
+    ///   - target: The path and query, percent-encoded.
     ///   - body: The content.
-    ///   - timeout: How long the whole exchange may take.
-    ///   - answerLengthMax: The longest content of an answer, in bytes.
+    ///   - timeout: The time limit of the whole exchange.
+    ///   - answerLengthMax: The longest content of a response, in bytes.
     public init(
         method: String,
         target: String,
@@ -45,14 +47,14 @@ public struct APIRequest: Equatable, Sendable {
     }
 }
 
-/// A broker's answer.
+/// A broker's response.
 public struct APIResponse: Equatable, Sendable {
     /// The HTTP status.
     public var status: Int
     /// The content.
     public var body: [UInt8]
 
-    /// Makes an answer.
+    /// Creates a response.
     ///
     /// - Parameters:
     ///   - status: The HTTP status.

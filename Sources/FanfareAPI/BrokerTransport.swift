@@ -1,17 +1,42 @@
 import HTTPClient
 
-/// The requests of a ``FanfareAPI`` over HTTP, by the means that the platform has.
+/// The address of a broker's HTTP API: `http://127.0.0.1:6001`, `https://push.example.com/prefix`.
+public struct BrokerAddress: Hashable, Sendable {
+    let address: HTTPAddress
+    /// Whether the connection uses TLS.
+    public var isSecure: Bool { address.isSecure }
+    /// A host name or an IP address, without brackets.
+    public var host: String { address.host }
+    /// The port; by default 80 or 443.
+    public var port: UInt16 { address.port }
+    /// The path before `/apps`, without a trailing slash; usually empty.
+    public var pathPrefix: String { address.pathPrefix }
+
+    /// Parses an address.
+    ///
+    /// - Parameter url: An `http` or `https` URL with a host and optionally a port and a path.
+    /// - Throws: `.invalidURL`.
+    public init(_ url: String) throws(FanfareAPIError) {
+        do throws(HTTPFailure) {
+            address = try HTTPAddress(url)
+        } catch {
+            throw FanfareAPIError(error)
+        }
+    }
+}
+
+/// The default transport of a ``FanfareAPI``, over HTTP.
 ///
-/// Connections are kept open between requests, and closed after a while without one.
+/// Connections are kept open between requests and closed when idle.
 public final class BrokerTransport: APITransport {
     private let transport: any HTTPTransport
 
-    /// Prepares; connections are made when they are needed.
+    /// Creates a transport; connections are opened when needed.
     ///
     /// - Parameters:
     ///   - address: The broker.
-    ///   - trust: Whose certificates are accepted.
-    /// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
+    ///   - trust: The certificates to trust, with `https`.
+    /// - Throws: `.unreachable` when threads or descriptors are exhausted, or certificates cannot be read.
     public init(
         to address: BrokerAddress,
         trust: FanfareAPI.Settings.Trust = .system
@@ -23,7 +48,7 @@ public final class BrokerTransport: APITransport {
         }
     }
 
-    /// Sends one request and waits for the whole answer.
+    /// Sends one request and waits for the whole response.
     public func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse {
         var fields = [HTTPField("X-Pusher-Library", "fanfare-api-swift")]
         if !request.body.isEmpty { fields.append(HTTPField("Content-Type", "application/json")) }
@@ -36,8 +61,8 @@ public final class BrokerTransport: APITransport {
             answerLengthMax: request.answerLengthMax
         )
         do throws(HTTPFailure) {
-            let answer = try await transport.send(call)
-            return APIResponse(status: answer.status, body: answer.body)
+            let response = try await transport.send(call)
+            return APIResponse(status: response.status, body: response.body)
         } catch {
             throw FanfareAPIError(error)
         }
@@ -45,30 +70,30 @@ public final class BrokerTransport: APITransport {
 }
 
 #if canImport(Darwin)
-    /// The transport of Apple platforms, by its other name.
+    /// Another name of the transport on Apple platforms.
     public typealias URLSessionTransport = BrokerTransport
 #else
-    /// The transport of Linux, by its other name.
+    /// Another name of the transport on Linux.
     public typealias SocketTransport = BrokerTransport
 
     extension BrokerTransport {
-        /// The most connections that are open at a time.
+        /// The most connections open at a time.
         public static var connectionCountMax: Int { SocketHTTP.connectionCountMax }
-        /// How long a connection is kept without a request.
+        /// The time after which an idle connection is closed.
         public static var idleTimeout: Duration { SocketHTTP.idleTimeout }
     }
 #endif
 
 extension FanfareAPI.Settings {
-    /// Whose certificates a client accepts from a broker.
+    /// The broker's certificates that a client accepts.
     public enum Trust: Sendable, Hashable {
-        /// Those that the system's authorities have signed, for the host's name.
+        /// Certificates for the host's name, signed by an authority the system trusts.
         case system
-        /// Those in this PEM file, authorities or the broker's own, for the host's name.
+        /// Certificates for the host's name, signed by or equal to one in this PEM file.
         case file(String)
-        /// The same, given as the text of such a file.
+        /// As `file`, with the file's text.
         case pem([UInt8])
-        /// Any: the connection is encrypted, but to whom is not known. For development alone.
+        /// Any certificate: the connection is encrypted, but the broker is not authenticated. For development only.
         case insecure
     }
 }

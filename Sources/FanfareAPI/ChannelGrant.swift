@@ -1,21 +1,21 @@
 import PusherProtocol
 
-/// What a backend answers to a client that may join a channel.
+/// A backend's response that authorises a client to join a channel.
 ///
-/// ``json`` is the content of the answer, with status 200 and the type `application/json`.
+/// Send ``json`` with status 200 and the content type `application/json`.
 public struct ChannelGrant: Hashable, Sendable {
     /// The app's key, a colon and the signature.
     public var auth: String
-    /// Who joins a presence channel: the JSON text that was signed, to the letter.
+    /// The member of a presence channel: exactly the JSON text that was signed.
     public var channelData: String?
     /// The key of an encrypted channel's events: 32 bytes as base64.
     public var sharedSecret: String?
 
-    /// Takes the parts of an answer.
+    /// Creates a response.
     ///
     /// - Parameters:
     ///   - auth: The app's key, a colon and the signature.
-    ///   - channelData: Who joins a presence channel, as the JSON text that was signed.
+    ///   - channelData: The member of a presence channel, as the JSON text that was signed.
     ///   - sharedSecret: The key of an encrypted channel's events, 32 bytes as base64.
     public init(auth: String, channelData: String? = nil, sharedSecret: String? = nil) {
         self.auth = auth
@@ -23,17 +23,17 @@ public struct ChannelGrant: Hashable, Sendable {
         self.sharedSecret = sharedSecret
     }
 
-    /// The answer to a client that has asked for one channel.
+    /// The response to a request for one channel.
     public var json: String {
         var json = JSONWriter()
         write(to: &json)
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// The answer to a client that has asked for several channels at once; those left out are refused.
+    /// Returns the response to a request for several channels; channels left out are refused.
     ///
-    /// - Parameter grants: By channel.
-    /// - Returns: The content of the answer.
+    /// - Parameter grants: The grants by channel.
+    /// - Returns: The content of the response.
     public static func json(_ grants: [String: ChannelGrant]) -> String {
         var json = JSONWriter()
         json.beginObject()
@@ -58,14 +58,14 @@ public struct ChannelGrant: Hashable, Sendable {
     }
 }
 
-/// What a backend answers to a client that wants to be signed in.
+/// A backend's response that signs a client in.
 public struct UserGrant: Hashable, Sendable {
     /// The app's key, a colon and the signature.
     public var auth: String
-    /// The user: the JSON text that was signed, to the letter.
+    /// The user: exactly the JSON text that was signed.
     public var userData: String
 
-    /// Takes the parts of an answer.
+    /// Creates a response.
     ///
     /// - Parameters:
     ///   - auth: The app's key, a colon and the signature.
@@ -75,7 +75,7 @@ public struct UserGrant: Hashable, Sendable {
         self.userData = userData
     }
 
-    /// The content of the answer, with status 200 and the type `application/json`.
+    /// The content of the response, for status 200 and the content type `application/json`.
     public var json: String {
         var json = JSONWriter()
         json.beginObject()
@@ -89,20 +89,20 @@ public struct UserGrant: Hashable, Sendable {
 }
 
 extension ChannelGrant: CustomStringConvertible, CustomReflectable {
-    /// Says which parts there are, and nothing of what lets somebody in.
+    /// Lists the parts that are set, without their secret values.
     public var description: String {
         "ChannelGrant(auth\(channelData == nil ? "" : ", channelData")"
             + "\(sharedSecret == nil ? "" : ", sharedSecret"))"
     }
 
-    /// Shows nothing, whoever dumps the value.
+    /// An empty mirror, so that dumping the value shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension UserGrant: CustomStringConvertible, CustomReflectable {
-    /// Says that there is a signature, and nothing of it.
+    /// The type's name, without the signature.
     public var description: String { "UserGrant(…)" }
 
-    /// Shows nothing, whoever dumps the value.
+    /// An empty mirror, so that dumping the value shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,11 +1,12 @@
 extension FanfareAPI {
-    /// Lists the channels that somebody is subscribed to.
+    /// Lists the occupied channels.
     ///
     /// - Parameters:
-    ///   - prefix: What their names begin with; empty for all.
-    ///   - info: What to tell about each; ``ChannelAttribute/userCount`` needs a prefix that begins with `presence-`.
-    /// - Returns: What was asked for, by name.
-    /// - Throws: Why there is no answer.
+    ///   - prefix: The prefix of their names; empty for all.
+    ///   - info: The attributes to return; ``ChannelAttribute/userCount`` requires a prefix that begins with
+    ///     `presence-`.
+    /// - Returns: The requested attributes by channel.
+    /// - Throws: A ``FanfareAPIError``.
     public func channels(
         prefix: String = "",
         info: Set<ChannelAttribute> = []
@@ -13,9 +14,9 @@ extension FanfareAPI {
         try await list(prefix, info).channels
     }
 
-    /// Lists some of the channels that somebody is subscribed to, in the order of their names.
+    /// Lists one page of the occupied channels, in the order of their names.
     ///
-    /// A list of very many is best read in parts:
+    /// Read long lists page by page:
     ///
     /// ```swift
     /// var cursor: String?
@@ -26,22 +27,25 @@ extension FanfareAPI {
     /// } while cursor != nil
     /// ```
     ///
-    /// An addition of Fanfare's to the Pusher HTTP API: other servers answer with the whole list.
+    /// Fanfare's extension of the Pusher HTTP API: other servers return the whole list.
     ///
     /// - Parameters:
-    ///   - prefix: What their names begin with; empty for all.
-    ///   - info: What to tell about each; ``ChannelAttribute/userCount`` needs a prefix that begins with `presence-`.
-    ///   - limit: How many at the most.
-    ///   - cursor: Where to go on: the last page's ``ChannelPage/nextCursor``, or `nil` for the first channels.
-    /// - Returns: What was asked for, and where the next page begins.
-    /// - Throws: Why there is no answer.
+    ///   - prefix: The prefix of their names; empty for all.
+    ///   - info: The attributes to return; ``ChannelAttribute/userCount`` requires a prefix that begins with
+    ///     `presence-`.
+    ///   - limit: The most channels to return.
+    ///   - cursor: The last page's ``ChannelPage/nextCursor``, or `nil` for the first page.
+    /// - Returns: The page, with the cursor of the next one.
+    /// - Throws: A ``FanfareAPIError``.
     public func channels(
         prefix: String = "",
         info: Set<ChannelAttribute> = [],
         limit: Int,
         after cursor: String? = nil
     ) async throws(FanfareAPIError) -> ChannelPage {
-        guard limit > 0 else { throw .invalidArgument("The limit is \(limit); 1 is the least") }
+        guard limit > 0 else {
+            throw .invalidArgument("The limit is \(limit); it must be at least 1")
+        }
         return try await list(prefix, info, limit: limit, cursor: cursor)
     }
 
@@ -57,23 +61,23 @@ extension FanfareAPI {
             ("info", info.isEmpty ? nil : ChannelAttribute.list(info)),
             ("limit", limit.map(String.init)),
         ]
-        let answer = try await call(
+        let response = try await call(
             "GET",
             "channels",
             parameters: parameters.compactMap { name, value in value.map { (name, $0) } },
-            repetition: .harmless
+            retry: .idempotent
         )
-        let answers = try APIAnswers.decode(APIAnswers.self, from: answer)
-        return ChannelPage(channels: answers.channels ?? [:], nextCursor: answers.nextCursor)
+        let list = try APIListResponse.decode(APIListResponse.self, from: response)
+        return ChannelPage(channels: list.channels ?? [:], nextCursor: list.nextCursor)
     }
 
-    /// Asks about one channel, which nobody need be subscribed to.
+    /// Returns the state of one channel, occupied or not.
     ///
     /// - Parameters:
     ///   - name: The channel's name.
-    ///   - info: What to tell, of what such a channel has.
-    /// - Returns: What is known.
-    /// - Throws: Why there is no answer.
+    ///   - info: The attributes to return, of those this kind of channel has.
+    /// - Returns: The channel's state.
+    /// - Throws: A ``FanfareAPIError``.
     public func channel(
         _ name: String,
         info: Set<ChannelAttribute> = []
@@ -81,27 +85,28 @@ extension FanfareAPI {
         guard !name.isEmpty else { throw .invalidArgument("The channel's name is empty") }
         let parameters =
             info.isEmpty ? [] : [(name: "info", value: ChannelAttribute.list(info))]
-        let answer = try await call(
+        let response = try await call(
             "GET",
             "channels/\(FanfareAPI.segment(name))",
             parameters: parameters,
-            repetition: .harmless
+            retry: .idempotent
         )
-        return try APIAnswers.decode(ChannelState.self, from: answer)
+        return try APIListResponse.decode(ChannelState.self, from: response)
     }
 
     /// Lists the users on a presence channel.
     ///
     /// - Parameter channel: The channel's name.
-    /// - Returns: Their ids, each once.
-    /// - Throws: Why there is no answer.
+    /// - Returns: Their IDs, each once.
+    /// - Throws: A ``FanfareAPIError``.
     public func users(on channel: String) async throws(FanfareAPIError) -> [String] {
         guard !channel.isEmpty else { throw .invalidArgument("The channel's name is empty") }
-        let answer = try await call(
+        let response = try await call(
             "GET",
             "channels/\(FanfareAPI.segment(channel))/users",
-            repetition: .harmless
+            retry: .idempotent
         )
-        return try APIAnswers.decode(APIAnswers.self, from: answer).users?.map(\.id) ?? []
+        return try APIListResponse.decode(APIListResponse.self, from: response).users?.map(\.id)
+            ?? []
     }
 }

@@ -4,36 +4,36 @@
     import Foundation
 #endif
 
-/// What a broker can tell about a channel.
+/// An attribute of a channel that a query can request.
 public enum ChannelAttribute: String, CaseIterable, Hashable, Sendable {
-    /// How many users are on a presence channel.
+    /// The number of users on a presence channel.
     case userCount = "user_count"
-    /// How many connections are subscribed, if the app has counting switched on.
+    /// The number of subscribed connections, if counting is enabled for the app.
     case subscriptionCount = "subscription_count"
-    /// The last event of a cache channel; of a single channel only.
+    /// The last event of a cache channel; only in queries of a single channel.
     case cache
 
-    /// The attributes as a query writes them, always in the same order.
+    /// Returns the attributes as in a query, always in the same order.
     static func list(_ attributes: Set<ChannelAttribute>) -> String {
         attributes.map(\.rawValue).sorted().joined(separator: ",")
     }
 }
 
-/// What a broker told about a channel; what was not asked for, or does not apply, is `nil`.
+/// The state of a channel; attributes that were not requested or do not apply are `nil`.
 public struct ChannelState: Equatable, Sendable, Decodable {
     /// The last event of a cache channel.
     public struct CachedEvent: Equatable, Sendable, Decodable {
         /// The data as it was published.
         public var data: String
-        /// For how many seconds it is kept.
+        /// The time it is cached, in seconds.
         public var ttl: Int
     }
 
-    /// Whether anybody is subscribed; a list holds occupied channels only.
+    /// Whether the channel has subscribers; always true in a list.
     public var isOccupied: Bool
-    /// How many users are on a presence channel.
+    /// The number of users on a presence channel.
     public var userCount: Int?
-    /// How many connections are subscribed.
+    /// The number of subscribed connections.
     public var subscriptionCount: Int?
     /// The last event of a cache channel; `nil` also when there is none.
     public var cache: CachedEvent?
@@ -45,7 +45,7 @@ public struct ChannelState: Equatable, Sendable, Decodable {
         case cache
     }
 
-    /// Reads the object that a broker sends.
+    /// Decodes the broker's object.
     public init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: CodingKeys.self)
         isOccupied = try object.decodeIfPresent(Bool.self, forKey: .isOccupied) ?? true
@@ -55,16 +55,16 @@ public struct ChannelState: Equatable, Sendable, Decodable {
     }
 }
 
-/// A part of the list of channels; see ``FanfareAPI/channels(prefix:info:limit:after:)``.
+/// A page of the list of channels; see ``FanfareAPI/channels(prefix:info:limit:after:)``.
 public struct ChannelPage: Equatable, Sendable {
-    /// What was asked for, by name.
+    /// The requested attributes by channel.
     public var channels: [String: ChannelState]
-    /// Where the next page begins; `nil` on the last one.
+    /// The cursor of the next page; `nil` on the last page.
     public var nextCursor: String?
 }
 
-/// The answers with several channels or events; a member that was not asked for is absent.
-struct APIAnswers: Decodable {
+/// The responses with several channels, events or users; members that were not requested are absent.
+struct APIListResponse: Decodable {
     struct User: Decodable { var id: String }
 
     var channels: [String: ChannelState]?
@@ -77,11 +77,11 @@ struct APIAnswers: Decodable {
         case nextCursor = "next_cursor"
     }
 
-    /// Reads the content of a 200 response.
-    static func decode<Answer: Decodable>(
-        _ type: Answer.Type,
+    /// Decodes the content of a 200 response.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type,
         from body: [UInt8]
-    ) throws(FanfareAPIError) -> Answer {
+    ) throws(FanfareAPIError) -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch {

@@ -1,42 +1,43 @@
 import PusherProtocol
 
-/// Seals the events of encrypted channels, which the broker passes on and cannot read.
+/// Encrypts the events of end-to-end encrypted channels, which the broker cannot read.
 ///
-/// The `MasterKey` of the library `FanfareEncryption` is one: `settings.sealer = try MasterKey(base64: …)`. Only
-/// programs that import that library link libsodium.
+/// `MasterKey` of the module `FanfareEncryption` conforms: `settings.sealer = try MasterKey(base64: …)`. Only programs
+/// that import that module link libsodium.
 public protocol EventSealer: Sendable {
-    /// The key of one channel, which the clients that are let into it get.
+    /// Returns the key of one channel, for its authorised clients.
     ///
     /// - Parameter channel: The channel's name, with its prefix `private-encrypted-`.
     /// - Returns: 32 bytes as base64.
     func sharedSecret(of channel: String) -> String
 
-    /// Seals the data of an event.
+    /// Encrypts the data of an event.
     ///
     /// - Parameters:
-    ///   - text: What subscribers are to read, mostly JSON.
-    ///   - channel: The channel that it will be triggered on.
+    ///   - text: The data for subscribers, usually JSON.
+    ///   - channel: The channel to trigger it on.
     /// - Returns: The data to trigger: `{"nonce":"…","ciphertext":"…"}`.
     func seal(_ text: String, on channel: String) -> String
 }
 
 extension FanfareAPI {
-    /// The data as it goes to a channel: sealed if the channel is an encrypted one.
+    /// Returns the data to send to a channel: encrypted for an encrypted channel.
     ///
-    /// Without a sealer an app may have sealed it by itself; what others could read does not leave.
+    /// Without a sealer, data that the app has encrypted itself is accepted; plain text is refused.
     func outgoing(_ text: String, on channel: String) throws(FanfareAPIError) -> String {
         guard Self.isEncrypted(channel) else { return text }
         if settings.sealer == nil, Self.isSealed(text) { return text }
         return try sealer(for: channel).seal(text, on: channel)
     }
 
-    /// The data as it goes to several channels, of which each encrypted one would need its own.
+    /// Returns the data to send to several channels; an encrypted channel must be the only one, since it has its own
+    /// key.
     func outgoing(_ text: String, on channels: [String]) throws(FanfareAPIError) -> String {
         guard let channel = channels.first(where: Self.isEncrypted) else { return text }
         guard channels.count == 1 else {
             throw .invalidArgument(
-                "\(channel) has a key of its own, so an event for it goes to no other channel: trigger one for each, "
-                    + "or a batch"
+                "\(channel) is encrypted with its own key, so its event cannot go to other channels: "
+                    + "trigger one event for each channel, or a batch"
             )
         }
         return try outgoing(text, on: channel)
@@ -51,7 +52,7 @@ extension FanfareAPI {
         return sealer
     }
 
-    /// Whether a text has the form of sealed data: an object of two strings.
+    /// Whether a text has the form of encrypted data: an object with two strings.
     private static func isSealed(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var names: Set<String> = []

@@ -12,47 +12,46 @@ import PusherProtocol
 ///         appID: "1", key: "app-key", secret: "app-secret", url: "http://127.0.0.1:6001")
 ///     try await api.trigger("addUser", on: "userslist", data: User(name: "Ann"))
 ///
-/// One value serves a whole program: it may be called from any task, and keeps its connections open between calls.
+/// Create one instance for a program: it may be used from any task, and keeps its connections open between calls.
 ///
-/// A call that fails is repeated by itself where that is safe, as ``Settings/retries`` says; an event that may have
-/// arrived is not. What is thrown in the end says by ``FanfareAPIError/mayHaveArrived`` whether repeating the call may
-/// deliver an event twice.
+/// A failed call is retried where that is safe (``Settings/retries``); an event that may have arrived is not.
+/// ``FanfareAPIError/mayHaveArrived`` of the thrown error is true if repeating the call may deliver an event twice.
 public final class FanfareAPI: Sendable {
-    /// How long a call may take, and how much it may bring.
+    /// The time limit, retries, trust and encryption of calls.
     public struct Settings: Sendable {
-        /// How long a call may take, with its connections and all its attempts.
+        /// The time limit of a call, including connections and all attempts.
         public var timeout: Duration = .seconds(10)
-        /// When a call that has failed is made again by itself.
+        /// The retries of failed calls.
         public var retries = Retries()
-        /// The longest content of an answer, in bytes; a list of channels grows with their number.
+        /// The longest content of a response, in bytes; a list of channels grows with their number.
         public var answerLengthMax = 4 << 20
-        /// Whom to trust, with `https`.
+        /// The certificates to trust, with `https`.
         public var trust: Trust = .system
-        /// Seals the events of encrypted channels; `nil` for a backend that has none.
+        /// Encrypts the events of encrypted channels; `nil` for a backend that uses none.
         public var sealer: (any EventSealer)?
 
-        /// Ten seconds, three attempts, four megabytes, the machine's own authorities.
+        /// Creates settings with the defaults: 10 seconds, three attempts, 4 MiB, the system's authorities.
         public init() {}
     }
 
-    /// The app's id, as it stands in the paths of the API.
+    /// The app's ID, as in the paths of the API.
     public let appID: String
     /// The app's public key.
     public let key: String
     let secret: AppSecret
     let settings: Settings
     private let transport: any APITransport
-    /// Seconds since 1970: the signature is good for ten minutes.
+    /// Returns seconds since 1970; a signature is valid for ten minutes.
     let clock: @Sendable () -> Int64
 
-    /// Makes a client for one app; the first call connects.
+    /// Creates a client for one app; the first call connects.
     ///
     /// - Parameters:
-    ///   - appID: The app's id, not its key.
+    ///   - appID: The app's ID, not its key.
     ///   - key: The app's public key.
-    ///   - secret: The app's secret; it signs and is never sent.
-    ///   - url: Where the broker is, such as `http://127.0.0.1:6001` or `https://push.example.com/prefix`.
-    ///   - settings: How long a call may take, and how much it may bring.
+    ///   - secret: The app's secret, for signatures; it is never sent.
+    ///   - url: The broker's address, such as `http://127.0.0.1:6001` or `https://push.example.com/prefix`.
+    ///   - settings: The settings.
     /// - Throws: `.invalidURL`, `.invalidArgument`, or `.unreachable` when the trusted certificates cannot be read.
     public convenience init(
         appID: String,
@@ -72,15 +71,15 @@ public final class FanfareAPI: Sendable {
         )
     }
 
-    /// Makes a client for one app over a transport of its own.
+    /// Creates a client for one app with a custom transport.
     ///
     /// - Parameters:
-    ///   - appID: The app's id, not its key.
+    ///   - appID: The app's ID, not its key.
     ///   - key: The app's public key.
     ///   - secret: The app's secret.
-    ///   - transport: What carries the requests.
-    ///   - settings: How long a call may take, and how much it may bring; the trust is the transport's matter.
-    ///   - clock: Seconds since 1970; `nil` for this machine's clock.
+    ///   - transport: The transport.
+    ///   - settings: The settings; `trust` is ignored.
+    ///   - clock: Returns seconds since 1970; `nil` for the system's clock.
     /// - Throws: `.invalidArgument` when id, key or secret is empty.
     public init(
         appID: String,
@@ -101,25 +100,25 @@ public final class FanfareAPI: Sendable {
         self.clock = clock ?? { Int64(Date().timeIntervalSince1970) }
     }
 
-    /// Signs and sends a request, again where that is safe, and returns the content of the answer if that is a success.
+    /// Signs and sends a request, retries it where that is safe, and returns the content of a 200 response.
     ///
     /// - Parameters:
     ///   - method: `GET` or `POST`.
-    ///   - path: What stands behind `/apps/ID/`; each segment percent-encoded.
-    ///   - parameters: The endpoint's own parameters, not encoded.
+    ///   - path: The path after `/apps/ID/`, each segment percent-encoded.
+    ///   - parameters: The endpoint's parameters, not encoded.
     ///   - body: The content.
-    ///   - repetition: What it means that the broker gets the request twice.
-    /// - Returns: The content of the answer.
+    ///   - retry: The effect of a request that arrives twice.
+    /// - Returns: The content of the response.
     /// - Throws: `.refused` for any other status than 200, and what the transport throws.
     func call(
         _ method: String,
         _ path: String,
         parameters: [(name: String, value: String)] = [],
         body: [UInt8] = [],
-        repetition: Repetition
+        retry: RetrySafety
     ) async throws(FanfareAPIError) -> [UInt8] {
         let end = ContinuousClock.now + settings.timeout
-        let mayRepeat = repetition == .harmless || settings.retries.repeatsTriggers
+        let mayRepeat = retry == .idempotent || settings.retries.repeatsTriggers
         var failures = 0
         while true {
             do throws(FanfareAPIError) {
@@ -131,10 +130,10 @@ public final class FanfareAPI: Sendable {
                     mayRepeat || !error.mayHaveArrived, .now + pause < end
                 else {
                     guard case .timedOut(_, let mayHaveArrived) = error else { throw error }
-                    // The time of all attempts is what the caller has set.
+                    // The limit the caller has set covers all attempts, not just the last.
                     throw .timedOut(after: settings.timeout, mayHaveArrived: mayHaveArrived)
                 }
-                // A cancelled pause is a call that was not made again.
+                // Cancelled during the pause: there is no further attempt.
                 guard (try? await Task.sleep(for: pause)) != nil else { throw error }
             }
         }
@@ -174,7 +173,7 @@ public final class FanfareAPI: Sendable {
         return response.body
     }
 
-    /// A name as one segment of a path.
+    /// Returns a name percent-encoded as one path segment.
     static func segment(_ name: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var segment: [UInt8] = []
@@ -191,7 +190,8 @@ public final class FanfareAPI: Sendable {
         return String(decoding: segment, as: UTF8.self)
     }
 
-    /// The broker's explanation, which is one line; a proxy's may be a whole page.
+    /// Returns the first line of an error response: the broker's explanation is one line, a proxy's may be a whole
+    /// page.
     private static func firstLine(of body: [UInt8]) -> String {
         let line = body.prefix(1024).prefix { $0 != 0x0A && $0 != 0x0D }
         return line.isEmpty ? "(no explanation)" : String(decoding: line, as: UTF8.self)

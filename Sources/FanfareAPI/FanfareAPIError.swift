@@ -1,27 +1,29 @@
-/// Why a call of the HTTP API did not succeed, and what to do about it.
+/// An error of a call of the HTTP API.
+///
+/// Its description says what to do about it.
 public enum FanfareAPIError: Error, Equatable, Sendable {
-    /// The broker's address is not `http://host[:port][/prefix]` or the same with `https`.
+    /// The broker's address is not `http[s]://host[:port][/prefix]`.
     case invalidURL(String)
-    /// An argument that no broker could take; nothing was sent.
+    /// An argument is invalid; nothing was sent.
     case invalidArgument(String)
-    /// The data could not be written as JSON; nothing was sent.
+    /// The data cannot be encoded as JSON; nothing was sent.
     case encoding(String)
-    /// There is no connection to the broker: a name, an address, a port or a certificate. Nothing was sent.
+    /// The connection to the broker failed: name lookup, TCP or TLS. Nothing was sent.
     case unreachable(String)
-    /// No answer within the time allowed.
+    /// No response within the time limit.
     case timedOut(after: Duration, mayHaveArrived: Bool)
-    /// The connection ended before the answer was complete.
+    /// The connection ended before the response was complete.
     case connectionLost(String)
-    /// The broker refused the request, with the HTTP status and its own explanation.
+    /// The broker refused the request with this HTTP status and explanation.
     case refused(status: Int, message: String)
-    /// What came back is no answer of a broker; perhaps something else listens there.
+    /// The response is not a broker's.
     case unexpectedAnswer(String)
-    /// The answer is longer than `lengthMax` bytes.
+    /// The response is longer than `lengthMax` bytes.
     case answerTooLong(lengthMax: Int)
     /// The task was cancelled.
     case cancelled(mayHaveArrived: Bool)
 
-    /// Whether the request may have reached the broker all the same, so that repeating it may deliver an event twice.
+    /// Whether the request may have reached the broker, so that repeating it may deliver an event twice.
     public var mayHaveArrived: Bool {
         switch self {
         case .invalidURL, .invalidArgument, .encoding, .unreachable: false
@@ -33,13 +35,13 @@ public enum FanfareAPIError: Error, Equatable, Sendable {
 }
 
 extension FanfareAPIError: CustomStringConvertible {
-    /// What happened, and what helps.
+    /// What happened and what to do.
     public var description: String {
         switch self {
         case .invalidURL(let url):
-            "\(url) is not the address of a broker: expected http://host:port or https://host:port"
+            "\(url) is not a broker's address: expected http://host:port or https://host:port"
         case .invalidArgument(let reason): reason
-        case .encoding(let reason): "The data cannot be written as JSON: \(reason)"
+        case .encoding(let reason): "The data cannot be encoded as JSON: \(reason)"
         case .unreachable(let reason):
             "The broker cannot be reached: \(reason). Is it running, and is its address right? "
                 + "Nothing was sent, so the call can be repeated"
@@ -47,15 +49,15 @@ extension FanfareAPIError: CustomStringConvertible {
             "The broker did not answer within \(limit). "
                 + FanfareAPIError.advice(mayHaveArrived: mayHaveArrived)
         case .connectionLost(let reason):
-            "The connection to the broker ended before its answer: \(reason). "
+            "The connection to the broker ended before its response: \(reason). "
                 + FanfareAPIError.advice(mayHaveArrived: true)
         case .refused(let status, let message):
             "The broker answered \(status): \(message)\(FanfareAPIError.advice(status: status))"
         case .unexpectedAnswer(let reason):
-            "What answered is no broker, or not of this protocol: \(reason)"
+            "The response is not a Pusher broker's: \(reason)"
         case .answerTooLong(let lengthMax):
-            "The answer is longer than the \(lengthMax) bytes allowed; "
-                + "ask for fewer channels with a prefix, or raise answerLengthMax"
+            "The response is longer than the limit of \(lengthMax) bytes. "
+                + "Request fewer channels with a prefix, or raise answerLengthMax"
         case .cancelled(let mayHaveArrived):
             "The call was cancelled. " + FanfareAPIError.advice(mayHaveArrived: mayHaveArrived)
         }
@@ -63,7 +65,7 @@ extension FanfareAPIError: CustomStringConvertible {
 
     private static func advice(mayHaveArrived: Bool) -> String {
         mayHaveArrived
-            ? "The request may have been carried out all the same"
+            ? "The request may have been processed"
             : "The request was not sent, so the call can be repeated"
     }
 

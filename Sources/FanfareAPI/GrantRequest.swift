@@ -1,24 +1,24 @@
 import PusherProtocol
 
-/// What a client sends to the endpoint that lets it into channels, or signs it in.
+/// A client's request to an authorisation endpoint, for channels or a sign-in.
 ///
 /// ```swift
 /// let request = try GrantRequest(body)
 /// let grant = try api.authorize(request.channel, for: request.socketID, as: user.id)
 /// ```
 public struct GrantRequest: Hashable, Sendable {
-    /// The client's connection.
+    /// The client's socket ID.
     public let socketID: String
-    /// The channels that it wants to join; none when it wants to be signed in.
+    /// The channels to join; empty for a sign-in.
     public let channels: [String]
 
-    /// The most channels of one request.
+    /// The most channels in one request.
     public static let channelCountMax = 100
 
-    /// Reads the content of a request: a form, as most clients send it, or JSON.
+    /// Parses the content of a request: a form, as most clients send, or JSON.
     ///
     /// - Parameter body: The content.
-    /// - Throws: `.invalidArgument`, which says what is missing: an answer with status 400.
+    /// - Throws: `.invalidArgument`, to be answered with status 400.
     public init(_ body: some Sequence<UInt8>) throws(FanfareAPIError) {
         let bytes = Array(body)
         let first = bytes.first { !" \t\r\n".utf8.contains($0) }
@@ -26,28 +26,28 @@ public struct GrantRequest: Hashable, Sendable {
             first == UInt8(ascii: "{") ? try Self.json(bytes) : Self.form(bytes)
         guard let socketID, !socketID.isEmpty else {
             throw .invalidArgument(
-                "socket_id is missing: it is what the broker calls the connection"
+                "socket_id is missing: it is the connection's ID from the broker"
             )
         }
         guard channels.count <= Self.channelCountMax else {
             throw .invalidArgument(
-                "\(channels.count) channels are asked for, at most \(Self.channelCountMax) at a time are allowed"
+                "\(channels.count) channels are requested, at most \(Self.channelCountMax) are allowed"
             )
         }
         self.socketID = socketID
         self.channels = channels
     }
 
-    /// The channel of a request that is about one.
+    /// The channel of a request for one channel.
     ///
-    /// - Throws: `.invalidArgument` when it is about none or several.
+    /// - Throws: `.invalidArgument` when the request has none or several.
     public var channel: String {
         get throws(FanfareAPIError) {
             guard channels.count == 1 else {
                 throw .invalidArgument(
                     channels.isEmpty
                         ? "channel_name is missing"
-                        : "\(channels.count) channels are asked for, and one is expected"
+                        : "\(channels.count) channels are requested, and one is expected"
                 )
             }
             return channels[0]
@@ -74,12 +74,12 @@ public struct GrantRequest: Hashable, Sendable {
             }
             try scanner.finish(in: text)
         } catch {
-            throw .invalidArgument("the content is no JSON object: \(error)")
+            throw .invalidArgument("the content is not a JSON object: \(error)")
         }
         return (socketID, channels)
     }
 
-    /// A string, or those of an array.
+    /// Returns a string, or the strings of an array.
     private static func strings(_ value: JSONValue, in text: Span<UInt8>) -> [String] {
         if value.kind == .string { return [value.string(in: text)] }
         guard value.kind == .array else { return [] }

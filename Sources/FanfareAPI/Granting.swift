@@ -1,17 +1,17 @@
 import PusherProtocol
 
-/// Letting clients into channels, and saying who they are; all of it is done here, without the broker.
+/// Authorises and authenticates clients. Signs locally, without a request to the broker.
 extension FanfareAPI {
-    /// Lets a client into a private, presence or encrypted channel.
+    /// Authorises a client for a private, presence or encrypted channel.
     ///
-    /// Whether the client may join is for the app to decide, before it calls this.
+    /// Check first that the user may join the channel.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
-    ///   - socketID: The client's connection, as it has told: `socket_id`.
-    ///   - user: The id of the user who joins a presence channel, at most 128 characters; not used on other channels.
-    /// - Returns: What to answer the client.
-    /// - Throws: `.invalidArgument` when name or ID are none, or nobody is to join a presence channel.
+    ///   - socketID: The `socket_id` from the client's request.
+    ///   - user: The user's ID for a presence channel, at most 128 characters; ignored for other channels.
+    /// - Returns: The response for the client.
+    /// - Throws: `.invalidArgument` when the channel name or socket ID is invalid, or a presence channel has no `user`.
     public func authorize(
         _ channel: String,
         for socketID: String,
@@ -19,21 +19,22 @@ extension FanfareAPI {
     ) throws(FanfareAPIError) -> ChannelGrant {
         try grant(channel, to: socketID) { () throws(FanfareAPIError) in
             guard let user else {
-                throw .invalidArgument("\(channel) is joined as a user: pass the user's id")
+                throw .invalidArgument("\(channel) is a presence channel: pass the user's id")
             }
             return UserDescription.member(id: try Self.checked(user), info: nil)
         }
     }
 
-    /// Lets a client into a private, presence or encrypted channel, and tells who joins a presence channel.
+    /// Authorises a client for a private, presence or encrypted channel, with user information for a presence channel.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
-    ///   - socketID: The client's connection, as it has told: `socket_id`.
-    ///   - user: The id of the user who joins a presence channel, at most 128 characters; not used on other channels.
-    ///   - info: What the others are told about the user, 1 kB as JSON unless the broker allows more.
-    /// - Returns: What to answer the client.
-    /// - Throws: `.invalidArgument` when name or ID are none, `.encoding` when the info cannot be written.
+    ///   - socketID: The `socket_id` from the client's request.
+    ///   - user: The user's ID for a presence channel, at most 128 characters; ignored for other channels.
+    ///   - info: The user information for other members, up to 1 kB as JSON unless the broker allows more.
+    /// - Returns: The response for the client.
+    /// - Throws: `.invalidArgument` when the channel name or socket ID is invalid, `.encoding` when the info cannot be
+    ///   encoded.
     public func authorize(
         _ channel: String,
         for socketID: String,
@@ -45,14 +46,14 @@ extension FanfareAPI {
         }
     }
 
-    /// Lets a client into a channel with data that is written already, such as by other software.
+    /// Authorises a client for a channel with existing channel data.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
-    ///   - socketID: The client's connection, as it has told: `socket_id`.
-    ///   - channelData: The text that the client sends along and the signature covers, on any kind of channel.
-    /// - Returns: What to answer the client.
-    /// - Throws: `.invalidArgument` when name or ID are none.
+    ///   - socketID: The `socket_id` from the client's request.
+    ///   - channelData: The text that the client sends and the signature covers, on any kind of channel.
+    /// - Returns: The response for the client.
+    /// - Throws: `.invalidArgument` when the channel name or socket ID is invalid.
     public func authorize(
         _ channel: String,
         for socketID: String,
@@ -65,11 +66,11 @@ extension FanfareAPI {
     /// Signs a client in as a user.
     ///
     /// - Parameters:
-    ///   - user: The user's id: at most 128 letters, digits and `_-=@,.;`.
-    ///   - socketID: The client's connection, as it has told: `socket_id`.
-    ///   - watchlist: The ids of users whose coming and going the client is told, at most 100.
-    /// - Returns: What to answer the client.
-    /// - Throws: `.invalidArgument` when one of the ids is none.
+    ///   - user: The user's ID: at most 128 letters, digits and `_-=@,.;`.
+    ///   - socketID: The `socket_id` from the client's request.
+    ///   - watchlist: The IDs of users whose online status the client receives, at most 100.
+    /// - Returns: The response for the client.
+    /// - Throws: `.invalidArgument` when an ID is invalid.
     public func authenticate(
         _ user: String,
         for socketID: String,
@@ -78,15 +79,15 @@ extension FanfareAPI {
         try authenticate(user, for: socketID, json: nil, watchlist: watchlist)
     }
 
-    /// Signs a client in as a user, and tells what others are to know.
+    /// Signs a client in as a user, with user information for other members.
     ///
     /// - Parameters:
-    ///   - user: The user's id: at most 128 letters, digits and `_-=@,.;`.
-    ///   - socketID: The client's connection, as it has told: `socket_id`.
-    ///   - info: What others are told about the user, 1 kB as JSON unless the broker allows more.
-    ///   - watchlist: The ids of users whose coming and going the client is told, at most 100.
-    /// - Returns: What to answer the client.
-    /// - Throws: `.invalidArgument` when one of the ids is none, `.encoding` when the info cannot be written.
+    ///   - user: The user's ID: at most 128 letters, digits and `_-=@,.;`.
+    ///   - socketID: The `socket_id` from the client's request.
+    ///   - info: The user information for other members, up to 1 kB as JSON unless the broker allows more.
+    ///   - watchlist: The IDs of users whose online status the client receives, at most 100.
+    /// - Returns: The response for the client.
+    /// - Throws: `.invalidArgument` when an ID is invalid, `.encoding` when the info cannot be encoded.
     public func authenticate(
         _ user: String,
         for socketID: String,
@@ -97,13 +98,13 @@ extension FanfareAPI {
         return try authenticate(user, for: socketID, json: json, watchlist: watchlist)
     }
 
-    /// Signs a client in with data that is written already.
+    /// Signs a client in with existing user data.
     ///
     /// - Parameters:
-    ///   - userData: An object with `id`, and perhaps `user_info` and `watchlist`, as JSON text.
-    ///   - socketID: The client's connection, as it has told: `socket_id`.
-    /// - Returns: What to answer the client.
-    /// - Throws: `.invalidArgument` when the socket ID is none.
+    ///   - userData: An object with `id` and optionally `user_info` and `watchlist`, as JSON text.
+    ///   - socketID: The `socket_id` from the client's request.
+    /// - Returns: The response for the client.
+    /// - Throws: `.invalidArgument` when the socket ID is invalid.
     public func authenticate(
         userData: String,
         for socketID: String
@@ -125,7 +126,7 @@ extension FanfareAPI {
     ) throws(FanfareAPIError) -> UserGrant {
         guard ChannelName.isValidUserID(Array(user.utf8).span) else {
             throw .invalidArgument(
-                "\(user.debugDescription) cannot sign in: an id has 1 to 128 characters out of "
+                "\(user.debugDescription) is not a user id for sign-in: expected 1 to 128 characters of "
                     + "A-Z a-z 0-9 _ - = @ , . ;"
             )
         }
@@ -166,7 +167,7 @@ extension FanfareAPI {
         return grant
     }
 
-    /// Reads name and ID: what a client sends is not to be signed unseen, since one text can mean two things.
+    /// Parses channel name and socket ID: signing unchecked input could produce a valid signature for something else.
     private static func check(
         _ channel: String,
         _ socketID: String
@@ -175,11 +176,11 @@ extension FanfareAPI {
         do throws(ChannelNameError) {
             name = try ChannelName(channel)
         } catch {
-            throw .invalidArgument("\(channel.debugDescription) is no channel's name: \(error)")
+            throw .invalidArgument("\(channel.debugDescription) is not a channel name: \(error)")
         }
         guard name.kind.requiresSignature else {
             throw .invalidArgument(
-                "\(channel) is open to everybody: only channels that begin with private- or presence- are signed for"
+                "\(channel) is a public channel: only channels that begin with private- or presence- need a signature"
             )
         }
         return (try connection(socketID), name.kind)
@@ -188,7 +189,7 @@ extension FanfareAPI {
     private static func connection(_ socketID: String) throws(FanfareAPIError) -> SocketID {
         guard let connection = SocketID(socketID) else {
             throw .invalidArgument(
-                "\(socketID.debugDescription) is no socket ID: two numbers with a dot in between are expected"
+                "\(socketID.debugDescription) is not a socket ID: expected two numbers separated by a dot"
             )
         }
         return connection

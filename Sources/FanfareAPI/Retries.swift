@@ -1,58 +1,58 @@
 extension FanfareAPI.Settings {
-    /// When a call that has failed is made again by itself.
+    /// The retries of failed calls.
     ///
-    /// What certainly did not reach the broker, or was refused for its rate, is always made again; what may have
-    /// reached it only where twice is the same as once: queries, and closing a user's connections. All attempts
-    /// together take no longer than ``FanfareAPI/FanfareAPI/Settings/timeout``.
+    /// A call that did not reach the broker, or was refused with status 429, is always retried. A call that may have
+    /// reached it is retried only if it is idempotent: queries, and closing a user's connections. All attempts together
+    /// take no longer than ``FanfareAPI/FanfareAPI/Settings/timeout``.
     public struct Retries: Equatable, Sendable {
-        /// The most attempts at one call, the first included.
+        /// The most attempts of one call, including the first.
         public var attemptCountMax: Int
-        /// The window of the random pause before the second attempt; each further one doubles it.
+        /// The window of the random pause before the second attempt; it doubles for each further attempt.
         public var pause: Duration
-        /// Whether events are triggered again that may have arrived, and so perhaps are delivered twice.
+        /// Whether events that may have arrived are triggered again, and so may be delivered twice.
         ///
-        /// For events that say how things are, and not what has changed.
+        /// For events that contain a state, not a change.
         public var repeatsTriggers: Bool
 
-        /// Makes a call up to three times.
+        /// Creates retries; by default three attempts.
         ///
         /// - Parameters:
-        ///   - attemptCountMax: The most attempts at one call, at least one.
+        ///   - attemptCountMax: The most attempts of one call, at least one.
         ///   - pause: The window of the random pause before the second attempt.
-        ///   - repeatsTriggers: Whether events are triggered again that may have arrived.
+        ///   - repeatsTriggers: Whether events that may have arrived are triggered again.
         public init(
             attemptCountMax: Int = 3,
             pause: Duration = .milliseconds(100),
             repeatsTriggers: Bool = false
         ) {
-            precondition(attemptCountMax > 0, "a call that is never made")
+            precondition(attemptCountMax > 0, "at least one attempt is needed")
             self.attemptCountMax = attemptCountMax
             self.pause = pause
             self.repeatsTriggers = repeatsTriggers
         }
 
-        /// Every call is made once.
+        /// No retries.
         public static var none: Retries { Retries(attemptCountMax: 1) }
 
-        /// How long to pause after so many failures: a random part of a window that doubles.
+        /// Returns the pause after a number of failures: a random part of a window that doubles.
         func pause(afterFailures failures: Int) -> Duration {
-            // A second is long enough for a broker that restarts, and short of any timeout.
+            // One second is enough for a broker to restart, and shorter than practical timeouts.
             let window = min(pause * (1 << min(failures - 1, 10)), .seconds(1))
             return window * Double.random(in: 0.5...1)
         }
     }
 }
 
-/// What makes a call again does not change what comes of it, or does.
-enum Repetition {
-    /// Asking twice is asking once.
-    case harmless
-    /// An event that arrives twice is delivered twice.
-    case delivers
+/// The effect of a request that arrives twice.
+enum RetrySafety {
+    /// The same as arriving once.
+    case idempotent
+    /// The event may be delivered twice.
+    case mayDuplicate
 }
 
 extension FanfareAPIError {
-    /// Whether the same call may succeed a moment later.
+    /// Whether a retry may succeed.
     var isTemporary: Bool {
         switch self {
         case .unreachable, .connectionLost: true

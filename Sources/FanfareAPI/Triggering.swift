@@ -1,16 +1,16 @@
 import PusherProtocol
 
 extension FanfareAPI {
-    /// Sends an event whose data is a value, written as JSON, to one channel.
+    /// Sends an event with a value, encoded as JSON, to one channel.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name; `#server-to-user-ID` reaches a signed-in user.
-    ///   - data: The value; its JSON may have 10,240 bytes unless the broker allows more.
-    ///   - except: The id of a connection that is left out: that of the client which asked for the change, say.
-    ///   - info: What is to be told about the channel in return.
-    /// - Returns: By channel, what was asked for; empty without `info`.
-    /// - Throws: Why it was not sent, or not known to be.
+    ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
+    ///   - except: The socket ID of a connection to exclude, such as the client that requested the change.
+    ///   - info: The attributes of the channel to return.
+    /// - Returns: The requested attributes by channel; empty without `info`.
+    /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
     public func trigger(
         _ event: String,
@@ -22,16 +22,16 @@ extension FanfareAPI {
         try await trigger(event, on: [channel], data: data, except: except, info: info)
     }
 
-    /// Sends an event whose data is a value, written as JSON, to several channels at once.
+    /// Sends an event with a value, encoded as JSON, to several channels at once.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channels: The channels' names, at most 100.
-    ///   - data: The value; its JSON may have 10,240 bytes unless the broker allows more.
-    ///   - except: The id of a connection that is left out.
-    ///   - info: What is to be told about the channels in return.
-    /// - Returns: By channel, what was asked for; empty without `info`.
-    /// - Throws: Why it was not sent, or not known to be.
+    ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
+    ///   - except: The socket ID of a connection to exclude.
+    ///   - info: The attributes of the channels to return.
+    /// - Returns: The requested attributes by channel; empty without `info`.
+    /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
     public func trigger(
         _ event: String,
@@ -44,16 +44,16 @@ extension FanfareAPI {
         return try await trigger(event, on: channels, text: text, except: except, info: info)
     }
 
-    /// Sends an event whose data is any text to one channel.
+    /// Sends an event with text as its data to one channel.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
-    ///   - text: The data exactly as the subscribers receive it; for an encrypted channel it is sealed.
-    ///   - except: The id of a connection that is left out.
-    ///   - info: What is to be told about the channel in return.
-    /// - Returns: By channel, what was asked for; empty without `info`.
-    /// - Throws: Why it was not sent, or not known to be.
+    ///   - text: The data exactly as subscribers receive it; encrypted for an encrypted channel.
+    ///   - except: The socket ID of a connection to exclude.
+    ///   - info: The attributes of the channel to return.
+    /// - Returns: The requested attributes by channel; empty without `info`.
+    /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
     public func trigger(
         _ event: String,
@@ -65,16 +65,16 @@ extension FanfareAPI {
         try await trigger(event, on: [channel], text: text, except: except, info: info)
     }
 
-    /// Sends an event whose data is any text to several channels at once.
+    /// Sends an event with text as its data to several channels at once.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channels: The channels' names, at most 100.
-    ///   - text: The data exactly as the subscribers receive it; for an encrypted channel it is sealed.
-    ///   - except: The id of a connection that is left out.
-    ///   - info: What is to be told about the channels in return.
-    /// - Returns: By channel, what was asked for; empty without `info`.
-    /// - Throws: Why it was not sent, or not known to be.
+    ///   - text: The data exactly as subscribers receive it; encrypted for an encrypted channel.
+    ///   - except: The socket ID of a connection to exclude.
+    ///   - info: The attributes of the channels to return.
+    /// - Returns: The requested attributes by channel; empty without `info`.
+    /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
     public func trigger(
         _ event: String,
@@ -92,15 +92,17 @@ extension FanfareAPI {
         json.endArray()
         APIEvent.write(name: event, text: text, except: except, info: info, to: &json)
         json.endObject()
-        let answer = try await call("POST", "events", body: json.bytes, repetition: .delivers)
-        return try APIAnswers.decode(APIAnswers.self, from: answer).channels ?? [:]
+        let response = try await call("POST", "events", body: json.bytes, retry: .mayDuplicate)
+        return try APIListResponse.decode(APIListResponse.self, from: response).channels ?? [:]
     }
 
-    /// Sends several events in one request: all of them, or none if one is refused.
+    /// Sends several events in one request.
+    ///
+    /// If one is refused, none is sent.
     ///
     /// - Parameter batch: At most 10 events unless the broker allows more, in the order of delivery.
-    /// - Returns: For each event what it asked for, in the same order; empty when none asked.
-    /// - Throws: Why they were not sent, or not known to be.
+    /// - Returns: The requested attributes for each event, in the same order; empty when no event has `info`.
+    /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
     public func trigger(
         batch: [APIEvent]
@@ -125,7 +127,12 @@ extension FanfareAPI {
         }
         json.endArray()
         json.endObject()
-        let answer = try await call("POST", "batch_events", body: json.bytes, repetition: .delivers)
-        return try APIAnswers.decode(APIAnswers.self, from: answer).batch ?? []
+        let response = try await call(
+            "POST",
+            "batch_events",
+            body: json.bytes,
+            retry: .mayDuplicate
+        )
+        return try APIListResponse.decode(APIListResponse.self, from: response).batch ?? []
     }
 }

@@ -1,14 +1,14 @@
 import PusherProtocol
 
 extension FanfareAPI {
-    /// Sends an event whose data is a value, written as JSON, to a user: to all connections signed in as them that have
-    /// subscribed to their own channel.
+    /// Sends an event with a value, encoded as JSON, to a user: to all connections that are signed in as the user and
+    /// subscribed to the user's channel.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
-    ///   - user: The user's id.
-    ///   - data: The value; its JSON may have 10,240 bytes unless the broker allows more.
-    /// - Throws: Why it was not sent, or not known to be.
+    ///   - user: The user's ID.
+    ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
+    /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     public func trigger(
         _ event: String,
         toUser user: String,
@@ -17,13 +17,13 @@ extension FanfareAPI {
         try await trigger(event, toUser: user, text: try APIEvent.json(data))
     }
 
-    /// Sends an event whose data is any text to a user.
+    /// Sends an event with text as its data to a user.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
-    ///   - user: The user's id.
+    ///   - user: The user's ID.
     ///   - text: The data exactly as the user's clients receive it.
-    /// - Throws: Why it was not sent, or not known to be.
+    /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     public func trigger(
         _ event: String,
         toUser user: String,
@@ -33,22 +33,24 @@ extension FanfareAPI {
         try await trigger(event, on: FanfareAPI.channel(ofUser: user), text: text)
     }
 
-    /// Closes every connection that is signed in as a user; that there is none is no error.
+    /// Closes every connection that is signed in as a user.
     ///
-    /// The official clients do not connect again by themselves. Who is on a presence channel under that id without
-    /// having signed in stays.
+    /// Succeeds if there is none.
     ///
-    /// - Parameter user: The user's id.
-    /// - Throws: Why the connections were not closed, or are not known to be.
+    /// The official clients do not reconnect. A connection on a presence channel with that user ID but without a
+    /// sign-in stays open.
+    ///
+    /// - Parameter user: The user's ID.
+    /// - Throws: A ``FanfareAPIError``.
     public func terminateConnections(of user: String) async throws(FanfareAPIError) {
         try FanfareAPI.check(user)
         let path = "users/\(FanfareAPI.segment(user))/terminate_connections"
-        _ = try await call("POST", path, repetition: .harmless)
+        _ = try await call("POST", path, retry: .idempotent)
     }
 
-    /// The channel over which a user's own events go.
+    /// Returns the channel of a user's own events.
     ///
-    /// - Parameter user: The user's id.
+    /// - Parameter user: The user's ID.
     /// - Returns: The channel's name.
     public static func channel(ofUser user: String) -> String { "#server-to-user-\(user)" }
 

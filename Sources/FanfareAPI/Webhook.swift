@@ -1,51 +1,51 @@
-/// What a broker tells a backend about its channels, verified.
+/// A verified webhook: events on an app's channels.
 public struct Webhook: Hashable, Sendable {
-    /// When it was made, in milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     public let milliseconds: Int64
-    /// What has happened, in order.
+    /// The events, in order.
     public let events: [WebhookEvent]
 }
 
-/// What has happened on a channel.
+/// An event on a channel.
 public enum WebhookEvent: Hashable, Sendable {
-    /// The channel has its first subscriber.
+    /// The channel got its first subscriber.
     case channelOccupied(channel: String)
-    /// The channel has no subscriber any more, for three seconds.
+    /// The channel has had no subscriber for three seconds.
     case channelVacated(channel: String)
-    /// A user has joined a presence channel, with the first of their connections.
+    /// A user has joined a presence channel with a first connection.
     case memberAdded(channel: String, userID: String)
-    /// A user has left a presence channel, with all their connections and for three seconds.
+    /// A user has had no connection on a presence channel for three seconds.
     case memberRemoved(channel: String, userID: String)
-    /// A client has sent an event to the others on its channel.
+    /// A client has sent a client event.
     case clientEvent(ClientEvent)
-    /// Somebody has joined a cache channel that has no event.
+    /// A client has subscribed to a cache channel whose cache is empty.
     case cacheMiss(channel: String)
-    /// The channel has another number of subscribers.
+    /// The number of subscribed connections has changed.
     case subscriptionCount(channel: String, count: Int)
-    /// Something that this version does not know, or that lacks what it should have; `json` is all of it.
+    /// An unknown or incomplete event; `json` is its whole text.
     case unknown(name: String, json: String)
 
-    /// An event that a client has sent.
+    /// A client event.
     public struct ClientEvent: Hashable, Sendable {
         /// The channel.
         public var channel: String
         /// The event's name, which begins with `client-`.
         public var event: String
-        /// The data; on an encrypted channel it is sealed.
+        /// The data; encrypted on an encrypted channel.
         public var data: String?
-        /// The connection that has sent it.
+        /// The sender's socket ID.
         public var socketID: String
-        /// The user who has sent it, on a presence channel.
+        /// The sender's user ID, on a presence channel.
         public var userID: String?
 
-        /// Takes the parts of an event.
+        /// Creates a client event.
         ///
         /// - Parameters:
         ///   - channel: The channel.
         ///   - event: The event's name.
         ///   - data: The data.
-        ///   - socketID: The connection that has sent it.
-        ///   - userID: The user who has sent it, on a presence channel.
+        ///   - socketID: The sender's socket ID.
+        ///   - userID: The sender's user ID, on a presence channel.
         public init(
             channel: String,
             event: String,

@@ -1,7 +1,7 @@
 import PusherProtocol
 
 extension Webhook {
-    /// Reads the content of a webhook.
+    /// Parses the content of a webhook.
     init(_ body: [UInt8]) throws(WebhookRefusal) {
         let text = body.span
         var time: Int64?
@@ -20,17 +20,17 @@ extension Webhook {
             }
             try scanner.finish(in: text)
         } catch {
-            throw .malformed("it is no JSON object: \(error)")
+            throw .malformed("it is not a JSON object: \(error)")
         }
-        guard let time else { throw .malformed("time_ms is missing, or no integer") }
-        guard let events else { throw .malformed("events is missing, or no array") }
+        guard let time else { throw .malformed("time_ms is missing or not an integer") }
+        guard let events else { throw .malformed("events is missing or not an array") }
         milliseconds = time
         self.events = events
     }
 
     private static func events(_ array: JSONValue, in text: Span<UInt8>) -> [WebhookEvent] {
         var events: [WebhookEvent] = []
-        // The text was scanned whole already: it can be walked without another look at its form.
+        // The whole text has been validated above, so these scanners cannot fail.
         var scanner = JSONScanner(at: array.range.lowerBound)
         try? scanner.beginArray(in: text)
         while let element = try? scanner.nextElement(in: text) {
@@ -40,7 +40,7 @@ extension Webhook {
     }
 }
 
-/// The members of one event of a webhook that are strings or numbers.
+/// The string and number members of one event of a webhook.
 private struct WebhookMembers {
     let json: String
     private var values: [String: String] = [:]

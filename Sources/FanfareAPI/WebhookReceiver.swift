@@ -6,42 +6,42 @@ import PusherProtocol
     import Foundation
 #endif
 
-/// Verifies what a broker tells a backend.
+/// Verifies and parses webhooks.
 ///
 /// ```swift
 /// let webhook = try api.webhooks.receive(body) { name in request.headers[name] }
 /// for case .memberAdded(let channel, let userID) in webhook.events { … }
 /// ```
 ///
-/// Answer with any 2xx once the events are taken care of: the broker repeats everything else for five minutes. It may
-/// also repeat what was answered too late, so an event is to do no harm when it comes twice.
+/// Answer with any 2xx status once the events are handled: the broker retries for five minutes otherwise. It also
+/// retries after a late answer, so handle events idempotently.
 public struct WebhookReceiver: Sendable {
-    /// The secrets that sign, by key.
+    /// The secrets by key.
     private let secrets: [String: AppSecret]
-    /// How old a webhook may be, and how far ahead of this machine's clock.
+    /// The largest age of a webhook, and the largest lead over this machine's clock.
     ///
-    /// Older ones may have been recorded on the way, and be played again.
+    /// Limits replay attacks.
     public var ageMax: Duration = .seconds(300)
-    /// Milliseconds since 1970.
+    /// Returns milliseconds since 1970.
     private let clock: @Sendable () -> Int64
 
-    /// Believes the secrets of one key or several, such as an old and a new one while they are replaced.
+    /// Creates a receiver with the secrets of one or several keys, such as an old and a new secret during a rotation.
     ///
     /// - Parameters:
-    ///   - secrets: The secrets that may have signed, by the key that is named in `X-Pusher-Key`; one at least of each.
-    ///   - clock: Milliseconds since 1970; `nil` for this machine's clock.
+    ///   - secrets: The accepted secrets by key (`X-Pusher-Key`), at least one for each key.
+    ///   - clock: Returns milliseconds since 1970; `nil` for the system's clock.
     public init(secrets: [String: [String]], clock: (@Sendable () -> Int64)? = nil) {
         self.secrets = secrets.filter { !$0.value.isEmpty }.mapValues { AppSecret($0) }
         self.clock = clock ?? { Int64(Date().timeIntervalSince1970 * 1_000) }
     }
 
-    /// Verifies a webhook and reads it.
+    /// Verifies and parses a webhook.
     ///
     /// - Parameters:
     ///   - body: The content exactly as received.
-    ///   - field: The value of a header field by its name, whatever its case; `nil` when it is not there.
-    /// - Returns: What has happened.
-    /// - Throws: Why it is not believed; answer with ``WebhookRefusal/status``.
+    ///   - field: Returns the value of a header field, case-insensitively by name; `nil` if there is none.
+    /// - Returns: The webhook.
+    /// - Throws: The reason it is refused; answer with ``WebhookRefusal/status``.
     public func receive(
         _ body: some Sequence<UInt8>,
         field: (_ name: String) -> String?
@@ -49,14 +49,14 @@ public struct WebhookReceiver: Sendable {
         try receive(body, key: field("X-Pusher-Key"), signature: field("X-Pusher-Signature"))
     }
 
-    /// Verifies a webhook and reads it.
+    /// Verifies and parses a webhook.
     ///
     /// - Parameters:
     ///   - body: The content exactly as received.
     ///   - key: The value of the field `X-Pusher-Key`.
     ///   - signature: The value of the field `X-Pusher-Signature`.
-    /// - Returns: What has happened.
-    /// - Throws: Why it is not believed; answer with ``WebhookRefusal/status``.
+    /// - Returns: The webhook.
+    /// - Throws: The reason it is refused; answer with ``WebhookRefusal/status``.
     public func receive(
         _ body: some Sequence<UInt8>,
         key: String?,
@@ -77,17 +77,17 @@ public struct WebhookReceiver: Sendable {
     }
 }
 
-/// Why a webhook is not believed.
+/// The reason a webhook is refused.
 public enum WebhookRefusal: Error, Hashable, Sendable {
-    /// There is no `X-Pusher-Key` or no `X-Pusher-Signature`.
+    /// `X-Pusher-Key` or `X-Pusher-Signature` is missing.
     case unsigned
     /// The key is not the app's.
     case unknownKey(String)
-    /// None of the key's secrets has signed this content.
+    /// The signature matches none of the key's secrets.
     case wrongSignature
-    /// It is older than it may be, or from the future if the age is negative.
+    /// The webhook is too old, or, with a negative age, from the future.
     case wrongTime(age: Duration, ageMax: Duration)
-    /// It is signed, and not what a webhook has to be.
+    /// The webhook is signed but malformed.
     case malformed(String)
 
     /// The HTTP status to answer with.
@@ -100,25 +100,25 @@ public enum WebhookRefusal: Error, Hashable, Sendable {
 }
 
 extension WebhookRefusal: CustomStringConvertible {
-    /// What is wrong, and what would be right.
+    /// What is wrong and what is expected.
     public var description: String {
         switch self {
         case .unsigned:
-            "the webhook is not signed: X-Pusher-Key and X-Pusher-Signature are expected"
+            "the webhook is not signed: expected X-Pusher-Key and X-Pusher-Signature"
         case .unknownKey(let key): "\(key.debugDescription) is not the app's key"
         case .wrongSignature:
-            "the signature is not that of this content: check the secret, and that the content is taken as it came"
+            "the signature does not match: check the secret, and that the content is passed exactly as received"
         case .wrongTime(let age, let ageMax):
-            "the webhook is \(age) old, and at most \(ageMax) are allowed: check this machine's clock"
-        case .malformed(let reason): "the webhook is not understood: \(reason)"
+            "the webhook is \(age) old, more than the limit of \(ageMax): check this machine's clock"
+        case .malformed(let reason): "the webhook is malformed: \(reason)"
         }
     }
 }
 
 extension FanfareAPI {
-    /// Verifies what the broker tells this app's backend: signed with the key and the secret of this client.
+    /// Verifies webhooks signed with this client's key and secret.
     ///
-    /// A ``WebhookReceiver`` of one's own believes several keys and secrets.
+    /// For several keys or secrets, create a ``WebhookReceiver``.
     public var webhooks: WebhookReceiver {
         WebhookReceiver(key: key, secret: secret, clock: { [clock] in clock() * 1_000 })
     }

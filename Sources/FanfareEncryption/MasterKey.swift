@@ -1,44 +1,47 @@
 import Digests
+public import FanfareAPI
 
-/// The key from which an app makes the key of each of its encrypted channels.
+/// The key from which an app derives the key of each encrypted channel.
 ///
-/// It belongs to the app's backend alone: to its authorisation endpoint and to what triggers events. Clients get the
-/// ``ChannelKey`` of the channels that they are let into. Neither the broker nor anybody on the way has either.
+/// Only the app's backend has it, for its authorisation endpoint and for triggering events. Clients get the
+/// ``ChannelKey`` of the channels they are authorised for. The broker has neither.
 public struct MasterKey: Sendable, Hashable {
     /// The length of a key, in bytes.
     public static let length = 32
 
     private let bytes: [UInt8]
 
-    /// Reads a key: 32 bytes as base64, as `openssl rand -base64 32` writes them.
+    /// Decodes a key: 32 bytes as base64, such as the output of `openssl rand -base64 32`.
     ///
     /// - Parameter base64: The key.
     /// - Throws: ``KeyError``.
     public init(base64: String) throws(KeyError) { bytes = try KeyError.bytes(of: base64) }
 
-    /// Makes a new key.
+    /// Returns a new random key.
     ///
-    /// - Returns: 32 random bytes of the system's source.
+    /// - Returns: 32 bytes from the system's random source.
     public static func random() -> MasterKey { MasterKey(bytes: SecretBox.random(length)) }
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The key as base64, to be kept where secrets are kept.
+    /// The key as base64.
+    ///
+    /// Store it as a secret.
     public var base64: String { Base64.encode(bytes) }
 
-    /// Makes the key of one channel: SHA-256 of the channel's name and this key.
+    /// Derives the key of one channel: SHA-256 of the channel's name followed by this key.
     ///
     /// - Parameter channel: The channel's name, with its prefix `private-encrypted-`.
-    /// - Returns: The key, whose ``ChannelKey/base64`` an authorisation endpoint answers as `shared_secret`.
+    /// - Returns: The key. An authorisation endpoint returns its ``ChannelKey/base64`` as `shared_secret`.
     public func key(of channel: String) -> ChannelKey {
         ChannelKey(bytes: Digest.sha256((Array(channel.utf8) + bytes).span))
     }
 
-    /// Seals the data of an event.
+    /// Encrypts the data of an event.
     ///
     /// - Parameters:
-    ///   - text: What subscribers are to read, mostly JSON.
-    ///   - channel: The channel that it will be triggered on.
+    ///   - text: The data for subscribers, usually JSON.
+    ///   - channel: The channel to trigger it on.
     /// - Returns: The data to trigger: `{"nonce":"…","ciphertext":"…"}`.
     public func seal(_ text: String, on channel: String) -> String {
         SealedEvent(text, key: key(of: channel)).json
@@ -49,7 +52,7 @@ public struct MasterKey: Sendable, Hashable {
 public struct ChannelKey: Sendable, Hashable {
     let bytes: [UInt8]
 
-    /// Reads a key: the `shared_secret` of an authorisation, 32 bytes as base64.
+    /// Decodes a key: the `shared_secret` of an authorisation, 32 bytes as base64.
     ///
     /// - Parameter base64: The key.
     /// - Throws: ``KeyError``.
@@ -57,15 +60,15 @@ public struct ChannelKey: Sendable, Hashable {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The key as base64: what an authorisation endpoint answers as `shared_secret`.
+    /// The key as base64: the `shared_secret` of an authorisation endpoint's response.
     public var base64: String { Base64.encode(bytes) }
 }
 
-/// Why a text is no key.
+/// The reason a text is not a key.
 public enum KeyError: Error, Sendable, Hashable {
     /// It is not base64.
     case notBase64
-    /// It is base64 of so many bytes instead of 32.
+    /// It is base64 of this number of bytes instead of 32.
     case wrongLength(Int)
 
     fileprivate static func bytes(of base64: String) throws(KeyError) -> [UInt8] {
@@ -86,17 +89,22 @@ extension KeyError: CustomStringConvertible {
 }
 
 extension MasterKey: CustomStringConvertible, CustomReflectable {
-    /// Says that there is a key, and nothing of it.
+    /// The type's name, without the key.
     public var description: String { "MasterKey(…)" }
 
-    /// Shows nothing, whoever dumps the value.
+    /// An empty mirror, so that dumping the value shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension ChannelKey: CustomStringConvertible, CustomReflectable {
-    /// Says that there is a key, and nothing of it.
+    /// The type's name, without the key.
     public var description: String { "ChannelKey(…)" }
 
-    /// Shows nothing, whoever dumps the value.
+    /// An empty mirror, so that dumping the value shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension MasterKey: EventSealer {
+    /// Returns the key of one channel as base64: the `shared_secret` for its clients.
+    public func sharedSecret(of channel: String) -> String { key(of: channel).base64 }
 }

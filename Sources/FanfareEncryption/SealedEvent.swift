@@ -9,7 +9,7 @@ struct SealedEvent {
     /// The tag and the ciphertext.
     let box: [UInt8]
 
-    /// Seals a text.
+    /// Encrypts a text.
     init(_ text: String, key: ChannelKey, nonce: [UInt8] = SecretBox.random(SecretBox.nonceLength))
     {
         self.nonce = nonce
@@ -21,10 +21,10 @@ struct SealedEvent {
         var ciphertext: String
     }
 
-    /// Reads the data of an event.
+    /// Parses the data of an event.
     init(_ json: String) throws(DecryptionFailure) {
         guard let members = try? JSONDecoder().decode(Members.self, from: Data(json.utf8)) else {
-            throw .malformed("no object with the strings nonce and ciphertext")
+            throw .malformed("expected an object with the strings nonce and ciphertext")
         }
         guard let nonce = Base64.decode(Array(members.nonce.utf8).span),
             let box = Base64.decode(Array(members.ciphertext.utf8).span)
@@ -34,7 +34,7 @@ struct SealedEvent {
         }
         guard box.count >= SecretBox.tagLength else {
             throw .malformed(
-                "a ciphertext of \(box.count) bytes; the tag alone has \(SecretBox.tagLength)"
+                "a ciphertext of \(box.count) bytes, shorter than its tag of \(SecretBox.tagLength)"
             )
         }
         (self.nonce, self.box) = (nonce, box)
@@ -51,26 +51,28 @@ struct SealedEvent {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Opens the event.
+    /// Decrypts the event.
     func open(with key: ChannelKey) throws(DecryptionFailure) -> String {
         guard let text = SecretBox.open(box, nonce: nonce, key: key) else { throw .wrongKey }
         guard let string = String(validating: text, as: UTF8.self) else {
-            throw .malformed("what it holds is not UTF-8")
+            throw .malformed("the decrypted data is not UTF-8")
         }
         return string
     }
 }
 
-/// Opens the events of encrypted channels for a client.
+/// Decrypts the events of encrypted channels for a client.
 ///
 /// ```swift
 /// options.decrypter = SecretBoxDecrypter()
 /// ```
 public struct SecretBoxDecrypter: EventDecrypter {
-    /// Holds no key: each channel's comes with its authorisation.
+    /// Creates a decrypter.
+    ///
+    /// It holds no keys: each channel's key comes with its authorisation.
     public init() {}
 
-    /// Opens the data of one event.
+    /// Decrypts the data of one event.
     public func open(_ data: String, sharedSecret: String) throws(DecryptionFailure) -> String {
         let event = try SealedEvent(data)
         let key: ChannelKey

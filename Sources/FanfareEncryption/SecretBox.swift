@@ -1,19 +1,19 @@
 import CSodium
 
-/// NaCl's secretbox, XSalsa20 and Poly1305, as libsodium does it.
+/// NaCl's secretbox (XSalsa20 and Poly1305) by libsodium.
 enum SecretBox {
-    /// What does not repeat under one key, in bytes: long enough to be random.
+    /// The length of a nonce, in bytes: long enough for random nonces not to repeat under one key.
     static let nonceLength = Int(crypto_secretbox_NONCEBYTES)
-    /// What proves that nothing was changed, in front of the ciphertext.
+    /// The length of the authentication tag before the ciphertext, in bytes.
     static let tagLength = Int(crypto_secretbox_MACBYTES)
 
-    /// Chooses the library's routines for this machine and opens its random source; once.
+    /// Initialises the library, once.
     private static let isReady: Void = {
-        // SAFETY: no input; it fails only where the system has no random source, and then nothing can be done.
-        precondition(sodium_init() >= 0, "libsodium finds no source of random numbers")
+        // SAFETY: no input; it fails only without a system random source, which is not recoverable.
+        precondition(sodium_init() >= 0, "libsodium has no source of random numbers")
     }()
 
-    /// Random bytes of the system's source.
+    /// Returns random bytes from the system's source.
     static func random(_ count: Int) -> [UInt8] {
         isReady
         var bytes = [UInt8](repeating: 0, count: count)
@@ -21,7 +21,7 @@ enum SecretBox {
         return bytes
     }
 
-    /// Seals a text.
+    /// Encrypts a text.
     ///
     /// - Parameters:
     ///   - text: The text.
@@ -37,17 +37,17 @@ enum SecretBox {
         return box
     }
 
-    /// Opens a box.
+    /// Decrypts a box.
     ///
     /// - Parameters:
-    ///   - box: The tag and the ciphertext, ``tagLength`` bytes at least.
-    ///   - nonce: The nonce that it was sealed with, ``nonceLength`` bytes.
+    ///   - box: The tag and the ciphertext, at least ``tagLength`` bytes.
+    ///   - nonce: The nonce it was encrypted with, ``nonceLength`` bytes.
     ///   - key: The key.
-    /// - Returns: The text; `nil` when the key is another or anything was changed.
+    /// - Returns: The text; `nil` when the key does not match or the box was changed.
     static func open(_ box: [UInt8], nonce: [UInt8], key: ChannelKey) -> [UInt8]? {
         precondition(
             nonce.count == nonceLength && box.count >= tagLength,
-            "lengths are checked before"
+            "the caller checks the lengths"
         )
         isReady
         var text = [UInt8](repeating: 0, count: box.count - tagLength)

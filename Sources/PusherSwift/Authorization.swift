@@ -3,20 +3,20 @@ internal import FanfareClient
 import Foundation
 import PusherProtocol
 
-/// Asks whom the options name for what lets one connection into one channel.
-// SAFETY: the connection is set once, before anybody is asked, and what the app has given it is called on the main queue or the callbacks'
-// queue, where the app expects that.
+/// Authorises channels by the method of the options.
+// SAFETY: the connection is set once, before the first request; the app's objects are called on the main queue or the
+// callback queue, where the app expects it.
 final class Authorization: @unchecked Sendable {
     weak var connection: PusherConnection?
 
-    /// Asks by the method that is set now.
+    /// Requests a signature by the current method.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
-    ///   - socketID: What the broker calls the connection.
-    /// - Returns: What was signed.
+    ///   - socketID: The connection's socket ID.
+    /// - Returns: The authorisation.
     /// - Throws: An `AuthorizationFailure`.
-    func answer(_ channel: String, _ socketID: String) async throws -> ChannelAuthorization {
+    func authorize(_ channel: String, _ socketID: String) async throws -> ChannelAuthorization {
         guard let connection else { throw AuthorizationFailure.notConfigured }
         switch connection.options.authMethod {
         case .noMethod: throw AuthorizationFailure.notConfigured
@@ -27,7 +27,7 @@ final class Authorization: @unchecked Sendable {
             }
             return try await fetch(request, channel, connection)
         case .authRequestBuilder(let builder):
-            // SAFETY: they are used on the main queue alone.
+            // SAFETY: both are only used on the main queue.
             nonisolated(unsafe) let builder = builder
             nonisolated(unsafe) let object = connection.channels.find(name: channel)
             let request = await MainActor.run {
@@ -38,7 +38,7 @@ final class Authorization: @unchecked Sendable {
             }
             guard let request else {
                 throw AuthorizationFailure.malformed(
-                    "the authRequestBuilder makes no request for \(channel)"
+                    "the authRequestBuilder returned no request for \(channel)"
                 )
             }
             return try await fetch(request, channel, connection)
@@ -46,7 +46,7 @@ final class Authorization: @unchecked Sendable {
             // SAFETY: as above.
             nonisolated(unsafe) let authorizer = authorizer
             let auth = await withCheckedContinuation { continuation in
-                let once = Once(continuation)
+                let once = OnceContinuation(continuation)
                 DispatchQueue.main.async {
                     MainActor.assumeIsolated {
                         authorizer.fetchAuthValue(
@@ -58,7 +58,9 @@ final class Authorization: @unchecked Sendable {
                 }
             }
             guard let auth else {
-                throw AuthorizationFailure.malformed("the authorizer gives nothing for \(channel)")
+                throw AuthorizationFailure.malformed(
+                    "the authorizer returned nothing for \(channel)"
+                )
             }
             return auth.authorization
         }
@@ -87,12 +89,12 @@ final class Authorization: @unchecked Sendable {
         return ChannelAuthorization(auth: auth, channelData: data)
     }
 
-    /// Who joins a presence channel: whom the app names, or somebody called after the connection.
+    /// Returns the member for a presence channel: the app's, or one with the socket ID as its ID.
     private func member(_ socketID: String, _ connection: PusherConnection) async -> String {
         guard let fetcher = connection.userDataFetcher else {
             return Self.text(of: ["user_id": socketID]) ?? "{}"
         }
-        // SAFETY: it is called on the callbacks' queue alone.
+        // SAFETY: it is only called on the callback queue.
         nonisolated(unsafe) let fetch = fetcher
         return await withCheckedContinuation { continuation in
             connection.options.callbackQueue.async {
@@ -105,7 +107,7 @@ final class Authorization: @unchecked Sendable {
         }
     }
 
-    /// An object as JSON; `nil` when it holds what JSON has not.
+    /// Returns an object as JSON; `nil` when it contains values that JSON cannot represent.
     private static func text(of object: [String: Any]) -> String? {
         guard JSONSerialization.isValidJSONObject(object) else { return nil }
         let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])
@@ -131,7 +133,7 @@ final class Authorization: @unchecked Sendable {
         return request
     }
 
-    private struct Answer: Decodable {
+    private struct Response: Decodable {
         var auth: String
         var channel_data: String?
         var shared_secret: String?
@@ -150,54 +152,54 @@ final class Authorization: @unchecked Sendable {
             }
             task.resume()
         }
-        connection.outcomes.note(outcome, of: channel)
+        connection.outcomes.store(outcome, of: channel)
         guard outcome.error == nil, let response = outcome.response as? HTTPURLResponse else {
-            let reason = outcome.error?.localizedDescription ?? "the answer is no HTTP"
+            let reason = outcome.error?.localizedDescription ?? "the response is not HTTP"
             throw AuthorizationFailure.unreachable(reason)
         }
         let body = outcome.data ?? ""
         guard response.statusCode == 200 || response.statusCode == 201 else {
             throw AuthorizationFailure.refused(status: response.statusCode, body: body)
         }
-        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(body.utf8)) else {
+        guard let content = try? JSONDecoder().decode(Response.self, from: Data(body.utf8)) else {
             throw AuthorizationFailure.malformed(
-                "the answer about \(channel) is no JSON object with \"auth\""
+                "the response for \(channel) is not a JSON object with \"auth\""
             )
         }
         return ChannelAuthorization(
-            auth: answer.auth,
-            channelData: answer.channel_data,
-            sharedSecret: answer.shared_secret
+            auth: content.auth,
+            channelData: content.channel_data,
+            sharedSecret: content.shared_secret
         )
     }
 }
 
-/// What a backend has answered, for the delegate.
-// SAFETY: three values that nobody changes any more.
+/// A backend's response, for the delegate.
+// SAFETY: the three values are not changed after this is created.
 struct AuthOutcome: @unchecked Sendable {
     var response: URLResponse?
     var data: String?
     var error: NSError?
 }
 
-/// The last answer about each channel that has not been told yet.
-// SAFETY: the table is only touched under `lock`.
+/// The last response for each channel that has not been reported yet.
+// SAFETY: the table is only accessed under `lock`.
 final class AuthOutcomes: @unchecked Sendable {
     private let lock = NSLock()
     private var table: [String: AuthOutcome] = [:]
 
-    func note(_ outcome: AuthOutcome, of channel: String) {
+    func store(_ outcome: AuthOutcome, of channel: String) {
         lock.withLock { table[channel] = outcome }
     }
 
-    func take(_ channel: String) -> AuthOutcome? {
+    func remove(_ channel: String) -> AuthOutcome? {
         lock.withLock { table.removeValue(forKey: channel) }
     }
 }
 
-/// A continuation that an app may try to resume more than once: the first time counts.
-// SAFETY: the continuation is only touched under `lock`.
-private final class Once: @unchecked Sendable {
+/// A continuation that an app may resume more than once; only the first call has an effect.
+// SAFETY: the continuation is only accessed under `lock`.
+private final class OnceContinuation: @unchecked Sendable {
     private let lock = NSLock()
     private var continuation: CheckedContinuation<PusherAuth?, Never>?
 

@@ -1,27 +1,45 @@
 import Foundation
 
-/// What was passed to `trigger` for the events of one channel that the client underneath holds.
+/// A client event that waits for the subscription of its channel or the rate limit.
+public struct QueuedClientEvent {
+    /// The event's name.
+    public let name: String
+    /// The data passed to `trigger`.
+    public let data: Any
+
+    /// Creates an event for ``PusherChannel/unsentEvents``.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name, which begins with `client-`.
+    ///   - data: A value that `JSONSerialization` can encode.
+    public init(name: String, data: Any) {
+        self.name = name
+        self.data = data
+    }
+}
+
+/// The arguments of `trigger` for the events of one channel that the `FanfareClient` has queued.
 ///
-/// The client sends a channel's events in their order, and so the last of these are those that still wait.
-// SAFETY: the list is only touched under `lock`.
+/// The client sends a channel's events in order, so the last of these are the ones still queued.
+// SAFETY: the list is only accessed under `lock`.
 final class ClientEventQueue: @unchecked Sendable {
     private let lock = NSLock()
     private var list: [QueuedClientEvent] = []
 
-    /// Adds an event that the client has just taken.
+    /// Adds an event that the client has just queued.
     ///
     /// - Parameters:
     ///   - event: The event.
-    ///   - count: How many of the channel's events the client holds now, which are all that are kept.
+    ///   - count: The number of the channel's events queued in the client; older ones are dropped here.
     func append(_ event: QueuedClientEvent, count: Int) {
         lock.withLock { list.append(event) }
         _ = events(count: count)
     }
 
-    /// The events that still wait.
+    /// Returns the events that are still queued.
     ///
-    /// - Parameter count: How many the client holds.
-    /// - Returns: The last of all, in their order.
+    /// - Parameter count: The number of events queued in the client.
+    /// - Returns: The last `count` events, in order.
     func events(count: Int) -> [QueuedClientEvent] {
         lock.withLock {
             list.removeFirst(max(0, list.count - count))

@@ -1,19 +1,19 @@
 internal import FanfareClient
 
-/// Where a connection stands.
+/// The state of a connection.
 public enum ConnectionState: Int, Sendable {
     /// A connection is being opened.
     case connecting
-    /// Events arrive.
+    /// The connection is established.
     case connected
     /// The connection is being closed.
     case disconnecting
-    /// There is no connection, and none will be opened.
+    /// There is no connection and no attempt to open one.
     case disconnected
-    /// The connection was lost and will be opened again after a pause.
+    /// The connection was lost; the next attempt starts after a delay.
     case reconnecting
 
-    /// What version 4 said while the network was away.
+    /// Version 4's state while the network was unreachable.
     @available(*, deprecated, renamed: "reconnecting")
     public static var reconnectingWhenNetworkBecomesReachable: ConnectionState { .reconnecting }
 

@@ -1,20 +1,22 @@
 import Foundation
 
-/// A callback that is bound to an event.
+/// A callback bound to an event.
 public struct EventHandler {
     let id: String
     let callback: (PusherEvent) -> Void
-    /// What a global callback of the older spelling gets for a fault of the connection.
+    /// For errors of the connection, with a global callback of the older API.
     var errorCallback: ((PusherError) -> Void)?
 }
 
-/// The callbacks of one client, looked up when an event is delivered and not when it arrives: what is bound right behind
-/// `subscribe` on the callbacks' queue hears the channel's first event.
-// SAFETY: the tables are only touched under `lock`; the callbacks in them are called on the client's callback queue alone,
-// which is where a caller in language mode 5 expects them.
+/// The callbacks of one client.
+///
+/// They are looked up when an event is delivered, not when it is received: a callback bound on the callback queue right
+/// after `subscribe` receives the channel's first event.
+// SAFETY: the tables are only accessed under `lock`; the callbacks are only called on the client's callback queue, where
+// a caller in language mode 5 expects them.
 final class EventHandlers: @unchecked Sendable {
     private let lock = NSLock()
-    /// By channel, then by event.
+    /// By channel and event.
     private var channels: [String: [String: [EventHandler]]] = [:]
     private var global: [EventHandler] = []
 
@@ -35,14 +37,14 @@ final class EventHandlers: @unchecked Sendable {
         return id
     }
 
-    /// Keeps these callbacks of a channel and no others.
+    /// Replaces the callbacks of a channel.
     func replace(channel: String, with handlers: [String: [EventHandler]]) {
         let kept = handlers.filter { !$0.value.isEmpty }
         let removed = lock.withLock { exchange(&channels[channel], with: kept) }
         _ = removed
     }
 
-    /// Keeps these callbacks for every event and no others: known ones in their order, then new ones.
+    /// Replaces the global callbacks: known ones keep their order, new ones follow.
     func replaceGlobal(with callbacks: [String: (PusherEvent) -> Void]) {
         let removed = lock.withLock { () -> [EventHandler] in
             let before = global
@@ -61,13 +63,13 @@ final class EventHandlers: @unchecked Sendable {
         lock.withLock { channels[channel] ?? [:] }
     }
 
-    /// The callbacks for every event, by their ids.
+    /// The global callbacks by ID.
     var globalCallbacks: [String: (PusherEvent) -> Void] {
         let handlers = lock.withLock { global }
         return Dictionary(handlers.map { ($0.id, $0.callback) }) { first, _ in first }
     }
 
-    // A removed callback may own anything, and its end may call back: never under the lock.
+    // A removed callback may own anything, and its deinitialisation may call back: release it outside the lock.
 
     func remove(id: String, channel: String, event: String) {
         let removed = lock.withLock { () -> [EventHandler]? in
@@ -96,16 +98,16 @@ final class EventHandlers: @unchecked Sendable {
         _ = removed
     }
 
-    // MARK: Delivery, on the callbacks' queue
+    // MARK: Delivery, on the callback queue
 
-    /// Calls those who are bound to every event; each gets a copy of its own.
+    /// Calls the global callbacks, each with its own copy of the event.
     func deliverGlobally(_ event: PusherEvent) {
         for handler in lock.withLock({ global }) where isBound(handler) {
             handler.callback(event.copied())
         }
     }
 
-    /// Calls those who are bound to an event of a channel; each gets a copy of its own.
+    /// Calls the callbacks bound to a channel's event, each with its own copy of the event.
     func deliver(_ event: PusherEvent, on channel: String) {
         let bound = lock.withLock { channels[channel]?[event.eventName] ?? [] }
         for handler in bound where isBound(handler, channel, event.eventName) {
@@ -113,14 +115,14 @@ final class EventHandlers: @unchecked Sendable {
         }
     }
 
-    /// Calls the global callbacks that get faults of the connection too.
+    /// Calls the global callbacks that also receive errors of the connection.
     func deliver(_ error: PusherError) {
         for handler in lock.withLock({ global }) where isBound(handler) {
             handler.errorCallback?(error)
         }
     }
 
-    /// An earlier callback of the same event may have unbound this one.
+    /// Whether a callback is still bound: an earlier callback of the same event may have unbound it.
     private func isBound(_ handler: EventHandler) -> Bool {
         lock.withLock { global.contains { $0.id == handler.id } }
     }
@@ -129,5 +131,36 @@ final class EventHandlers: @unchecked Sendable {
         lock.withLock {
             channels[channel]?[event]?.contains { $0.id == handler.id } == true
         }
+    }
+}
+
+/// The payloads for callbacks of `bind(eventName:callback:)` and `bind(_:)`.
+struct LegacyPayload {
+    /// Whether to parse the data as JSON.
+    let attemptsJSON: Bool
+
+    /// Returns a JSON object or array parsed, other data as text, and `nil` for no data.
+    ///
+    /// The result of `JSONSerialization` supports the casts that apps for Apple's platforms use, such as `as? [String:
+    /// AnyObject]`.
+    func value(of data: String?) -> Any? {
+        guard let data, attemptsJSON else { return data }
+        // Objects and arrays only: no fragments.
+        return (try? JSONSerialization.jsonObject(with: Data(data.utf8), options: [])) ?? data
+    }
+
+    /// Returns the members of an event for a global callback, with the data as text.
+    func members(of event: PusherEvent) -> [String: Any] {
+        var members: [String: Any] = ["event": event.eventName]
+        if let data = event.data { members["data"] = data }
+        if let channel = event.channelName { members["channel"] = channel }
+        return members
+    }
+
+    /// Returns an error of the connection for a global callback, with the data as an object.
+    func members(of error: PusherError) -> [String: Any] {
+        var data: [String: Any] = ["message": error.message]
+        if let code = error.code { data["code"] = code }
+        return ["event": "pusher:error", "data": data]
     }
 }

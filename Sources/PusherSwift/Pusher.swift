@@ -14,16 +14,16 @@ public import Foundation
 /// pusher.connect()
 /// ```
 ///
-/// Keep it as long as events are wanted: it disconnects when it is let go of.
+/// Keep a reference to it: it disconnects when it is deallocated.
 open class Pusher: NSObject {
     /// The connection.
     public let connection: PusherConnection
 
-    /// Makes a client; nothing happens before ``connect()``.
+    /// Creates a client; it does nothing before ``connect()``.
     ///
     /// - Parameters:
     ///   - key: The app's public key.
-    ///   - options: Where the broker is.
+    ///   - options: The broker's address and the client's settings.
     public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
         connection = PusherConnection(
             key: key,
@@ -32,7 +32,7 @@ open class Pusher: NSObject {
         )
     }
 
-    /// Who is told what happens; not kept alive.
+    /// The delegate, referenced weakly.
     open var delegate: (any PusherDelegate)? {
         get { connection.delegate }
         set { connection.delegate = newValue }
@@ -43,20 +43,20 @@ open class Pusher: NSObject {
     /// Connects, and stays connected until ``disconnect()``.
     open func connect() { connection.connect() }
 
-    /// Ends the connection, or any attempt at one, for good.
+    /// Closes the connection or stops the attempts to open one.
     open func disconnect() { connection.disconnect() }
 
     // MARK: Channels
 
-    /// Subscribes to a channel, now or as soon as the client is connected.
+    /// Subscribes to a channel now or when the client connects.
     ///
     /// - Parameters:
-    ///   - channelName: The channel's name; one that begins with `presence-` makes a ``PusherPresenceChannel``.
-    ///   - auth: What lets the present connection in; without it ``PusherClientOptions/authMethod`` is asked.
-    ///   - onMemberAdded: Called for each user who comes to a presence channel.
+    ///   - channelName: The channel's name; `presence-` at its start creates a ``PusherPresenceChannel``.
+    ///   - auth: A signature for the current connection; `nil` uses ``PusherClientOptions/authMethod``.
+    ///   - onMemberAdded: Called for each user who joins a presence channel.
     ///   - onMemberRemoved: Called for each user who leaves it.
-    ///   - onSubscriptionCountChanged: Called when another number of connections is subscribed.
-    /// - Returns: The channel; the same one each time.
+    ///   - onSubscriptionCountChanged: Called when the number of subscribed connections changes.
+    /// - Returns: The channel; the same object for each call with this name.
     @discardableResult
     open func subscribe(
         _ channelName: String,
@@ -104,15 +104,15 @@ open class Pusher: NSObject {
         )
     }
 
-    /// Subscribes to a presence channel, now or as soon as the client is connected.
+    /// Subscribes to a presence channel now or when the client connects.
     ///
     /// - Parameters:
-    ///   - channelName: The channel's name, which has to begin with `presence-`.
-    ///   - auth: What lets the present connection in; without it ``PusherClientOptions/authMethod`` is asked.
-    ///   - onMemberAdded: Called for each user who comes.
+    ///   - channelName: The channel's name, which must begin with `presence-`.
+    ///   - auth: A signature for the current connection; `nil` uses ``PusherClientOptions/authMethod``.
+    ///   - onMemberAdded: Called for each user who joins.
     ///   - onMemberRemoved: Called for each user who leaves.
-    ///   - onSubscriptionCountChanged: Called when another number of connections is subscribed.
-    /// - Returns: The channel; the same one each time.
+    ///   - onSubscriptionCountChanged: Called when the number of subscribed connections changes.
+    /// - Returns: The channel; the same object for each call with this name.
     @discardableResult
     open func subscribeToPresenceChannel(
         channelName: String,
@@ -130,7 +130,7 @@ open class Pusher: NSObject {
         )
         guard let presence = channel as? PusherPresenceChannel else {
             preconditionFailure(
-                "\(channelName) has no members: the name of a presence channel begins with presence-"
+                "\(channelName) is not a presence channel: its name must begin with presence-"
             )
         }
         return presence
@@ -147,7 +147,7 @@ open class Pusher: NSObject {
         return channel
     }
 
-    /// Unsubscribes from a channel, also from one whose subscription is not confirmed yet.
+    /// Unsubscribes from a channel, also before its subscription is confirmed.
     open func unsubscribe(_ channelName: String) {
         guard let channel = connection.channels.remove(channelName) else { return }
         connection.unsubscribe(from: channel)
@@ -160,20 +160,20 @@ open class Pusher: NSObject {
 
     // MARK: Global bindings
 
-    /// Calls back with each event of every channel.
+    /// Calls `eventCallback` with each event of every channel.
     ///
-    /// - Parameter eventCallback: Called on the main queue, in the order of the events.
-    /// - Returns: What ``unbind(callbackId:)`` takes.
+    /// - Parameter eventCallback: Called on the callback queue, in the order of the events.
+    /// - Returns: The ID for ``unbind(callbackId:)``.
     @discardableResult
     open func bind(eventCallback: @escaping (PusherEvent) -> Void) -> String {
         connection.handlers.addGlobal(eventCallback)
     }
 
-    /// Calls back with each event of every channel, as a dictionary of `event`, `channel` and `data`, and with each
-    /// fault that the broker reports, as `pusher:error`.
+    /// Calls `callback` with each event of every channel, as a dictionary of `event`, `channel` and `data`, and with
+    /// each error that the broker reports, as `pusher:error`.
     ///
-    /// - Parameter callback: Called on the main queue; the data is text, of a fault a dictionary.
-    /// - Returns: What ``unbind(callbackId:)`` takes.
+    /// - Parameter callback: Called on the callback queue. The data is text; for an error, a dictionary.
+    /// - Returns: The ID for ``unbind(callbackId:)``.
     @_disfavoredOverload
     @discardableResult
     open func bind(_ callback: @escaping (Any?) -> Void) -> String {

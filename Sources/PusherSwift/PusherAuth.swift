@@ -1,20 +1,20 @@
 internal import FanfareClient
 public import Foundation
 
-/// What lets one connection into one channel: the signature of the app's backend, and what was signed with it.
+/// The authorisation of one connection for one channel: the backend's signature and the data signed with it.
 public final class PusherAuth: NSObject, Sendable {
     /// The app's key, a colon and the signature.
     public let auth: String
-    /// Who joins a presence channel: the JSON text that was signed, to the letter.
+    /// The member of a presence channel: exactly the JSON text that was signed.
     public let channelData: String?
     /// The key of an encrypted channel's events: 32 bytes as base64.
     public let sharedSecret: String?
 
-    /// Takes what a backend has signed.
+    /// Creates an authorisation from a backend's signature.
     ///
     /// - Parameters:
     ///   - auth: The app's key, a colon and the signature.
-    ///   - channelData: Who joins a presence channel, as the JSON text that was signed.
+    ///   - channelData: The member of a presence channel, as the JSON text that was signed.
     ///   - sharedSecret: The key of an encrypted channel's events, 32 bytes as base64.
     public init(auth: String, channelData: String? = nil, sharedSecret: String? = nil) {
         self.auth = auth
@@ -27,60 +27,60 @@ public final class PusherAuth: NSObject, Sendable {
     }
 }
 
-/// How private channels are authorised.
+/// The method of authorising private channels.
 public enum AuthMethod {
-    /// By an endpoint of the app's backend, which gets a form of `socket_id` and `channel_name`.
+    /// An endpoint of the app's backend, which receives a form of `socket_id` and `channel_name`.
     case endpoint(authEndpoint: String)
-    /// By a request of the app's own making, which is answered as an endpoint answers.
+    /// A request built by the app, with a response as an endpoint's.
     case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
-    /// By the app itself, in whatever way it has.
+    /// A custom method of the app.
     case authorizer(authorizer: any Authorizer)
-    /// By this client, with the app's secret: for tests alone, since a secret in an app is none.
+    /// The app's secret, with which the client signs. For tests only: a secret in an app is not secret.
     case inline(secret: String)
-    /// They are not: only public channels can be subscribed to.
+    /// None: only public channels can be subscribed to.
     case noMethod
 }
 
-/// Makes the requests that authorise a client; asked on the main queue.
+/// Builds authorisation requests; called on the main queue.
 @preconcurrency @MainActor
 public protocol AuthRequestBuilderProtocol: AnyObject {
-    /// Makes the request for one channel.
+    /// Returns the request for one channel.
     ///
     /// - Parameters:
-    ///   - socketID: What the broker calls the connection.
+    ///   - socketID: The connection's socket ID.
     ///   - channelName: The channel's name.
-    /// - Returns: The request; `nil` refuses the channel.
+    /// - Returns: The request; `nil` to refuse the channel.
     func requestFor(socketID: String, channelName: String) -> URLRequest?
 
-    /// Makes the request for one channel, as version 4 asked; asked when the other one makes none.
+    /// Returns the request for one channel, in version 4's form; called when the other method returns `nil`.
     ///
     /// - Parameters:
-    ///   - socketID: What the broker calls the connection.
+    ///   - socketID: The connection's socket ID.
     ///   - channel: The channel.
-    /// - Returns: The request; `nil` refuses the channel.
+    /// - Returns: The request; `nil` to refuse the channel.
     func requestFor(socketID: String, channel: PusherChannel) -> NSMutableURLRequest?
 }
 
 extension AuthRequestBuilderProtocol {
-    /// Makes no request.
+    /// Returns `nil`.
     public func requestFor(
         socketID: String,
         channel: PusherChannel
     ) -> NSMutableURLRequest? { nil }
 
-    /// Makes no request.
+    /// Returns `nil`.
     public func requestFor(socketID: String, channelName: String) -> URLRequest? { nil }
 }
 
-/// Authorises a client in a way of its own; asked on the main queue.
+/// Authorises channels by a custom method; called on the main queue.
 @preconcurrency @MainActor
 public protocol Authorizer: AnyObject {
-    /// Gets what lets the client into one channel.
+    /// Requests the authorisation of one channel.
     ///
     /// - Parameters:
-    ///   - socketID: What the broker calls the connection.
+    ///   - socketID: The connection's socket ID.
     ///   - channelName: The channel's name.
-    ///   - completionHandler: Takes it, from any thread, once; `nil` refuses the channel.
+    ///   - completionHandler: Call it once, from any thread; `nil` refuses the channel.
     func fetchAuthValue(
         socketID: String,
         channelName: String,

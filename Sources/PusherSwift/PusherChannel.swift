@@ -1,31 +1,32 @@
 internal import FanfareClient
 public import Foundation
 
-/// A channel: where callbacks are bound to events.
+/// A channel, to bind callbacks to its events.
 open class PusherChannel: NSObject {
     /// The channel's name.
     public let name: String
     /// The channel's kind.
     public let type: PusherChannelType
-    /// The connection, which is not kept alive.
+    /// The connection, referenced weakly.
     open weak var connection: PusherConnection?
-    /// What lets the next subscription in; used once.
+    /// A signature for the next subscription; used once.
     public var auth: PusherAuth?
-    /// How many connections are subscribed, where the broker tells.
+    /// The number of subscribed connections, if the broker reports it.
     public var subscriptionCount: Int?
-    /// Called with ``subscriptionCount`` when that has changed.
+    /// Called with each new ``subscriptionCount``.
     open var onSubscriptionCountChanged: ((Int) -> Void)?
-    private let subscribedByApp = Overwrite<Bool>()
+    private let subscribedByApp = Override<Bool>()
     private let queue = ClientEventQueue()
 
-    /// Makes a channel, which ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)`` does
-    /// for most apps.
+    /// Creates a channel.
+    ///
+    /// Most apps call ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)`` instead.
     ///
     /// - Parameters:
     ///   - name: The channel's name.
-    ///   - connection: The connection, which is not kept alive.
-    ///   - auth: What lets the next subscription in.
-    ///   - onSubscriptionCountChanged: Called when another number of connections is subscribed.
+    ///   - connection: The connection, referenced weakly.
+    ///   - auth: A signature for the next subscription.
+    ///   - onSubscriptionCountChanged: Called when the number of subscribed connections changes.
     public init(
         name: String,
         connection: PusherConnection,
@@ -41,23 +42,26 @@ open class PusherChannel: NSObject {
 
     /// Whether the broker has confirmed the subscription.
     ///
-    /// What is set here is read here until the broker confirms again or the connection is lost; it subscribes to nothing.
+    /// A value set by the app is returned until the broker confirms again or the connection changes; it does not
+    /// subscribe.
     open var subscribed: Bool {
         get { subscribedByApp.value(or: connection?.client.channel(name).isSubscribed ?? false) }
         set { subscribedByApp.set(newValue) }
     }
 
-    /// The callbacks, by event; those that are taken out are not called any more.
+    /// The callbacks by event.
+    ///
+    /// Removed callbacks are no longer called.
     open var eventHandlers: [String: [EventHandler]] {
         get { connection?.handlers.handlers(channel: name) ?? [:] }
         set { connection?.handlers.replace(channel: name, with: newValue) }
     }
 
-    /// What was triggered and waits for the subscription, or for its turn; see ``trigger(eventName:data:)``.
+    /// The triggered events that wait for the subscription or the rate limit; see ``trigger(eventName:data:)``.
     ///
-    /// What is taken out is not sent any more, and what is put in is triggered.
+    /// Removed events are not sent; added events are triggered.
     open var unsentEvents: [QueuedClientEvent] {
-        get { queue.events(count: waitingCount) }
+        get { queue.events(count: queuedCount) }
         set {
             connection?.client.dropClientEvents(of: name)
             queue.removeAll()
@@ -67,12 +71,12 @@ open class PusherChannel: NSObject {
 
     // MARK: Callbacks
 
-    /// Calls back with each event of a name.
+    /// Calls `eventCallback` with each event with this name.
     ///
     /// - Parameters:
     ///   - eventName: The event's name.
-    ///   - eventCallback: Called on the main queue, in the order of the events.
-    /// - Returns: What ``unbind(eventName:callbackId:)`` takes.
+    ///   - eventCallback: Called on the callback queue, in the order of the events.
+    /// - Returns: The ID for ``unbind(eventName:callbackId:)``.
     @discardableResult
     open func bind(
         eventName: String,
@@ -81,12 +85,12 @@ open class PusherChannel: NSObject {
         connection?.handlers.add(eventCallback, channel: name, event: eventName) ?? ""
     }
 
-    /// Calls back with the data of each event of a name: parsed JSON, or else the text.
+    /// Calls `callback` with the data of each event with this name: parsed JSON, or else text.
     ///
     /// - Parameters:
     ///   - eventName: The event's name.
-    ///   - callback: Called on the main queue, in the order of the events.
-    /// - Returns: What ``unbind(eventName:callbackId:)`` takes.
+    ///   - callback: Called on the callback queue, in the order of the events.
+    /// - Returns: The ID for ``unbind(eventName:callbackId:)``.
     @_disfavoredOverload
     @discardableResult
     open func bind(eventName: String, callback: @escaping (Any?) -> Void) -> String {
@@ -100,7 +104,9 @@ open class PusherChannel: NSObject {
         ) ?? ""
     }
 
-    /// Ends one binding; nothing is delivered to it once this returns on the main queue.
+    /// Ends one binding.
+    ///
+    /// Called on the callback queue, the callback is not called after this returns.
     open func unbind(eventName: String, callbackId: String) {
         connection?.handlers.remove(id: callbackId, channel: name, event: eventName)
     }
@@ -108,37 +114,39 @@ open class PusherChannel: NSObject {
     /// Ends all bindings of the channel.
     open func unbindAll() { connection?.handlers.removeAll(channel: name) }
 
-    /// Ends all bindings to events of a name.
+    /// Ends all bindings to events with this name.
     open func unbindAll(forEventName eventName: String) {
         connection?.handlers.removeAll(channel: name, event: eventName)
     }
 
-    /// Calls those who are bound to an event; what arrives comes this way.
+    /// Calls the callbacks bound to an event.
+    ///
+    /// Received events are delivered by this method.
     open func handleEvent(event: PusherEvent) {
         connection?.handlers.deliver(event, on: name)
     }
 
     // MARK: Client events
 
-    /// Sends an event to the others on a private or presence channel, as soon as that is subscribed to.
+    /// Sends an event to the other subscribers of a private or presence channel, once it is subscribed.
     ///
-    /// What cannot be sent is told to ``PusherDelegate/debugLog(message:)``.
+    /// Errors are logged with ``PusherDelegate/debugLog(message:)``.
     ///
     /// - Parameters:
     ///   - eventName: The event's name, which begins with `client-`.
-    ///   - data: What `JSONSerialization` can write.
+    ///   - data: A value that `JSONSerialization` can encode.
     open func trigger(eventName: String, data: Any) {
         connection?.trigger(QueuedClientEvent(name: eventName, data: data), on: self)
     }
 
-    /// An event has been queued in the client.
-    func queued(_ event: QueuedClientEvent) { queue.append(event, count: waitingCount) }
+    /// Records an event that the client has queued.
+    func recordQueued(_ event: QueuedClientEvent) { queue.append(event, count: queuedCount) }
 
-    private var waitingCount: Int { connection?.client.waitingClientEventCount(of: name) ?? 0 }
+    private var queuedCount: Int { connection?.client.queuedClientEventCount(of: name) ?? 0 }
 
-    // MARK: What arrives, on the callbacks' queue
+    // MARK: Received messages, on the callback queue
 
-    func confirmed() {
+    func subscriptionConfirmed() {
         auth = nil
         subscribedByApp.clear()
     }
@@ -148,5 +156,35 @@ open class PusherChannel: NSObject {
     func countChanged(_ count: Int) {
         subscriptionCount = count
         onSubscriptionCountChanged?(count)
+    }
+}
+
+/// The type of a channel, by its name.
+public enum PusherChannelType: Sendable {
+    /// A channel that requires authorisation.
+    case `private`
+    /// A private channel with a list of members.
+    case presence
+    /// A public channel.
+    case normal
+
+    /// Creates the type from the name's prefix before its first hyphen.
+    public init(name: String) {
+        self = PusherChannelType.type(forName: name)
+    }
+
+    /// Returns the type of the channel with this name.
+    public static func type(forName name: String) -> PusherChannelType {
+        guard name.contains("-") else { return .normal }
+        switch name.prefix(while: { $0 != "-" }) {
+        case "private": return .private
+        case "presence": return .presence
+        default: return .normal
+        }
+    }
+
+    /// Whether the channel with this name is a presence channel.
+    public static func isPresenceChannel(name: String) -> Bool {
+        type(forName: name) == .presence
     }
 }

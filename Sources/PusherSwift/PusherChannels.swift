@@ -1,16 +1,16 @@
 public import Foundation
 
-/// The channels of a client that were subscribed to and not unsubscribed from.
+/// The subscribed channels of a client.
 open class PusherChannels: NSObject {
     private let lock = NSLock()
     private var table: [String: PusherChannel] = [:]
-    /// The names in the order in which they were subscribed to.
+    /// The names in the order of subscription.
     private var order: [String] = []
 
     /// The channels by name.
     ///
-    /// A channel that is put in here is subscribed to by ``PusherConnection/connect()``, or with the next connection. One
-    /// that is taken out hears nothing any more; ``Pusher/unsubscribe(_:)`` tells the broker too.
+    /// ``PusherConnection/connect()`` and the next connection subscribe to channels added here. A channel removed here
+    /// receives nothing more; ``Pusher/unsubscribe(_:)`` also unsubscribes at the broker.
     open var channels: [String: PusherChannel] {
         get { lock.withLock { table } }
         set {
@@ -19,15 +19,15 @@ open class PusherChannels: NSObject {
                 order += newValue.keys.filter { table[$0] == nil }.sorted()
                 return exchange(&table, with: newValue)
             }
-            // Their ends may call back: not under the lock.
+            // Their deinitialisation may call back: release them outside the lock.
             _ = removed
         }
     }
 
-    /// The channel of this name, if there is one.
+    /// Returns the channel with this name, if there is one.
     public func find(name: String) -> PusherChannel? { lock.withLock { table[name] } }
 
-    /// The presence channel of this name, if there is one.
+    /// Returns the presence channel with this name, if there is one.
     public func findPresence(name: String) -> PusherPresenceChannel? {
         find(name: name) as? PusherPresenceChannel
     }
@@ -52,22 +52,24 @@ open class PusherChannels: NSObject {
     }
 }
 
-/// The channel of all channels: those who are bound to every event.
+/// A channel that receives the events of all channels.
 open class GlobalChannel: PusherChannel {
     init(connection: PusherConnection) {
         super.init(name: "pusher_global_internal_channel", connection: connection)
     }
 
-    /// The callbacks by their ids; those that are taken out are not called any more.
+    /// The callbacks by ID.
+    ///
+    /// Removed callbacks are no longer called.
     open var globalCallbacks: [String: (PusherEvent) -> Void] {
         get { connection?.handlers.globalCallbacks ?? [:] }
         set { connection?.handlers.replaceGlobal(with: newValue) }
     }
 
-    /// Ends all bindings to every event.
+    /// Ends all global bindings.
     open override func unbindAll() { connection?.handlers.removeGlobal() }
 
-    /// Calls those who are bound to every event.
+    /// Calls the global callbacks.
     open override func handleEvent(event: PusherEvent) {
         connection?.handlers.deliverGlobally(event)
     }

@@ -2,44 +2,51 @@ public import Dispatch
 public import FanfareClient
 public import Foundation
 
-/// Where the broker is, and how the client behaves.
+#if canImport(FanfareEncryption)
+    import FanfareEncryption
+#endif
+
+/// The broker's address and the client's settings.
 public class PusherClientOptions: NSObject {
-    /// How private channels are authorised.
+    /// The method of authorising private channels.
     public var authMethod: AuthMethod
-    /// Whether `bind(eventName:callback:)` hands out parsed JSON instead of text.
+    /// Whether `bind(eventName:callback:)` passes parsed JSON instead of text.
     public let attemptToReturnJSONObject: Bool
-    /// Whether a lost connection is opened again.
+    /// Whether the client reconnects after it loses the connection.
     public let autoReconnect: Bool
     /// The host's name or address.
     public let host: String
     /// The TCP port.
     public let port: Int
-    /// What stands in front of `/app/KEY` in the URL's path.
+    /// The URL's path before `/app/KEY`.
     public let path: String?
-    /// Whether the connection goes over TLS.
+    /// Whether the connection uses TLS.
     public let useTLS: Bool
-    /// Seconds of silence after which the broker is asked for a sign of life; it may ask for fewer.
+    /// The silence after which the client sends a ping, in seconds; the broker may ask for less.
     public let activityTimeout: TimeInterval?
-    /// The serial queue of all callbacks; to be set before a ``Pusher`` is made with the options.
+    /// The serial queue of all callbacks.
     ///
-    /// The main queue unless set, which needs a main queue that runs: an app's, `dispatchMain()`,
-    /// or an asynchronous main function.
+    /// Set it before you create a ``Pusher`` with the options.
+    ///
+    /// The default is the main queue, which must be running: in an app, by `dispatchMain()`, or in an asynchronous main
+    /// function.
     public var callbackQueue: DispatchQueue = .main
-    /// Sets what the official client has no option for, such as trust roots, a proxy, or in a test the transport of a
-    /// scripted broker; called when a ``Pusher`` is made.
+    /// Sets options the official client does not have, such as trust, a proxy or a test's transport.
+    ///
+    /// Called when a ``Pusher`` is created.
     public var configure: (inout ClientOptions) -> Void = { _ in }
 
-    /// Options, each with the default of the official client.
+    /// Creates options with the official client's defaults.
     ///
     /// - Parameters:
-    ///   - authMethod: How private channels are authorised.
-    ///   - attemptToReturnJSONObject: Whether callbacks get parsed JSON.
-    ///   - autoReconnect: Whether a lost connection is opened again.
+    ///   - authMethod: The method of authorising private channels.
+    ///   - attemptToReturnJSONObject: Whether `bind(eventName:callback:)` passes parsed JSON.
+    ///   - autoReconnect: Whether the client reconnects after it loses the connection.
     ///   - host: The broker's host, or the hosted service's cluster.
-    ///   - port: 443 with TLS and 80 without, unless given.
-    ///   - path: What stands in front of `/app/KEY`.
-    ///   - useTLS: Whether the connection goes over TLS.
-    ///   - activityTimeout: Seconds of silence before a ping.
+    ///   - port: By default 443 with TLS and 80 without.
+    ///   - path: The URL's path before `/app/KEY`.
+    ///   - useTLS: Whether the connection uses TLS.
+    ///   - activityTimeout: The silence before a ping, in seconds.
     public init(
         authMethod: AuthMethod = .noMethod,
         attemptToReturnJSONObject: Bool = true,
@@ -60,15 +67,15 @@ public class PusherClientOptions: NSObject {
         self.activityTimeout = activityTimeout
     }
 
-    /// Options in the spelling of version 4, with `encrypted` for `useTLS`.
+    /// Creates options with the parameters of version 4, with `encrypted` for `useTLS`.
     ///
     /// - Parameters:
-    ///   - authMethod: How private channels are authorised.
-    ///   - attemptToReturnJSONObject: Whether callbacks get parsed JSON.
-    ///   - autoReconnect: Whether a lost connection is opened again.
+    ///   - authMethod: The method of authorising private channels.
+    ///   - attemptToReturnJSONObject: Whether `bind(eventName:callback:)` passes parsed JSON.
+    ///   - autoReconnect: Whether the client reconnects after it loses the connection.
     ///   - host: The broker's host, or the hosted service's cluster.
-    ///   - port: 443 with TLS and 80 without, unless given.
-    ///   - encrypted: Whether the connection goes over TLS.
+    ///   - port: By default 443 with TLS and 80 without.
+    ///   - encrypted: Whether the connection uses TLS.
     @available(*, deprecated, renamed: "init(authMethod:host:port:useTLS:)")
     public convenience init(
         authMethod: AuthMethod = .noMethod,
@@ -106,4 +113,43 @@ public enum PusherHost: Sendable {
         case .cluster(let cluster): "ws-\(cluster).pusher.com"
         }
     }
+}
+
+/// The URL of a broker in the official client's form: `wss://HOST:PORT/PREFIX/app/KEY?client=…`.
+struct BrokerURL {
+    let endpoint: Endpoint
+
+    /// Reads the broker's address from the options.
+    init(_ options: PusherClientOptions) {
+        let port = UInt16(clamping: options.port)
+        let path = options.path ?? ""
+        endpoint =
+            options.useTLS
+            ? .secure(host: options.host, port: port, pathPrefix: path)
+            : .plain(host: options.host, port: port, pathPrefix: path)
+    }
+
+    /// Parses a URL.
+    ///
+    /// Traps on any other form, since the URL is part of the program.
+    init(_ url: String, _ key: String) {
+        let path = url.prefix { $0 != "?" && $0 != "#" }
+        let end = "/app/\(key)"
+        guard path.hasSuffix(end), let endpoint = Endpoint(String(path.dropLast(end.count))) else {
+            preconditionFailure(
+                "\(url) is not the URL of a broker with key \(key): expected ws[s]://HOST[:PORT][/PREFIX]\(end)"
+            )
+        }
+        self.endpoint = endpoint
+    }
+}
+
+/// The default decrypter of encrypted channels, where libsodium is available.
+enum EncryptedChannels {
+    #if canImport(FanfareEncryption)
+        static let decrypter: (any EventDecrypter)? = SecretBoxDecrypter()
+    #else
+        /// Set one in ``PusherClientOptions/configure``.
+        static let decrypter: (any EventDecrypter)? = nil
+    #endif
 }

@@ -2,66 +2,73 @@ public import FanfareClient
 public import Foundation
 import Logging
 
+// `URLRequest`, `URLResponse` and `URLSession` are part of this API. On Apple platforms Foundation contains them;
+// elsewhere an app that imports only PusherSwift gets them from here.
 #if canImport(FoundationNetworking)
-    public import FoundationNetworking
+    @_exported public import FoundationNetworking
 #endif
 
 /// The connection of a ``Pusher``.
 ///
-/// What is set here is taken up by ``connect()``, and holds from the next connection on.
+/// ``connect()`` applies changed settings from the next connection on.
 open class PusherConnection: NSObject {
     /// The app's public key.
     public let key: String
     /// The broker's URL, with `/app/` and the key.
     public let url: String
-    /// The options that the client was made with; its ``PusherClientOptions/authMethod`` counts whenever a channel is
-    /// authorised.
+    /// The options.
+    ///
+    /// The current ``PusherClientOptions/authMethod`` is used each time a channel is authorised.
     open var options: PusherClientOptions
     /// The channels.
     open var channels = PusherChannels()
-    /// The channel of all channels.
+    /// The channel that receives the events of all channels.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     open lazy var globalChannel: GlobalChannel! = GlobalChannel(connection: self)
-    /// What carries the requests that authorise this client.
+    /// The session for authorisation requests.
     open var URLSession: URLSession
-    /// Says who joins a presence channel, with ``AuthMethod/inline(secret:)``; called on the callbacks' queue.
+    /// Returns the member for presence channels, with ``AuthMethod/inline(secret:)``.
+    ///
+    /// Called on the callback queue.
     open var userDataFetcher: (() -> PusherPresenceChannelMember)?
 
-    /// How often a lost connection is tried again before that is given up; `nil` for as often as it takes.
+    /// The most reconnection attempts in a row; `nil` for no limit.
     open var reconnectAttemptsMax: Int?
-    /// How often that has been tried since the last connection.
+    /// The number of reconnection attempts since the last connection.
     ///
-    /// What is set here is read here until the next attempt; how long the client waits is its own count.
+    /// A value set by the app is returned until the next attempt; it does not change the delays.
     open var reconnectAttempts = 0
-    /// The longest pause between two attempts, in seconds; `nil` for that of the client, half a minute.
+    /// The longest delay between two attempts, in seconds; `nil` for 30 seconds.
     open var maxReconnectGapInSeconds: Double? = 120
-    /// How long the answer to a ping may take, in seconds.
+    /// The time limit for the answer to a ping, in seconds.
     open var pongResponseTimeoutInterval: TimeInterval = 30
-    /// Silence after which the broker is asked for a sign of life, in seconds; it may ask for fewer.
+    /// The silence after which the client sends a ping, in seconds; the broker may ask for less.
     open var activityTimeoutInterval: TimeInterval
 
-    /// What version 4 told apart on the way to a connection; see `socketConnected`.
-    let socketConnectedByApp = Overwrite<Bool>()
-    let establishedByApp = Overwrite<Bool>()
-    private let stateByApp = Overwrite<ConnectionState>()
-    private let socketIdByApp = Overwrite<String?>()
+    /// The states of version 4 during a connection attempt; see `socketConnected`.
+    let socketConnectedByApp = Override<Bool>()
+    let establishedByApp = Override<Bool>()
+    private let stateByApp = Override<ConnectionState>()
+    private let socketIdByApp = Override<String?>()
 
     let handlers = EventHandlers()
     let outcomes = AuthOutcomes()
-    let delegation = Delegation()
-    /// The client underneath.
+    let notifier = DelegateNotifier()
+    /// The client that this connection wraps.
     let client: FanfareClient
 
-    /// Makes a connection of its own, which ``Pusher`` does for most apps.
+    /// Creates a connection.
+    ///
+    /// Most apps use ``Pusher`` instead.
     ///
     /// - Parameters:
     ///   - key: The app's public key.
-    ///   - socket: What carries the connection: no socket, as it was once, but what opens one, and opens the next.
-    ///     `nil` for that of the options, which is the client's own unless ``PusherClientOptions/configure`` says else.
-    ///   - url: `ws://HOST[:PORT][/PREFIX]/app/KEY`, or `wss://…`; a query is ignored. It counts, and not the host, port
-    ///     and path of the options. A URL of another form ends the program.
-    ///   - options: How the client behaves.
-    ///   - URLSession: What carries the requests that authorise this client.
+    ///   - socket: The transport that opens connections, where the official client takes a socket. `nil` for the
+    ///     transport set by ``PusherClientOptions/configure`` or the default.
+    ///   - url: `ws://HOST[:PORT][/PREFIX]/app/KEY`, or `wss://…`; a query is ignored. It replaces the options' host,
+    ///     port and path. Traps on a URL of another form.
+    ///   - options: The client's settings.
+    ///   - URLSession: The session for authorisation requests.
     public convenience init(
         key: String,
         socket: (any ClientTransport)? = nil,
@@ -88,9 +95,9 @@ open class PusherConnection: NSObject {
         var clientOptions = ClientOptions()
         clientOptions.reconnects = options.autoReconnect
         clientOptions.decrypter = EncryptedChannels.decrypter
-        clientOptions.logger = delegation.logger
+        clientOptions.logger = notifier.logger
         clientOptions.channelAuthorizer = ChannelAuthorizer { request, channel in
-            try await authorization.answer(channel, request.socketID)
+            try await authorization.authorize(channel, request.socketID)
         }
         options.configure(&clientOptions)
         if let socket { clientOptions.transport = socket }
@@ -100,33 +107,33 @@ open class PusherConnection: NSObject {
         observe(client)
     }
 
-    /// A client that nobody holds any more has nobody to call back.
+    /// Disconnects, since the client would otherwise stay connected.
     deinit { client.disconnect() }
 
-    /// Who is told what happens.
+    /// The delegate, referenced weakly.
     open var delegate: (any PusherDelegate)? {
-        get { delegation.delegate }
-        set { delegation.delegate = newValue }
+        get { notifier.delegate }
+        set { notifier.delegate = newValue }
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     ///
-    /// What is set here is read here until the state changes; it neither connects nor disconnects.
+    /// A value set by the app is returned until the state changes; it neither connects nor disconnects.
     open var connectionState: ConnectionState {
         get { stateByApp.value(or: ConnectionState(client.status)) }
         set { stateByApp.set(newValue) }
     }
 
-    /// What the broker calls the connection; `nil` without one.
+    /// The connection's socket ID; `nil` without a connection.
     ///
-    /// What is set here is read here until the state changes; requests to a backend name the broker's.
+    /// A value set by the app is returned until the state changes; requests to a backend use the broker's.
     open var socketId: String? {
         get { socketIdByApp.value(or: client.socketID) }
         set { socketIdByApp.set(newValue) }
     }
 
-    /// The client knows something newer than what the app has set.
-    func forgetWhatTheAppHasSet() {
+    /// Removes the values set by the app: the client has newer ones.
+    func clearOverrides() {
         stateByApp.clear()
         socketIdByApp.clear()
         socketConnectedByApp.clear()
@@ -145,50 +152,54 @@ open class PusherConnection: NSObject {
                 client.backoff.cap = max(.seconds(gap), client.backoff.floor)
             }
         }
-        subscribeToWhatTheAppHasAdded()
+        subscribeToAddedChannels()
         client.connect()
     }
 
-    /// Ends the connection, or any attempt at one, for good.
+    /// Closes the connection or stops the attempts to open one.
     open func disconnect() { client.disconnect() }
 
     /// Sends an event to the broker.
     ///
-    /// An event of a client, whose name begins with `client-`, goes to the others on the channel, as with
-    /// ``PusherChannel/trigger(eventName:data:)``. Any other is a message to the broker itself, which is sent on the present
-    /// connection with the name and the data alone. What cannot be sent is told to ``PusherDelegate/debugLog(message:)``.
+    /// A client event, whose name begins with `client-`, goes to the other subscribers of the channel, as with
+    /// ``PusherChannel/trigger(eventName:data:)``. Any other event is a message to the broker with the name and the
+    /// data. Errors are logged with ``PusherDelegate/debugLog(message:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name.
-    ///   - data: What `JSONSerialization` can write.
-    ///   - channel: The channel that an event of a client goes to.
+    ///   - data: A value that `JSONSerialization` can encode.
+    ///   - channel: The channel of a client event.
     open func sendEvent(event: String, data: Any, channel: PusherChannel? = nil) {
-        guard event.utf8.starts(with: "client-".utf8) else { return say(event, data) }
+        guard event.utf8.starts(with: "client-".utf8) else { return sendMessage(event, data) }
         guard let channel else {
-            return delegation.log(.warning, "\(event) is not sent: it is for no channel")
+            return notifier.log(.warning, "\(event) was not sent: a client event needs a channel")
         }
         channel.trigger(eventName: event, data: data)
     }
 
-    /// Calls those who are bound to an event; what arrives comes this way.
+    /// Calls the callbacks bound to an event.
+    ///
+    /// Received events are delivered by this method.
     open func handleEvent(event: PusherEvent) {
-        if !Self.isForItsChannelAlone(event.eventName) { handlers.deliverGlobally(event) }
+        if !Self.isChannelOnly(event.eventName) { handlers.deliverGlobally(event) }
         guard let name = event.channelName else { return }
         channels.find(name: name)?.handleEvent(event: event)
     }
 
-    /// Tells of a fault that the broker reports; what arrives comes this way.
+    /// Reports an error of the broker to callbacks and the delegate.
+    ///
+    /// Received errors are delivered by this method.
     open func handleError(error: PusherError) {
         handlers.deliver(error)
-        // SAFETY: nobody changes a fault.
+        // SAFETY: an error is immutable.
         nonisolated(unsafe) let error = error
-        delegation.tell(from: options.callbackQueue) { delegate in
+        notifier.notify(from: options.callbackQueue) { delegate in
             delegate.receivedError(error: error)
         }
     }
 
-    /// Events of the protocol that the official client does not hand to global callbacks.
-    private static func isForItsChannelAlone(_ name: String) -> Bool {
+    /// Whether the official client does not deliver this protocol event to global callbacks.
+    private static func isChannelOnly(_ name: String) -> Bool {
         ["pusher:member_added", "pusher:member_removed", "pusher:subscription_count"]
             .contains(name)
     }
@@ -197,23 +208,24 @@ open class PusherConnection: NSObject {
 
     func subscribe(to channel: PusherChannel) {
         let name = channel.name
-        let inner = client.channel(name)
+        let clientChannel = client.channel(name)
         if let presence = channel as? PusherPresenceChannel, presence.changes == nil {
-            let reference = Reference(self)
-            presence.changes = inner.presence.onChange(on: options.callbackQueue) { change in
-                reference.connection?.channels.findPresence(name: name)?.changed(change)
+            let reference = WeakConnection(self)
+            presence.changes = clientChannel.presence.onChange(on: options.callbackQueue) {
+                change in
+                reference.connection?.channels.findPresence(name: name)?.update(change)
             }
         }
         if let auth = channel.auth {
-            inner.subscribe(with: auth.authorization)
+            clientChannel.subscribe(with: auth.authorization)
         } else {
-            inner.subscribe()
+            clientChannel.subscribe()
         }
     }
 
-    /// Subscribes to channels that were made by the app and put into ``channels``.
-    func subscribeToWhatTheAppHasAdded() {
-        for channel in channels.inOrder where !client.isAskedFor(channel.name) {
+    /// Subscribes to channels that the app has added to ``channels``.
+    func subscribeToAddedChannels() {
+        for channel in channels.inOrder where !client.hasSubscription(to: channel.name) {
             subscribe(to: channel)
         }
     }
@@ -230,35 +242,35 @@ open class PusherConnection: NSObject {
         guard let json = json(of: event.data, for: event.name) else { return }
         do throws(FanfareError) {
             let delivery = try client.channel(channel.name).trigger(event.name, json: json)
-            if delivery == .queued { channel.queued(event) }
+            if delivery == .queued { channel.recordQueued(event) }
         } catch {
-            delegation.log(.error, "\(error)")
+            notifier.log(.error, "\(error)")
         }
     }
 
-    private func say(_ event: String, _ data: Any) {
+    private func sendMessage(_ event: String, _ data: Any) {
         guard let json = json(of: data, for: event) else { return }
-        if let reason = client.say(event, json: json) {
-            delegation.log(.error, "\(event) is not sent: \(reason)")
+        if let reason = client.sendMessage(event, json: json) {
+            notifier.log(.error, "\(event) was not sent: \(reason)")
         }
     }
 
-    /// Data as JSON; what cannot be written so is logged.
+    /// Returns data as JSON; logs an error if it cannot be encoded.
     private func json(of data: Any, for event: String) -> String? {
         // `JSONSerialization` traps where this is false.
         guard JSONSerialization.isValidJSONObject([data]),
             let json = try? JSONSerialization.data(withJSONObject: data, options: .fragmentsAllowed)
         else {
-            delegation.log(.error, "\(event) is not sent: its data cannot be written as JSON")
+            notifier.log(.error, "\(event) was not sent: its data cannot be encoded as JSON")
             return nil
         }
         return String(decoding: json, as: UTF8.self)
     }
 }
 
-/// A connection that is not kept alive by what happens on it.
-// SAFETY: it is followed on the callbacks' queue alone.
-struct Reference: @unchecked Sendable {
+/// A weak reference to a connection, for callbacks.
+// SAFETY: it is only used on the callback queue.
+struct WeakConnection: @unchecked Sendable {
     private(set) weak var connection: PusherConnection?
 
     init(_ connection: PusherConnection) { self.connection = connection }

@@ -1,30 +1,32 @@
 public import Foundation
 
-/// Is told what happens on a connection, on the main queue; every member is optional.
+/// A delegate for the events of a connection, called on the main queue.
+///
+/// Every method is optional.
 @preconcurrency @MainActor
 public protocol PusherDelegate: AnyObject {
-    /// A line for a log, with its level in front: `[PUSHER DEBUG] …`.
+    /// Called with each log line, with its level as a prefix: `[PUSHER DEBUG] …`.
     func debugLog(message: String)
-    /// The connection's state has changed.
+    /// Called when the connection's state has changed.
     func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
-    /// The broker has confirmed a subscription.
+    /// Called when the broker has confirmed a subscription.
     func subscribedToChannel(name: String)
-    /// A channel cannot be subscribed to: the app's backend or the broker refuses it.
+    /// Called when the app's backend or the broker refuses a subscription.
     ///
     /// - Parameters:
     ///   - name: The channel's name.
-    ///   - response: What the backend has answered, if it has.
-    ///   - data: The content of that answer, or the broker's explanation.
-    ///   - error: What went wrong, in words.
+    ///   - response: The backend's response, if any.
+    ///   - data: The content of that response, or the broker's explanation.
+    ///   - error: The error, with a description.
     func failedToSubscribeToChannel(
         name: String,
         response: URLResponse?,
         data: String?,
         error: NSError?
     )
-    /// An event of an encrypted channel could not be opened, also with a key that was just asked for; it is skipped.
+    /// Called when an event could not be decrypted, even with a fresh key; it is skipped.
     func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
-    /// The broker reports a fault.
+    /// Called when the broker reports an error.
     func receivedError(error: PusherError)
 }
 

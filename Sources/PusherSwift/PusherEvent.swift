@@ -1,13 +1,13 @@
 internal import FanfareClient
 public import Foundation
 
-/// An event, as callbacks of the newer spelling get it.
+/// An event.
 open class PusherEvent: NSObject, NSCopying {
     /// The event's name.
     public let eventName: String
     /// The channel's name; `nil` for an event of the connection.
     public let channelName: String?
-    /// The data as text, usually JSON that the app decodes; on an encrypted channel it is decrypted.
+    /// The data as text, usually JSON; decrypted on an encrypted channel.
     public let data: String?
     /// The sender of a client event on a presence channel.
     public let userId: String?
@@ -28,14 +28,14 @@ open class PusherEvent: NSObject, NSCopying {
         )
     }
 
-    /// A copy of the event.
+    /// Returns a copy of the event.
     open func copy(with zone: NSZone? = nil) -> Any { copied() }
 
     func copied() -> PusherEvent {
         PusherEvent(eventName: eventName, channelName: channelName, data: data, userId: userId)
     }
 
-    /// The value of one of the event's members, by the name that it has on the wire.
+    /// Returns the value of one of the event's members, by its name on the wire.
     open func property(withKey key: String) -> Any? {
         switch key {
         case "event": eventName
@@ -47,11 +47,11 @@ open class PusherEvent: NSObject, NSCopying {
     }
 }
 
-/// A fault that the broker reports.
+/// An error reported by the broker.
 open class PusherError: NSObject {
-    /// A code of the protocol, if the broker gives one.
+    /// The protocol's error code, if any.
     public let code: Int?
-    /// A text for people.
+    /// The message.
     public let message: String
 
     init(code: Int?, message: String) {
@@ -59,26 +59,8 @@ open class PusherError: NSObject {
         self.message = message
     }
 
-    /// Code and text.
+    /// The code and the message.
     open override var description: String {
         code.map { "\($0): \(message)" } ?? message
-    }
-}
-
-/// An event of this client that waits until its channel is subscribed to.
-public struct QueuedClientEvent {
-    /// The event's name.
-    public let name: String
-    /// What was passed to `trigger`.
-    public let data: Any
-
-    /// Makes an event to put into ``PusherChannel/unsentEvents``.
-    ///
-    /// - Parameters:
-    ///   - name: The event's name, which begins with `client-`.
-    ///   - data: What `JSONSerialization` can write.
-    public init(name: String, data: Any) {
-        self.name = name
-        self.data = data
     }
 }

@@ -1,29 +1,31 @@
 internal import FanfareClient
 public import Foundation
 
-/// A channel that knows who is on it.
+/// A presence channel, with its members.
 open class PusherPresenceChannel: PusherChannel {
-    /// Called for each user who comes; not for those who were there before.
+    /// Called for each user who joins; not for the first list.
     open var onMemberAdded: ((PusherPresenceChannelMember) -> Void)?
-    /// Called for each user who goes.
+    /// Called for each user who leaves.
     open var onMemberRemoved: ((PusherPresenceChannelMember) -> Void)?
-    /// What tells of changes.
+    /// The binding to the channel's changes.
     var changes: Binding?
     private let lock = NSLock()
-    /// The objects that stand for members, so that one member is one object while they are there.
+    /// One object for each member, so that its identity is stable while the member is on the channel.
     private var objects: [String: PusherPresenceChannelMember] = [:]
 
-    /// Makes a channel, which
+    /// Creates a channel.
+    ///
+    /// Most apps call
     /// ``Pusher/subscribeToPresenceChannel(channelName:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``
-    /// does for most apps.
+    /// instead.
     ///
     /// - Parameters:
     ///   - name: The channel's name.
-    ///   - connection: The connection, which is not kept alive.
-    ///   - auth: What lets the next subscription in.
-    ///   - onMemberAdded: Called for each user who comes.
-    ///   - onMemberRemoved: Called for each user who goes.
-    ///   - onSubscriptionCountChanged: Called when another number of connections is subscribed.
+    ///   - connection: The connection, referenced weakly.
+    ///   - auth: A signature for the next subscription.
+    ///   - onMemberAdded: Called for each user who joins.
+    ///   - onMemberRemoved: Called for each user who leaves.
+    ///   - onSubscriptionCountChanged: Called when the number of subscribed connections changes.
     public init(
         name: String,
         connection: PusherConnection,
@@ -42,12 +44,12 @@ open class PusherPresenceChannel: PusherChannel {
         )
     }
 
-    private let membersByApp = Overwrite<[PusherPresenceChannelMember]>()
-    private let myIdByApp = Overwrite<String?>()
+    private let membersByApp = Override<[PusherPresenceChannelMember]>()
+    private let myIdByApp = Override<String?>()
 
-    /// Everybody who is there, each once; empty before the broker has told.
+    /// All members, each once; empty before the broker has sent the list.
     ///
-    /// What is set here is read here until the broker tells of a change; the others hear nothing of it.
+    /// A value set by the app is returned until the broker reports a change; it is not sent to others.
     open var members: [PusherPresenceChannelMember] {
         get { membersByApp.value(or: knownMembers) }
         set { membersByApp.set(newValue) }
@@ -62,27 +64,27 @@ open class PusherPresenceChannel: PusherChannel {
         }
     }
 
-    /// The id of the user whom this client is; `nil` before the broker has told.
+    /// The ID of this client's own user; `nil` before the broker has sent the list.
     ///
-    /// What is set here is read here until the broker tells of a change.
+    /// A value set by the app is returned until the broker reports a change.
     open var myId: String? {
         get { myIdByApp.value(or: roster?.me?.id) }
         set { myIdByApp.set(newValue) }
     }
 
-    /// The member with an id; `nil` for somebody who is not there.
+    /// Returns the member with an ID; `nil` if there is none.
     open func findMember(userId: String) -> PusherPresenceChannelMember? {
         if let members = membersByApp.current { return members.first { $0.userId == userId } }
         let member = roster?[userId]
         return member.map { member in lock.withLock { object(member) } }
     }
 
-    /// The user whom this client is; `nil` before the broker has told.
+    /// Returns this client's own user; `nil` before the broker has sent the list.
     open func me() -> PusherPresenceChannelMember? { myId.flatMap { findMember(userId: $0) } }
 
     private var roster: PresenceRoster? { connection?.client.channel(name).presence.roster }
 
-    /// The object that stands for a member; under the lock.
+    /// Returns the object for a member; to be called under the lock.
     private func object(_ member: PresenceMember) -> PusherPresenceChannelMember {
         if let known = objects[member.id], known.infoText == member.info { return known }
         let new = PusherPresenceChannelMember(member)
@@ -90,9 +92,9 @@ open class PusherPresenceChannel: PusherChannel {
         return new
     }
 
-    // MARK: What arrives, on the callbacks' queue
+    // MARK: Received messages, on the callback queue
 
-    func changed(_ change: PresenceChange) {
+    func update(_ change: PresenceChange) {
         membersByApp.clear()
         myIdByApp.clear()
         for member in change.left {
@@ -106,19 +108,19 @@ open class PusherPresenceChannel: PusherChannel {
     }
 }
 
-/// Somebody on a presence channel.
+/// A member of a presence channel.
 public class PusherPresenceChannelMember: NSObject {
-    /// The user's id, as the app's backend has given it.
+    /// The user's ID, as the app's backend signed it.
     public let userId: String
-    /// What the backend tells the others of the user, as `JSONSerialization` makes it; `nil` for nothing.
+    /// The user information for other members, parsed by `JSONSerialization`; `nil` if there is none.
     public let userInfo: Any?
     let infoText: String?
 
-    /// Makes a member, such as ``PusherConnection/userDataFetcher`` returns.
+    /// Creates a member, such as for ``PusherConnection/userDataFetcher``.
     ///
     /// - Parameters:
-    ///   - userId: The user's id.
-    ///   - userInfo: What `JSONSerialization` can write; `nil` for nothing.
+    ///   - userId: The user's ID.
+    ///   - userInfo: A value that `JSONSerialization` can encode; `nil` for none.
     public init(userId: String, userInfo: Any? = nil) {
         self.userId = userId
         self.userInfo = userInfo
@@ -137,5 +139,5 @@ public class PusherPresenceChannelMember: NSObject {
     }
 }
 
-/// What is known about a user on a presence channel.
+/// The information about a user on a presence channel.
 public typealias PusherUserInfoObject = [String: AnyObject]

@@ -1,10 +1,10 @@
 internal import FanfareClient
 import Foundation
 
-// What version 4 offered beside, in the words of that time.
+// The API of version 4 that later versions do not have.
 
 extension PusherChannel {
-    /// Calls those who are bound to an event.
+    /// Calls the callbacks bound to an event.
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -16,40 +16,40 @@ extension PusherChannel {
 }
 
 extension PusherEvent {
-    /// The event's name, as it was called where the older spelling had a `PusherEvent`.
+    /// The event's name, in version 4's form.
     @available(*, deprecated, renamed: "eventName")
     public var name: String { eventName }
 }
 
 extension PusherClientOptions {
-    /// Whether the connection goes over TLS.
+    /// Whether the connection uses TLS.
     @available(*, deprecated, renamed: "useTLS")
     public var encrypted: Bool { useTLS }
 }
 
-/// The members of an event as it goes over the wire.
+/// The members of an event on the wire.
 public typealias PusherEventJSON = [String: AnyObject]
 
 extension PusherConnection {
     /// Whether there is a connection.
     ///
-    /// What is set here is read here until the state changes.
-    @available(*, deprecated, message: "ask for connectionState")
+    /// A value set by the app is returned until the state changes.
+    @available(*, deprecated, message: "use connectionState")
     public var socketConnected: Bool {
         get { socketConnectedByApp.value(or: client.status.isConnected) }
         set { socketConnectedByApp.set(newValue) }
     }
 
-    /// Whether the broker has said its first message.
+    /// Whether the broker's first message has been received.
     ///
-    /// What is set here is read here until the state changes.
-    @available(*, deprecated, message: "ask for connectionState")
+    /// A value set by the app is returned until the state changes.
+    @available(*, deprecated, message: "use connectionState")
     public var connectionEstablishedMessageReceived: Bool {
         get { establishedByApp.value(or: client.status.isConnected) }
         set { establishedByApp.set(newValue) }
     }
 
-    /// Calls those who are bound to an event.
+    /// Calls the callbacks bound to an event.
     ///
     /// - Parameters:
     ///   - eventName: The event's name.
@@ -66,18 +66,18 @@ extension PusherConnection {
         )
     }
 
-    /// The members of an event as it goes over the wire.
+    /// Parses a message into the members of an event.
     ///
     /// - Parameter string: The message.
-    /// - Returns: Its members; `nil` when it is no JSON object.
+    /// - Returns: Its members; `nil` when it is not a JSON object.
     public func getPusherEventJSON(from string: String) -> PusherEventJSON? {
         LegacyPayload(attemptsJSON: true).value(of: string) as? [String: AnyObject]
     }
 
-    /// The data of an event, as callbacks of the older spelling get it.
+    /// Parses the data of an event, as for callbacks of the older API.
     ///
     /// - Parameter string: The data as text.
-    /// - Returns: The object or array that the text is the JSON of, or else the text.
+    /// - Returns: The parsed JSON object or array, or else the text.
     public func getEventDataJSON(from string: String) -> Any {
         LegacyPayload(attemptsJSON: true).value(of: string) ?? string
     }

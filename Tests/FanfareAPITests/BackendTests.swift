@@ -5,8 +5,8 @@ import Foundation
 import TestBroker
 import Testing
 
-/// A backend and its clients, over a real broker.
-@Suite("A backend at a broker", .timeLimit(.minutes(1))) struct BackendTests {
+/// A backend and its clients, with a real broker.
+@Suite("A backend with a broker", .timeLimit(.minutes(1))) struct BackendTests {
     private struct Place {
         let broker: TestBroker
         let api: FanfareAPI
@@ -27,7 +27,7 @@ import Testing
         await broker.stop()
     }
 
-    /// A client that the backend lets into everything as a user.
+    /// Returns a client that the backend authorises for every channel as a user.
     private static func client(_ place: Place, as user: String) -> FanfareClient {
         var options = ClientOptions()
         let api = place.api
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["private-a", "private-cache-a", "presence-a", "private-encrypted-a"])
-    func letsClientsInAndReachesThem(channel: String) async throws {
+    func authorisesAndReachesClients(channel: String) async throws {
         try await Self.withBroker { place in
             let client = Self.client(place, as: "ann")
             let events = client.channel(channel).events("e")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func asksWhoIsThere() async throws {
+    @Test func queriesMembers() async throws {
         try await Self.withBroker { place in
             let clients = ["ann", "ben", "ben"].map { Self.client(place, as: $0) }
             for client in clients {
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func leavesOutTheClientThatAsked() async throws {
+    @Test func excludesTheRequestingClient() async throws {
         try await Self.withBroker { place in
             let (asker, other) = (Self.client(place, as: "ann"), Self.client(place, as: "ben"))
             let asked = asker.channel("a").events("e")
@@ -131,14 +131,14 @@ import Testing
         }
     }
 
-    @Test func speaksToUsersAndSendsThemAway() async throws {
+    @Test func reachesAndDisconnectsUsers() async throws {
         try await Self.withBroker { place in
             let client = Self.client(place, as: "ann")
             let events = client.user.events("news")
             client.signIn()
             client.connect()
             try await client.waitUntilSignedIn()
-            // The user's own channel is joined when the broker has signed the user in.
+            // The user's channel is joined after the sign-in.
             while try await !place.api.channel(FanfareAPI.channel(ofUser: "ann")).isOccupied {
                 try await Task.sleep(for: .milliseconds(2))
             }

@@ -1,7 +1,7 @@
 import Net
 import Synchronization
 
-/// A server that speaks TLS and answers every request with the same bytes.
+/// A TLS server that answers every request with the same bytes.
 actor EncryptedServer: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -41,7 +41,7 @@ actor EncryptedServer: LoopResident {
         func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
             let end = Array("\r\n\r\n".utf8)
             guard bytes.count >= 4 else { return 0 }
-            // The requests here have no content, so the empty line is their end.
+            // The requests have no content, so they end with the empty line.
             for offset in 0..<4 where bytes[bytes.count - 4 + offset] != end[offset] { return 0 }
             stream.write(answer)
             return bytes.count

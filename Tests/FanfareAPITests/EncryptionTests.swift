@@ -35,7 +35,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func acceptsAnyCertificateWhenTold() async throws {
+    @Test func acceptsAnyCertificateIfInsecure() async throws {
         try await Self.withServer(hosts: ["elsewhere.example"]) { server, _ in
             let api = try Self.api(server, .insecure)
             for _ in 0..<3 { #expect(try await api.channels().isEmpty) }
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func saysThatTrustedCertificatesCannotBeRead() {
+    @Test func reportsUnreadableCertificates() {
         let error = #expect(throws: FanfareAPIError.self) {
             var settings = FanfareAPI.Settings()
             settings.trust = .file("/no/such/file.pem")

@@ -2,13 +2,13 @@ import FanfareAPI
 import PusherProtocol
 import Testing
 
-@Suite("The HTTP API, as a backend calls it") struct FanfareAPITests {
+@Suite("The HTTP API client") struct FanfareAPITests {
     private struct User: Encodable {
         var id: Int
         var name: String
     }
 
-    private static func api(_ transport: NotingTransport) throws -> FanfareAPI {
+    private static func api(_ transport: RecordingTransport) throws -> FanfareAPI {
         var settings = FanfareAPI.Settings()
         settings.retries = .none
         return try FanfareAPI(
@@ -35,7 +35,7 @@ import Testing
 
     @Test("Signs requests as published")
     func signsAsPublished() async throws {
-        let transport = NotingTransport(200, #"{"channels":{},"users":[],"occupied":false}"#)
+        let transport = RecordingTransport(200, #"{"channels":{},"users":[],"occupied":false}"#)
         let api = try FanfareAPI(
             appID: "3",
             key: "278d425bdf160c739803",
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func triggersOnOneChannel() async throws {
-        let transport = NotingTransport(200, "{}")
+        let transport = RecordingTransport(200, "{}")
         let answer = try await Self.api(transport).trigger(
             "addUser",
             on: "userslist",
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func triggersOnSeveralChannels() async throws {
-        let transport = NotingTransport(
+        let transport = RecordingTransport(
             200,
             #"{"channels":{"presence-x":{"user_count":42},"ch-1":{"subscription_count":13}}}"#
         )
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func writesValuesAsJSON() async throws {
-        let transport = NotingTransport(200, "{}")
+        let transport = RecordingTransport(200, "{}")
         let api = try Self.api(transport)
         try await api.trigger("e", on: "c", data: "text")
         try await api.trigger("e", on: "c", text: "text")
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func sendsNothingThatCannotBeWritten() async throws {
-        let transport = NotingTransport(200, "{}")
+        let transport = RecordingTransport(200, "{}")
         let api = try Self.api(transport)
         await #expect(throws: FanfareAPIError.self) {
             try await api.trigger("e", on: "c", data: Double.nan)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func triggersBatches() async throws {
-        let transport = NotingTransport(200, #"{"batch":[{},{"user_count":2}]}"#)
+        let transport = RecordingTransport(200, #"{"batch":[{},{"user_count":2}]}"#)
         let answer = try await Self.api(transport).trigger(batch: [
             APIEvent("e1", on: "a", text: "1"),
             try APIEvent("e2", on: "presence-b", data: [2], except: "1.2", info: [.userCount]),
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func listsChannels() async throws {
-        let transport = NotingTransport(
+        let transport = RecordingTransport(
             200,
             #"{"channels":{"presence-a":{"user_count":1},"presence-b":{}}}"#
         )
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test func listsChannelsInPages() async throws {
-        let transport = NotingTransport(200, #"{"channels":{"a":{}},"next_cursor":"YQ"}"#)
+        let transport = RecordingTransport(200, #"{"channels":{"a":{}},"next_cursor":"YQ"}"#)
         let page = try await Self.api(transport).channels(limit: 1)
         #expect(Array(page.channels.keys) == ["a"])
         #expect(page.nextCursor == "YQ")
@@ -176,14 +176,16 @@ import Testing
         for request in transport.requests { try Self.verify(request) }
         #expect(transport.requests[0].target.contains("&limit=1&"))
         #expect(transport.requests[1].target.contains("&cursor=YQ&filter_by_prefix=b&limit=2&"))
-        await #expect(throws: FanfareAPIError.invalidArgument("The limit is 0; 1 is the least")) {
+        await #expect(
+            throws: FanfareAPIError.invalidArgument("The limit is 0; it must be at least 1")
+        ) {
             try await Self.api(transport).channels(limit: 0)
         }
         #expect(transport.requests.count == 2)
     }
 
-    @Test func asksAboutOneChannel() async throws {
-        let transport = NotingTransport(
+    @Test func queriesOneChannel() async throws {
+        let transport = RecordingTransport(
             200,
             #"{"occupied":true,"subscription_count":42,"cache":{"data":"x","ttl":60}}"#
         )
@@ -201,7 +203,7 @@ import Testing
     }
 
     @Test func readsVacantChannelsAndEscapesNames() async throws {
-        let transport = NotingTransport(200, #"{"occupied":false,"cache":null}"#)
+        let transport = RecordingTransport(200, #"{"occupied":false,"cache":null}"#)
         let channel = try await Self.api(transport).channel("#server-to-user-1/?")
         #expect(!channel.isOccupied)
         #expect(channel.cache == nil)
@@ -211,7 +213,7 @@ import Testing
     }
 
     @Test func listsUsers() async throws {
-        let transport = NotingTransport(200, #"{"users":[{"id":"1"},{"id":"u-2"}]}"#)
+        let transport = RecordingTransport(200, #"{"users":[{"id":"1"},{"id":"u-2"}]}"#)
         #expect(try await Self.api(transport).users(on: "presence-x") == ["1", "u-2"])
         #expect(
             transport.requests.first?.target.hasPrefix("/apps/3/channels/presence-x/users?") == true
@@ -225,7 +227,7 @@ import Testing
         (503, "<html>\n<body>…", "Try again later"), (201, "{}", "201"),
     ])
     func explainsRefusals(status: Int, body: String, part: String) async throws {
-        let api = try Self.api(NotingTransport(status, body))
+        let api = try Self.api(RecordingTransport(status, body))
         let error = await #expect(throws: FanfareAPIError.self) {
             try await api.trigger("e", on: "c", text: "")
         }
@@ -240,7 +242,7 @@ import Testing
 
     @Test(arguments: ["", "[]", "hello", "{\"channels\":7}"])
     func refusesSuccessesThatAreNone(body: String) async throws {
-        let api = try Self.api(NotingTransport(200, body))
+        let api = try Self.api(RecordingTransport(200, body))
         let error = await #expect(throws: FanfareAPIError.self) {
             try await api.trigger("e", on: "c", text: "")
         }

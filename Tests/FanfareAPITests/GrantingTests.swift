@@ -1,8 +1,8 @@
 import FanfareAPI
 import Testing
 
-/// Signatures as the official libraries and the documentation have them.
-@Suite("Letting clients in, with published signatures") struct GrantingTests {
+/// Signatures from the official libraries and documentation.
+@Suite("Authorising clients, with published signatures") struct GrantingTests {
     private static let key = "278d425bdf160c739803"
     private static let socketID = "1234.1234"
 
@@ -14,12 +14,12 @@ import Testing
             appID: "3",
             key: key,
             secret: secret,
-            transport: NotingTransport(200, "{}"),
+            transport: RecordingTransport(200, "{}"),
             settings: settings
         )
     }
 
-    /// Gives out what it is asked for, and no more: what is signed does not depend on it.
+    /// A sealer with fixed results; signatures do not depend on it.
     private struct StubSealer: EventSealer {
         func sharedSecret(of channel: String) -> String { "secret of \(channel)" }
         func seal(_ text: String, on channel: String) -> String { "sealed \(text) on \(channel)" }
@@ -43,7 +43,7 @@ import Testing
     func signsForPrivateChannels(channel: String, signature: String) throws {
         var settings = FanfareAPI.Settings()
         settings.sealer = StubSealer()
-        // A user is of no account where there are no members.
+        // The user is ignored for channels without members.
         let grant = try Self.api(settings).authorize(channel, for: Self.socketID, as: "ann")
         #expect(grant.auth == "\(Self.key):\(signature)")
         #expect(grant.channelData == nil)
@@ -91,7 +91,7 @@ import Testing
             "0215b1808e86ad7dc9cab801019fec16269893a1e030d5d197a4661d8e6d1bc1"
         ),
     ])
-    func signsWhatIsWrittenAlreadyToTheLetter(data: String, signature: String) throws {
+    func signsExistingDataUnchanged(data: String, signature: String) throws {
         let grant = try Self.api().authorize(
             "presence-foobar",
             for: Self.socketID,
@@ -177,10 +177,10 @@ import Testing
     }
 
     private static let wrongs: [(String, String, String?, String)] = [
-        ("public", "1234.1234", "ann", "public is open to everybody"),
+        ("public", "1234.1234", "ann", "public is a public channel"),
         ("private-a b", "1234.1234", "ann", "private-a b"),
-        ("private-a", "1234.1234:private-b", "ann", "is no socket ID"),
-        ("private-a", "", "ann", "is no socket ID"),
+        ("private-a", "1234.1234:private-b", "ann", "is not a socket ID"),
+        ("private-a", "", "ann", "is not a socket ID"),
         ("presence-a", "1234.1234", nil, "pass the user's id"),
         ("presence-a", "1234.1234", "", "1 to 128 characters, not 0"),
         ("presence-a", "1234.1234", String(repeating: "x", count: 129), "not 129"),
@@ -201,14 +201,14 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "ż", String(repeating: "x", count: 129)])
-    func signsInNobodyWhomABrokerRefuses(user: String) throws {
+    func refusesUserIDsThatABrokerRefuses(user: String) throws {
         #expect(throws: FanfareAPIError.self) {
             try Self.api().authenticate(user, for: Self.socketID)
         }
     }
 }
 
-@Suite("What clients send to an endpoint") struct GrantRequestTests {
+@Suite("Requests to an authorisation endpoint") struct GrantRequestTests {
     @Test(arguments: [
         ("socket_id=1.2&channel_name=private-a", ["private-a"]),
         ("channel_name=presence-a%40b%2C%3B&socket_id=1%2E2&user=7", ["presence-a@b,;"]),
@@ -229,10 +229,10 @@ import Testing
 
     @Test(arguments: [
         ("", "socket_id"), ("channel_name=a", "socket_id"), ("socket_id=", "socket_id"),
-        ("{", "no JSON"), (#"{"socket_id":7}"#, "socket_id"),
+        ("{", "not a JSON object"), (#"{"socket_id":7}"#, "socket_id"),
         (
             "socket_id=1.2" + String(repeating: "&channel_name[]=a", count: 101),
-            "101 channels are asked for, at most 100"
+            "101 channels are requested, at most 100"
         ),
     ])
     func isRefusedWithAReason(body: String, reason: String) {

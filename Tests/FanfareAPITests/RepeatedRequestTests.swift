@@ -1,13 +1,13 @@
 import HTTPClient
 import Testing
 
-@Suite("Requests that may be repeated", .timeLimit(.minutes(1))) struct RepeatedRequestTests {
-    /// Answers the first request, and closes the connection that the second one comes over.
+@Suite("Idempotent requests", .timeLimit(.minutes(1))) struct RepeatedRequestTests {
+    /// Answers the first request, and closes the connection of the second.
     private func server() throws -> ScriptedServer {
         try ScriptedServer { _, index in index == 1 ? .close : .answer(response("{}")) }
     }
 
-    @Test("What does no harm twice is sent again over a fresh connection, with its fields")
+    @Test("An idempotent request is retried on a new connection, with its fields")
     func repeatable() async throws {
         let server = try server()
         defer { server.stop() }
@@ -26,7 +26,7 @@ import Testing
         )
     }
 
-    @Test("Whatever else is posted is sent once")
+    @Test("Other POST requests are sent once")
     func notRepeatable() async throws {
         let server = try server()
         defer { server.stop() }

@@ -2,26 +2,26 @@ import FanfareAPI
 import Synchronization
 import Testing
 
-@Suite("Calls that are made again", .timeLimit(.minutes(1))) struct RetriesTests {
-    /// Fails a number of times, then answers.
+@Suite("Retries of calls", .timeLimit(.minutes(1))) struct RetriesTests {
+    /// Fails a number of times, then succeeds.
     private static func transport(
         failing times: Int,
         with error: FanfareAPIError
-    ) -> NotingTransport {
+    ) -> RecordingTransport {
         let left = Atomic(times)
-        return NotingTransport { _ throws(FanfareAPIError) in
+        return RecordingTransport { _ throws(FanfareAPIError) in
             guard left.subtract(1, ordering: .relaxed).oldValue <= 0 else { throw error }
             return APIResponse(status: 200, body: Array("{}".utf8))
         }
     }
 
     private static func api(
-        _ transport: NotingTransport,
+        _ transport: RecordingTransport,
         _ retries: FanfareAPI.Settings.Retries = .init(pause: .zero)
     ) throws -> FanfareAPI {
         var settings = FanfareAPI.Settings()
         settings.retries = retries
-        // Nothing here waits for it, however busy the machine is.
+        // Long enough for a busy machine; no test waits for it.
         settings.timeout = .seconds(600)
         return try FanfareAPI(
             appID: "1",
@@ -56,14 +56,14 @@ import Testing
     }
 
     @Test(arguments: harmless)
-    func triggersAgainWhatCertainlyDidNotArrive(error: FanfareAPIError) async throws {
+    func retriesEventsThatDidNotArrive(error: FanfareAPIError) async throws {
         let transport = Self.transport(failing: 2, with: error)
         try await Self.api(transport).trigger("e", on: "c", text: "1")
         #expect(transport.requests.count == 3)
     }
 
     @Test(arguments: open)
-    func neverTriggersAgainWhatMayHaveArrived(error: FanfareAPIError) async throws {
+    func doesNotRetryEventsThatMayHaveArrived(error: FanfareAPIError) async throws {
         let transport = Self.transport(failing: 1, with: error)
         let api = try Self.api(transport)
         await #expect(throws: error) { try await api.trigger("e", on: "c", text: "1") }
@@ -73,14 +73,16 @@ import Testing
         #expect(transport.requests.count == 1 && batch.requests.count == 1)
     }
 
-    @Test(arguments: open) func triggersAgainWhenTold(error: FanfareAPIError) async throws {
+    @Test(arguments: open) func retriesEventsThatMayHaveArrivedIfEnabled(error: FanfareAPIError)
+        async throws
+    {
         let transport = Self.transport(failing: 1, with: error)
         let retries = FanfareAPI.Settings.Retries(pause: .zero, repeatsTriggers: true)
         try await Self.api(transport, retries).trigger("e", on: "c", text: "1")
         #expect(transport.requests.count == 2)
     }
 
-    @Test(arguments: final) func givesUpWhereNothingWouldChange(error: FanfareAPIError) async throws
+    @Test(arguments: final) func doesNotRetryPermanentFailures(error: FanfareAPIError) async throws
     {
         let transport = Self.transport(failing: 1, with: error)
         let api = try Self.api(transport)
@@ -99,7 +101,7 @@ import Testing
         #expect(once.requests.count == 1)
     }
 
-    @Test func leavesEachAttemptTheTimeThatIsLeft() async throws {
+    @Test func limitsEachAttemptToTheRemainingTime() async throws {
         let transport = Self.transport(failing: 2, with: .unreachable("no"))
         _ = try await Self.api(transport, .init(pause: .milliseconds(5))).channels()
         let timeouts = transport.requests.map(\.timeout)

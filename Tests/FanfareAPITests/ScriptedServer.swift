@@ -1,24 +1,24 @@
 import Glibc
 import Synchronization
 
-/// A TCP server on the loopback interface that answers as a test tells it, from blocking threads.
+/// A TCP server on the loopback interface with scripted responses, on blocking threads.
 final class ScriptedServer: Sendable {
-    /// What to do with one request.
+    /// The reaction to one request.
     enum Action: Sendable {
-        /// Sends these bytes and reads on.
+        /// Sends these bytes and keeps reading.
         case answer(String)
-        /// Sends these bytes one at a time and reads on.
+        /// Sends these bytes one at a time and keeps reading.
         case trickle(String)
-        /// Sends these bytes, ends its side and waits for the end of the other.
+        /// Sends these bytes, closes its side and waits for the other side to close.
         case answerAndClose(String)
-        /// Closes without a word.
+        /// Closes without a response.
         case close
-        /// Says nothing and keeps the connection.
+        /// Sends nothing and keeps the connection.
         case silence
     }
 
     struct Received: Sendable, Equatable {
-        /// Which connection it came over, counted from zero.
+        /// The number of its connection, from zero.
         var connection: Int
         var head: String
         var body: String
@@ -39,14 +39,14 @@ final class ScriptedServer: Sendable {
 
     var received: [Received] { log.withLock { $0 } }
     var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
-    /// How many connections both sides have ended.
+    /// The number of connections that both sides have closed.
     var endedCount: Int { endedCounter.load(ordering: .relaxed) }
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Listens on a port of the kernel's choice.
+    /// Listens on a free port.
     ///
     /// - Parameter script: Called with each request and its number, counted from zero over all connections.
-    /// - Throws: When the kernel gives no socket.
+    /// - Throws: When no socket is available.
     init(_ script: @escaping @Sendable (Received, Int) -> Action) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -67,7 +67,7 @@ final class ScriptedServer: Sendable {
 
     struct SetUpFailure: Error {}
 
-    /// Stops listening and cuts every connection.
+    /// Stops listening and aborts every connection.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
@@ -188,7 +188,7 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
     pthread_detach(thread)
 }
 
-/// A whole response with its length.
+/// Returns a complete response with its length.
 func response(_ body: String, status: String = "200 OK", fields: String = "") -> String {
     "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Events of encrypted channels") struct SealingTests {
     private static let base64 = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-    private static func api(_ transport: NotingTransport, isSealing: Bool = true) throws
+    private static func api(_ transport: RecordingTransport, isSealing: Bool = true) throws
         -> FanfareAPI
     {
         var settings = FanfareAPI.Settings()
@@ -26,8 +26,8 @@ import Testing
         return try SecretBoxDecrypter().open(data, sharedSecret: secret)
     }
 
-    @Test func givesClientsThePublishedSecrets() throws {
-        let grant = try Self.api(NotingTransport(200, "{}"))
+    @Test func derivesThePublishedSecrets() throws {
+        let grant = try Self.api(RecordingTransport(200, "{}"))
             .authorize("private-encrypted-foobar", for: "1234.1234")
         #expect(
             grant.json
@@ -36,8 +36,8 @@ import Testing
         )
     }
 
-    @Test func sealsWhatIsTriggered() async throws {
-        let transport = NotingTransport(200, "{}")
+    @Test func encryptsTriggeredEvents() async throws {
+        let transport = RecordingTransport(200, "{}")
         let api = try Self.api(transport)
         let channel = "private-encrypted-a"
         try await api.trigger("e", on: channel, data: ["n": 1])
@@ -53,17 +53,17 @@ import Testing
     }
 
     @Test func sealsForEachChannelByItself() async throws {
-        let transport = NotingTransport(200, "{}")
+        let transport = RecordingTransport(200, "{}")
         let api = try Self.api(transport)
         let error = await #expect(throws: FanfareAPIError.self) {
             try await api.trigger("e", on: ["a", "private-encrypted-a"], text: "1")
         }
-        #expect(error?.description.contains("trigger one for each") == true)
+        #expect(error?.description.contains("trigger one event for each") == true)
         #expect(transport.requests.isEmpty)
     }
 
     @Test func sendsNothingThatOthersCouldRead() async throws {
-        let transport = NotingTransport(200, "{}")
+        let transport = RecordingTransport(200, "{}")
         let api = try Self.api(transport, isSealing: false)
         let channel = "private-encrypted-cache-a"
         await #expect(throws: FanfareAPIError.self) {
@@ -78,8 +78,8 @@ import Testing
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func sendsWhatAnAppHasSealedItself() async throws {
-        let transport = NotingTransport(200, "{}")
+    @Test func sendsDataEncryptedByTheApp() async throws {
+        let transport = RecordingTransport(200, "{}")
         let api = try Self.api(transport, isSealing: false)
         let channel = "private-encrypted-a"
         let sealed = try MasterKey(base64: Self.base64).seal("1", on: channel)

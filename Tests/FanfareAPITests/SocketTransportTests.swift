@@ -11,7 +11,7 @@ import Testing
     ) throws -> FanfareAPI {
         var settings = FanfareAPI.Settings()
         settings.timeout = timeout
-        // What the transport repeats is its own matter.
+        // Retries of the transport are not tested here.
         settings.retries = .none
         settings.answerLengthMax = answerLengthMax
         return try FanfareAPI(
@@ -23,7 +23,7 @@ import Testing
         )
     }
 
-    @Test func sendsWholeRequests() async throws {
+    @Test func sendsCompleteRequests() async throws {
         let server = try ScriptedServer { _, _ in .answer(response("{}")) }
         defer { server.stop() }
         try await Self.api(server, prefix: "/push").trigger("e", on: "c", text: "ż")
@@ -42,7 +42,7 @@ import Testing
         let start = ContinuousClock.now
         for _ in 0..<5 { try await api.trigger("e", on: "c", text: "") }
         #expect(server.received.count == 5)
-        // A machine so busy that the calls took longer than a connection is kept proves nothing.
+        // Inconclusive if the machine was so busy that a connection became idle between the calls.
         if ContinuousClock.now - start < SocketTransport.idleTimeout {
             #expect(server.connectionCount == 1)
         }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "Reads an answer however it comes",
+        "A response is parsed in any segmentation",
         arguments: [
             response(#"{"channels":{}}"#),
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"cha\r\nA\r\nnnels\":{}}\r\n0\r\n\r\n",
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func repeatsAQueryOnceOverAStaleConnection() async throws {
-        // The second request finds the kept connection closed; the third is its repetition.
+        // The second request finds the kept connection closed; the third is its retry.
         let server = try ScriptedServer { _, index in
             index == 1 ? .close : .answer(response(#"{"channels":{}}"#))
         }
@@ -109,7 +109,7 @@ import Testing
         let error = await #expect(throws: FanfareAPIError.self) {
             try await api.trigger("e", on: "c", text: "2")
         }
-        // The broker had read it: a repetition would have delivered it twice.
+        // The broker has read it: a retry would deliver it twice.
         #expect(error?.mayHaveArrived == true)
         #expect(server.received.count == 2)
     }
@@ -148,13 +148,13 @@ import Testing
         let api = try Self.api(server)
         for number in 1...4 {
             try await api.trigger("e", on: "c", text: "")
-            // An event that is sent while the end is on its way would be lost, and say so.
+            // An event sent while the close is in flight would fail with an error.
             while server.endedCount < number { await Task.yield() }
         }
         #expect(server.received.count == 4)
     }
 
-    @Test func saysThatNothingListens() async throws {
+    @Test func reportsAClosedPort() async throws {
         let server = try ScriptedServer { _, _ in .close }
         let api = try Self.api(server)
         server.stop()
@@ -174,7 +174,7 @@ import Testing
         #expect(error?.mayHaveArrived == false)
     }
 
-    @Test func saysThatAHostDoesNotExist() async throws {
+    @Test func reportsAnUnknownHost() async throws {
         let api = try FanfareAPI(
             appID: "1",
             key: "k",
@@ -189,7 +189,7 @@ import Testing
         #expect(reason.contains("no-such-host.invalid"))
     }
 
-    @Test func givesUpInTime() async throws {
+    @Test func timesOut() async throws {
         let server = try ScriptedServer { _, _ in .silence }
         defer { server.stop() }
         let limit = Duration.milliseconds(500)
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func refusesWhatIsNotHTTP() async throws {
+    @Test func refusesResponsesThatAreNotHTTP() async throws {
         let server = try ScriptedServer { _, _ in .answer("SSH-2.0-OpenSSH_9.2\r\n\r\n") }
         defer { server.stop() }
         let api = try Self.api(server)
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func dropsAConnectionThatSpeaksUnasked() async throws {
+    @Test func closesAConnectionWithUnexpectedBytes() async throws {
         let extra = response("{}") + response(#"{"channels":{"wrong":{}}}"#)
         let server = try ScriptedServer { _, index in
             .answer(index == 0 ? extra : response(#"{"channels":{}}"#))

@@ -3,12 +3,12 @@ import PusherProtocol
 import Testing
 
 @Suite("The HTTP API: users") struct UsersTests {
-    private func api(_ transport: NotingTransport) throws -> FanfareAPI {
+    private func api(_ transport: RecordingTransport) throws -> FanfareAPI {
         try FanfareAPI(appID: "3", key: "key", secret: "secret", transport: transport)
     }
 
-    @Test func anEventToAUserGoesToTheUsersOwnChannel() async throws {
-        let transport = NotingTransport(200, "{}")
+    @Test func anEventToAUserIsSentToTheUsersChannel() async throws {
+        let transport = RecordingTransport(200, "{}")
         let api = try api(transport)
         try await api.trigger("e", toUser: "ann", data: [1])
         try await api.trigger("e", toUser: "a=@,.;_-", text: "1")
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func terminatingNamesTheUserInThePath() async throws {
-        let transport = NotingTransport(200, "{}")
+        let transport = RecordingTransport(200, "{}")
         try await api(transport).terminateConnections(of: "a/b ü")
         let request = try #require(transport.requests.first)
         #expect(request.method == "POST")
@@ -30,8 +30,8 @@ import Testing
         #expect(request.body.isEmpty)
     }
 
-    @Test func nobodyIsRefusedBeforeAnythingIsSent() async throws {
-        let transport = NotingTransport(200, "{}")
+    @Test func anEmptyUserIsRefusedBeforeSending() async throws {
+        let transport = RecordingTransport(200, "{}")
         let api = try api(transport)
         await #expect(throws: FanfareAPIError.invalidArgument("The user's id is empty")) {
             try await api.terminateConnections(of: "")

@@ -59,12 +59,12 @@ import Testing
         )
     }
 
-    @Test func areBelievedFromThisClientsApp() throws {
+    @Test func areAcceptedFromThisClientsApp() throws {
         let api = try FanfareAPI(
             appID: "3",
             key: "k",
             secret: "tofu",
-            transport: NotingTransport(200, "{}")
+            transport: RecordingTransport(200, "{}")
         ) { 1_403_175_510 }
         let body =
             #"{"time_ms":1403175510755,"events":[{"channel":"test_channel","name":"channel_vacated"}]}"#
@@ -76,7 +76,7 @@ import Testing
         #expect(webhook.events == [.channelVacated(channel: "test_channel")])
     }
 
-    @Test func areBelievedUnderEachOfSeveralSecrets() throws {
+    @Test func areAcceptedWithEachOfSeveralSecrets() throws {
         let receiver = Self.receiver(secrets: ["new", Self.secret])
         _ = try receiver.receive(
             Self.first.utf8,
@@ -135,7 +135,7 @@ import Testing
         #"{"time_ms":1.5,"events":[]}"#,
         #"{"time_ms":1}"#, #"{"time_ms":1,"events":{}}"#,
     ])
-    func mustBeWhatWebhooksAre(body: String) {
+    func mustBeWellFormed(body: String) {
         let error = #expect(throws: WebhookRefusal.self) {
             try Self.receiver()
                 .receive(body.utf8, key: Self.key, signature: Self.signed(body))

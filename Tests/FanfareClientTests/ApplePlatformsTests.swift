@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// No machine that runs these tests has Apple's SDKs, so the sources are read instead: what is left
-/// of them behind the conditions may only name what those platforms have.
-@Suite("What Apple platforms compile") struct ApplePlatformsTests {
+/// The tests run without Apple's SDKs, so they check the sources as text: code compiled on Apple platforms may only use
+/// imports and APIs available there.
+@Suite("Sources for Apple platforms") struct ApplePlatformsTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The modules that client products consist of there; Package.swift leaves the others out.
+    /// The modules of the client products there; Package.swift excludes the others.
     private static let modules = [
         "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "FanfareTesting",
         "LiveRows",
@@ -22,7 +22,7 @@ import Testing
         "Primitives",
     ]
 
-    /// What the platforms have only in a later version than Package.swift asks for.
+    /// APIs that need later versions than Package.swift requires.
     private static let tooNew = [".utf8.span", "UTF8Span", "InlineArray", "OutputSpan"]
 
     @Test(arguments: modules) func importsAndUsesWhatIsThere(module: String) throws {
@@ -64,10 +64,10 @@ import Testing
         #expect(Self.compiledLines(of: text) == ["import A", "import D", "import F"])
     }
 
-    /// The lines without comments whose conditions hold on Apple platforms, in a release build.
+    /// Returns the lines compiled on Apple platforms in a release build, without comments.
     private static func compiledLines(of text: String) -> [String] {
         var lines: [String] = []
-        // Whether the present branch is compiled, and whether one of its conditional was.
+        // Whether the current branch is compiled, and whether any branch of its conditional was.
         var branches: [(isCompiled: Bool, wasCompiled: Bool)] = []
         for line in text.split(separator: "\n") {
             let line = line.prefix(upTo: line.firstRange(of: "//")?.lowerBound ?? line.endIndex)

@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-/// What is behind `canImport` of Apple's frameworks, type-checked against the stubs in `Tests/AppleStubs`.
+/// Type-checks the code behind `canImport` of Apple's frameworks against the stubs in `Tests/AppleStubs`.
 ///
-/// It finds calls that no such framework has, closures that escape, isolation and imports; not what the frameworks do.
-@Suite("Apple's branches, against stubs", .serialized, .timeLimit(.minutes(10)))
+/// It finds missing APIs and errors of escaping closures, isolation and imports; it does not test behaviour.
+@Suite("Code for Apple platforms, against stubs", .serialized, .timeLimit(.minutes(10)))
 struct AppleStubsTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Where this program lies, and with it the modules that it was built of.
+    /// The folder of this program and of the modules it was built from.
     private static let products = URL(filePath: CommandLine.arguments[0])
         .deletingLastPathComponent()
 
-    /// A module is checked with those of its dependencies' that Apple's platforms have.
+    /// Checks a module with its dependencies for Apple platforms.
     @Test func compile() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "fanfare-stubs-\(UUID().uuidString)")
@@ -34,8 +34,8 @@ struct AppleStubsTests {
         }
     }
 
-    @Test("A call that the framework has not is found")
-    func findsWhatIsWrong() throws {
+    @Test("A call that is missing from the framework is found")
+    func reportsErrors() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "fanfare-stubs-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -68,7 +68,7 @@ struct AppleStubsTests {
         "-enable-upcoming-feature", "MemberImportVisibility",
     ]
 
-    /// Compiles a module as far as its diagnostics go, and leaves it in the folder for the next ones.
+    /// Compiles a module up to its diagnostics, and writes it to the folder for later modules.
     ///
     /// - Returns: The compiler's errors; empty for none.
     private static func faults(
@@ -85,7 +85,7 @@ struct AppleStubsTests {
         }
         compiler.arguments =
             [
-                // Into a file of the folder: the compiler replaces what it writes to, and root may replace a device.
+                // Not to /dev/null: the compiler replaces its output file, and as root would replace the device.
                 "swiftc", "-emit-sil", "-o", folder.appending(path: "\(module).sil").path,
                 "-wmo", "-parse-as-library",
                 "-module-name", module, "-package-name", root.lastPathComponent.lowercased(),
@@ -102,7 +102,7 @@ struct AppleStubsTests {
         try compiler.run()
         compiler.waitUntilExit()
         try output.close()
-        // Foundation keeps for ever what it meant to read an empty file into.
+        // Foundation leaks its buffer when it reads an empty file.
         let isEmpty = try log.resourceValues(forKeys: [.fileSizeKey]).fileSize == 0
         let text = isEmpty ? "" : try String(contentsOf: log, encoding: .utf8)
         let errors = text.split(separator: "\n").filter { $0.contains("error: ") }

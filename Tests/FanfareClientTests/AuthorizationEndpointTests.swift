@@ -5,21 +5,23 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("What an endpoint is asked, and what it answers") struct AuthorizationEndpointTests {
+@Suite("Requests to an authorisation endpoint and its responses") struct AuthorizationEndpointTests
+{
     private let one = AuthorizationRequest(socketID: "1.2", channels: ["private-a=1;ż"])
     private let two = AuthorizationRequest(socketID: "1.2", channels: ["private-a", "presence-b"])
     private let user = AuthorizationRequest(socketID: "1.2", channels: [])
 
     private func body(_ endpoint: AuthorizationEndpoint, _ request: AuthorizationRequest) -> String
     {
-        String(decoding: EndpointQuestion(endpoint, request).body, as: UTF8.self)
+        String(decoding: AuthorizationRequestBody(endpoint, request).bytes, as: UTF8.self)
     }
 
-    @Test("By default it is asked as backends' libraries expect it: by a form")
+    @Test("The default request is a form, which backend libraries expect")
     func form() {
         let endpoint: AuthorizationEndpoint = "https://a/auth"
         #expect(
-            EndpointQuestion(endpoint, one).contentType == "application/x-www-form-urlencoded"
+            AuthorizationRequestBody(endpoint, one).contentType
+                == "application/x-www-form-urlencoded"
         )
         #expect(body(endpoint, one) == "socket_id=1.2&channel_name=private-a%3D1%3B%C5%BC")
         #expect(body(endpoint, user) == "socket_id=1.2")
@@ -43,7 +45,7 @@ import Testing
             encoding: .json,
             parameters: ["a": "ż"]
         )
-        #expect(EndpointQuestion(endpoint, one).contentType == "application/json")
+        #expect(AuthorizationRequestBody(endpoint, one).contentType == "application/json")
         #expect(
             body(endpoint, one)
                 == #"{"socket_id":"1.2","channel_name":"private-a=1;ż","a":"ż"}"#
@@ -59,23 +61,26 @@ import Testing
     @Test func readsAnswers() throws {
         let text =
             #"{"auth":"k:s","channel_data":"{\"user_id\":\"1\"}","shared_secret":"c2Vj","x":[1]}"#
-        let answer = try EndpointAnswer.channel("c", Array(text.utf8)).get()
+        let answer = try AuthorizationResponse.channel("c", Array(text.utf8)).get()
         #expect(answer.auth == "k:s")
         #expect(answer.channelData == #"{"user_id":"1"}"#)
         #expect(answer.sharedSecret == "c2Vj")
-        let user = try EndpointAnswer.user(
+        let user = try AuthorizationResponse.user(
             Array(#"{"auth":"k:s","user_data":"{\"id\":\"1\"}"}"#.utf8)
         )
         #expect(user == UserAuthentication(auth: "k:s", userData: #"{"id":"1"}"#))
     }
 
-    @Test("An answer about many channels has each by its name, in either form")
+    @Test("A response for many channels has an entry for each, in either form")
     func readsMany() throws {
         let text = """
             {"a":{"auth":"k:1"},"b":{"status":200,"data":{"auth":"k:2","channel_data":"{}"}},
             "c":{"status":403},"d":{"status":200,"data":{}},"f":{"auth":"k:6"}}
             """
-        let answers = try EndpointAnswer.channels(["a", "b", "c", "d", "e"], Array(text.utf8))
+        let answers = try AuthorizationResponse.channels(
+            ["a", "b", "c", "d", "e"],
+            Array(text.utf8)
+        )
         #expect(answers.keys.sorted() == ["a", "b", "c", "d"])
         #expect(try answers["a"]?.get() == ChannelAuthorization(auth: "k:1"))
         #expect(try answers["b"]?.get() == ChannelAuthorization(auth: "k:2", channelData: "{}"))
@@ -87,14 +92,14 @@ import Testing
     }
 
     @Test(
-        "What is no answer says what to return, and shows no secret",
+        "The error for a malformed response says what to return, without secrets",
         arguments: [
             "", "<html>5ec2e7", "[]", "{}", #"{"auth":5}"#, #"{"auth":{"5ec2e7":1}}"#, #""5ec2e7""#,
         ]
     )
     func refusesAnswers(text: String) {
         let outcome = Result { () throws(AuthorizationFailure) in
-            try EndpointAnswer.channel("c", Array(text.utf8)).get()
+            try AuthorizationResponse.channel("c", Array(text.utf8)).get()
         }
         guard case .failure(.malformed(let reason)) = outcome else {
             Issue.record("\(outcome)")
@@ -121,12 +126,12 @@ import Testing
     func refusesURLs(url: String) { #expect(HTTPResource(url) == nil) }
 }
 
-@Suite("Asking a backend more than once", .timeLimit(.minutes(1))) struct AttemptsTests {
+@Suite("Retries of requests to a backend", .timeLimit(.minutes(1))) struct RetryingRequestTests {
     private let clock = ManualClock()
 
-    private func attempts(_ count: Int = 4) -> Attempts {
+    private func request(_ count: Int = 4) -> RetryingRequest {
         let backoff = Backoff(floor: .seconds(1), window: .zero, cap: .seconds(1))
-        return Attempts(
+        return RetryingRequest(
             retries: AuthorizationRetries(attemptCountMax: count, backoff: backoff),
             timeout: .seconds(10),
             clock: ClientClock(clock)
@@ -136,7 +141,7 @@ import Testing
     private struct Whatever: Error {}
 
     @Test(
-        "It asks again where that may help",
+        "Temporary failures are retried",
         arguments: [
             AuthorizationFailure.refused(status: 500, body: ""), .refused(status: 503, body: ""),
             .unreachable(""), .failed(""), .timedOut(after: .zero),
@@ -145,7 +150,7 @@ import Testing
     func again(failure: AuthorizationFailure) async throws {
         let asked = Seen<Int>()
         let task = Task {
-            await attempts().run { () async throws -> Int in
+            await request().run { () async throws -> Int in
                 asked.add(1)
                 guard asked.all.count == 3 else { throw failure }
                 return 7
@@ -160,7 +165,7 @@ import Testing
     }
 
     @Test(
-        "It asks once where the answer would be the same",
+        "Permanent failures are not retried",
         arguments: [
             AuthorizationFailure.refused(status: 401, body: ""), .refused(status: 403, body: ""),
             .refused(status: 404, body: ""), .refused(status: 422, body: ""),
@@ -169,7 +174,7 @@ import Testing
     )
     func once(failure: AuthorizationFailure) async {
         let asked = Seen<Int>()
-        let outcome = await attempts().run { () async throws -> Int in
+        let outcome = await request().run { () async throws -> Int in
             asked.add(1)
             throw failure
         }
@@ -177,8 +182,8 @@ import Testing
         #expect(asked.all.count == 1)
     }
 
-    @Test func givesUpInTheEnd() async throws {
-        let task = Task { await attempts(2).run { () async throws -> Int in throw Whatever() } }
+    @Test func stopsAfterTheLastAttempt() async throws {
+        let task = Task { await request(2).run { () async throws -> Int in throw Whatever() } }
         try await clock.waitForSleep(of: .seconds(1))
         clock.advance(by: .seconds(1))
         guard case .failure(.failed(let reason)) = await task.value else {
@@ -188,12 +193,12 @@ import Testing
         #expect(reason.contains("Whatever"))
     }
 
-    @Test("An attempt ends in time, even if what it asks pays no heed")
+    @Test("An attempt ends at its timeout, even if it ignores cancellation")
     func timesOut() async throws {
         let never = AsyncStream<Int>.makeStream()
         let task = Task {
-            await attempts(1).run { () async throws -> Int in
-                // Not cancelled with the attempt, as a continuation of an app's own is not.
+            await request(1).run { () async throws -> Int in
+                // Not cancelled with the attempt, like a continuation of an app.
                 await Task.detached {
                     for await value in never.stream { return value }; return 0
                 }.value
@@ -206,13 +211,13 @@ import Testing
     }
 
     @Test func endsWhenItsTaskIsCancelled() async throws {
-        let task = Task { await attempts().run { () async throws -> Int in throw Whatever() } }
+        let task = Task { await request().run { () async throws -> Int in throw Whatever() } }
         try await clock.waitForSleep(of: .seconds(1))
         task.cancel()
         #expect(await task.value == nil)
     }
 
-    @Test("A thousand clients do not ask again all at once")
+    @Test("The retries of a thousand clients are spread out")
     func spreads() {
         let backoff = AuthorizationRetries().backoff
         var generator = SystemRandomNumberGenerator()

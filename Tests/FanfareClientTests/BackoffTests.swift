@@ -47,7 +47,7 @@ import TestRandom
         for (url, endpoint) in cases { #expect(Endpoint(url) == endpoint, "\(url)") }
     }
 
-    @Test func refusesWhatIsNone() {
+    @Test func refusesInvalidURLs() {
         let urls = [
             "", "example.com", "ftp://example.com", "ws://", "ws://:6001", "ws://a:0", "ws://a:",
             "ws://a:65536", "ws://a:x", "ws://u@a", "ws://a/?q", "ws://a/#f", "ws://[::1",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import FanfareClient
 
-/// A broker with everything turned on, and a backend of its app.
+/// A broker with all features enabled, and its app's backend.
 private struct World {
     let server: BrokerServer
     let port: UInt16
@@ -58,9 +58,9 @@ private struct World {
     }
 }
 
-@Suite("With the broker and a backend", .timeLimit(.minutes(1))) struct BrokerFeatureTests {
+@Suite("With a broker and a backend", .timeLimit(.minutes(1))) struct BrokerFeatureTests {
     @Test(
-        "Private channels let a client in with the endpoint's signature, however that is asked",
+        "Private channels accept the endpoint's signature, with each encoding",
         arguments: [
             AuthorizationEndpoint.Encoding.form, .json,
         ]
@@ -82,16 +82,16 @@ private struct World {
         try await channel.waitUntilSubscribed()
         try await world.api.trigger("e", on: "private-cache-a", text: "1")
         #expect(try await events.next()?.data == "1")
-        let question = try #require(backend.questions.first)
-        #expect(question.path == "/auth")
-        #expect(question.token == "private-cache-a")
+        let request = try #require(backend.requests.first)
+        #expect(request.path == "/auth")
+        #expect(request.token == "private-cache-a")
         #expect(
-            question.contentType?.hasSuffix(encoding == .json ? "json" : "form-urlencoded") == true
+            request.contentType?.hasSuffix(encoding == .json ? "json" : "form-urlencoded") == true
         )
         await world.stop(client, backends: [backend])
     }
 
-    @Test("One request may let a client into many channels")
+    @Test("One request may authorise many channels")
     func manyAtOnce() async throws {
         let world = try await World()
         let backend = try SigningBackend(user: "ann")
@@ -106,12 +106,12 @@ private struct World {
             ]
         client.connect()
         for channel in channels { try await channel.waitUntilSubscribed() }
-        #expect(backend.questions.map(\.channels.count) == [21])
+        #expect(backend.requests.map(\.channels.count) == [21])
         #expect(channels.last?.presence.me?.id == "ann")
         await world.stop(client, backends: [backend])
     }
 
-    @Test("A backend that fails is asked again, and one that refuses is not")
+    @Test("Requests are retried after a failure, not after a refusal")
     func retries() async throws {
         let world = try await World()
         let failing = try SigningBackend(refusing: [500, 503], user: "ann")
@@ -130,18 +130,18 @@ private struct World {
         first.connect()
         second.connect()
         try await first.subscribe("private-a").waitUntilSubscribed()
-        #expect(failing.questions.count == 3)
+        #expect(failing.requests.count == 3)
         let failure = AuthorizationFailure.refused(status: 403, body: "not now")
         await #expect(
             throws: FanfareError.authorizationFailed(channel: "private-a", failure)
         ) { try await second.subscribe("private-a").waitUntilSubscribed() }
-        #expect(refusing.questions.count == 1)
-        // Whoever subscribes again asks again.
+        #expect(refusing.requests.count == 1)
+        // A new subscription sends a new request.
         try await second.subscribe("private-a").waitUntilSubscribed()
         await world.stop(first, second, backends: [failing, refusing])
     }
 
-    @Test("A signature that the app has at hand lets this connection in")
+    @Test("A passed signature authorises this connection")
     func inlineTokens() async throws {
         let world = try await World()
         let client = world.client { _ in }
@@ -159,7 +159,7 @@ private struct World {
         await world.stop(client, backends: [])
     }
 
-    @Test("Presence is exact through arrivals, departures and a broker that restarts")
+    @Test("Presence is exact after joins, leaves and a restart of the broker")
     func presence() async throws {
         let world = try await World()
         let backends = try ["ann", "bob", "cid"].map { try SigningBackend(user: $0) }
@@ -178,7 +178,7 @@ private struct World {
         #expect(channels[1].presence.members.count == 2)
         #expect(channels[1].presence.me?.id == "bob")
 
-        // Bob is gone while ann is not connected, and cid has come.
+        // Bob has left and cid has joined while ann was not connected.
         clients[1].disconnect()
         #expect(try await changes.next()?.left.map(\.id) == ["bob"])
         await world.server.stop(within: .seconds(5))
@@ -207,7 +207,7 @@ private struct World {
         bob.connect()
         try await heard.waitUntilSubscribed()
         let channel = ann.subscribe("presence-a")
-        // Queued before there is a connection, and more than a broker takes in one go.
+        // Queued before the connection, and more than a broker's burst limit.
         for number in 0..<25 { try channel.trigger("client-e", ["n": number]) }
         ann.connect()
         for number in 0..<25 {
@@ -218,7 +218,7 @@ private struct World {
         await world.stop(ann, bob, backends: backends)
     }
 
-    @Test("A user signs in, hears what is sent to them, and sees whom they watch")
+    @Test("A signed-in user receives events and the watchlist")
     func users() async throws {
         let world = try await World()
         let ann = try SigningBackend(user: "ann", watching: ["bob"])
@@ -240,7 +240,7 @@ private struct World {
         await world.stop(client, other, backends: [ann, bob])
     }
 
-    @Test("A user joins presence channels by their sign-in, and again after the broker restarts")
+    @Test("A signed-in user joins presence channels, and again after the broker restarts")
     func presenceBySignIn() async throws {
         let world = try await World()
         let backend = try SigningBackend(user: "ann")
@@ -258,7 +258,7 @@ private struct World {
         await successor.stop(client, backends: [backend])
     }
 
-    @Test("A user whom the backend does not know is not signed in, and the connection goes on")
+    @Test("A refused sign-in leaves the connection open")
     func refusedUsers() async throws {
         let world = try await World()
         let backend = try SigningBackend(refusing: [401], user: "ann")
@@ -291,7 +291,7 @@ private struct World {
         await forged.stop(impostor, backends: [])
     }
 
-    @Test("Subscriptions are counted, and an empty cache is told")
+    @Test("Subscription counts and cache misses are reported")
     func countsAndCaches() async throws {
         let world = try await World()
         let (first, second) = (world.client { _ in }, world.client { _ in })

@@ -41,7 +41,7 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
-    @Test func staysAwayWithAWrongKey() async throws {
+    @Test func doesNotReconnectWithAWrongKey() async throws {
         let (server, addresses) = try await start()
         let port = try #require(addresses.plain?.port)
         let client = FanfareClient(
@@ -57,7 +57,7 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
-    @Test func asksAgainAtOnceWhenTheBrokerStops() async throws {
+    @Test func reconnectsAtOnceWhenTheBrokerStops() async throws {
         let (server, addresses) = try await start()
         let port = try #require(addresses.plain?.port)
         var options = ClientOptions()
@@ -74,7 +74,7 @@ import Testing
         #expect(await statuses.next()?.isConnected == true)
         await server.stop(within: .seconds(5))
         #expect(await statuses.next() == .connecting(attempt: 2))
-        // Its successor on the same port is found without any doing.
+        // The client reconnects to the new broker on the same port.
         let (successor, _) = try await start { $0.port = port }
         try await channel.waitUntilSubscribed()
         client.disconnect()

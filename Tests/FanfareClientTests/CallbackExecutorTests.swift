@@ -5,7 +5,7 @@ import Testing
 
 @testable import FanfareClient
 
-/// A thread's stand-in: a serial executor that says whether it is the current one.
+/// A serial executor that can check whether it is the current one.
 private final class TestExecutor: SerialExecutor, TaskExecutor {
     let queue = DispatchQueue(label: "test executor")
     private let key = DispatchSpecificKey<Bool>()
@@ -20,7 +20,7 @@ private final class TestExecutor: SerialExecutor, TaskExecutor {
     }
 }
 
-/// An executor of tasks alone.
+/// A task executor.
 private final class TestPool: TaskExecutor {
     let count = Atomic(0)
 
@@ -35,9 +35,9 @@ private final class TestPool: TaskExecutor {
     static let shared = TestActor()
 }
 
-/// Where the search for leaks finds the tables of weak references to actors that never go: in an actor itself the pointer
-/// to its table is shifted, and not known for one.
-private let everlasting = [WeakActor(actor: MainActor.shared), WeakActor(actor: TestActor.shared)]
+/// Keeps the side tables of weak references to global actors reachable for the leak sanitizer: the pointer in the actor
+/// itself is tagged, so the sanitizer does not recognise it.
+private let globalActors = [WeakActor(actor: MainActor.shared), WeakActor(actor: TestActor.shared)]
 
 private struct WeakActor: Sendable {
     weak let actor: (any Actor)?
@@ -45,7 +45,7 @@ private struct WeakActor: Sendable {
 
 @TestActor private var seenGlobally: [String] = []
 
-/// What is no `Sendable`, and belongs to whoever made it.
+/// A class that is not `Sendable`.
 private final class Notes {
     var lines: [String] = []
 }
@@ -96,10 +96,10 @@ private actor Store {
     }
 }
 
-@Suite("Callbacks elsewhere", .timeLimit(.minutes(1))) struct CallbackExecutorTests {
+@Suite("Callback executors", .timeLimit(.minutes(1))) struct CallbackExecutorTests {
     private let numbers = (0..<1000).map { "\($0)" }
 
-    init() { #expect(everlasting.allSatisfy { $0.actor != nil }) }
+    init() { #expect(globalActors.allSatisfy { $0.actor != nil }) }
 
     @Test func runOnTheActorAroundInOrder() async {
         let bench = Bench()
@@ -161,7 +161,7 @@ private actor Store {
         #expect(await store.lines == numbers + ["typed 7", "any 7"])
     }
 
-    @Test func tellStatusAndErrorsOnAnActor() async {
+    @Test func reportStatusAndErrorsOnAnActor() async {
         for isNamed in [true, false] {
             let bench = Bench()
             let store = Store()
@@ -172,7 +172,7 @@ private actor Store {
                 await store.watch(bench.client)
             }
             let connection = await bench.subscribe(to: "a")
-            connection.say(.error(code: nil, message: "hm"))
+            connection.deliver(.error(code: nil, message: "hm"))
             #expect(
                 await store.waitForStatuses(2, errors: 1)
                     == [.connecting(attempt: 1), .connected(socketID: "1.2")]
@@ -180,7 +180,7 @@ private actor Store {
         }
     }
 
-    @Test func tellAUsersEventsOnAnActor() async {
+    @Test func deliverAUsersEventsOnAnActor() async {
         let ann = #"{"id":"7"}"#
         let bench = Bench {
             $0.userAuthenticator = UserAuthenticator { _ in
@@ -197,13 +197,13 @@ private actor Store {
         bench.client.connect()
         let connection = await bench.transport.greet()
         _ = await connection.next()
-        connection.say(.signinSuccess(userData: ann))
+        connection.deliver(.signinSuccess(userData: ann))
         connection.event("e", "#server-to-user-7", "x")
         await store.waitFor(3)
         #expect(await store.lines == ["signed in", "1 x", "2 x"])
     }
 
-    @Test func tellWhoComesAndGoesOnAnActor() async {
+    @Test func reportPresenceOnAnActor() async {
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer { _, _ in
                 ChannelAuthorization(auth: "k:s", channelData: #"{"user_id":"1"}"#)
@@ -219,7 +219,7 @@ private actor Store {
         let connection = await bench.transport.greet()
         _ = await connection.next()
         let roster = #"{"presence":{"count":1,"ids":["1"],"hash":{"1":null}}}"#
-        connection.say(.subscriptionSucceeded(channel: "presence-a", data: roster))
+        connection.deliver(.subscriptionSucceeded(channel: "presence-a", data: roster))
         connection.event("pusher_internal:member_added", "presence-a", #"{"user_id":"2"}"#)
         connection.event("pusher_internal:member_removed", "presence-a", #"{"user_id":"2"}"#)
         await store.waitFor(5)
@@ -238,7 +238,7 @@ private actor Store {
             await store.waitFor(round % 7)
             let count = await store.unbindAndCount()
             await sender.value
-            // Behind all that may have been on its way.
+            // After all events that may be in flight.
             bench.client.channel("a").bind("end", on: store) { store, _ in store.add("end") }
             connection.event("end", "a", nil)
             await store.waitFor(count + 1)
@@ -284,7 +284,7 @@ private actor Store {
         #expect(pool.count.load(ordering: .relaxed) > 0)
     }
 
-    @Test func keepNoActorAlive() async {
+    @Test func retainNoActor() async {
         let bench = Bench { $0.maxPendingCallbacks = 10 }
         weak var gone: Store?
         do {
@@ -297,7 +297,7 @@ private actor Store {
         while gone != nil, !Task.isCancelled { await Task.yield() }
         let connection = await bench.subscribe(to: "a")
         for number in numbers { connection.event("e", "a", number) }
-        // Nobody is there to be slow: nothing waits, and reading does not pause.
+        // The actor is deallocated: nothing waits, and reading is not paused.
         bench.client.disconnect()
         #expect(await connection.next() == .close(code: 1000))
     }

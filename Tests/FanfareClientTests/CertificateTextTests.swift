@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func readsAllOfThemWhateverStandsBetweenAndHoweverLinesEnd() throws {
+    @Test func readsAllCertificatesWithAnyTextBetweenAndAnyLineEnding() throws {
         let (one, two) = (try make(), try make("example.com"))
         #expect(fault(one + two) == "2 certificates")
         #expect(
@@ -39,7 +39,7 @@ import Testing
         #expect(try KeyPin(certificate: der[0]) == KeyPin(certificate: pem))
     }
 
-    @Test func saysWhatIsWrong() throws {
+    @Test func reportsTheFault() throws {
         let one = try make()
         let lines = one.split(separator: "\n")
         let (first, last) = (try #require(lines.first), try #require(lines.last))
@@ -82,7 +82,7 @@ import Testing
     @Test func survivesEveryCutAndEveryChangedByte() throws {
         let der = try CertificateText.read(Array(try make().utf8), from: "")[0]
         for end in 0..<der.count {
-            // Cut inside: what it asks for is not there.
+            // Truncated: the announced length exceeds the data.
             #expect(CertificateText.publicKeyInfo(of: Array(der[..<end])) == nil)
         }
         for index in der.indices {
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-@Suite("A pin") struct KeyPinTests {
+@Suite("Key pins") struct KeyPinTests {
     @Test func isReadWithAndWithoutItsName() throws {
         let text = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         #expect(try KeyPin(text) == KeyPin("sha256/" + text))
@@ -106,7 +106,7 @@ import Testing
         "", "sha256/", "sha256/AAAA", "sha1/2jmj7l5rSw0yVb/vlWAYkK/YBwk=",
         "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU",
     ])
-    func saysWhatItTakes(text: String) {
+    func reportsTheExpectedForm(text: String) {
         #expect {
             try KeyPin(text)
         } throws: { error in
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func isNoPinOfWhatIsNoCertificate() {
+    @Test func refusesWhatIsNotACertificate() {
         for bytes in [[], Array("hello".utf8), [0x30, 0x00]] {
             #expect(throws: InvalidOption.self) { try KeyPin(certificate: bytes) }
         }

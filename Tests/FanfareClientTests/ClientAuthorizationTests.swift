@@ -12,7 +12,7 @@ import Testing
         .send(.subscribe(channel: channel, auth: "app-key:signature", channelData: nil))
     }
 
-    @Test func joinsWithWhatTheClosureSigns() async throws {
+    @Test func joinsWithTheClosuresSignature() async throws {
         let asked = Seen<String>()
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer { request, channel in
@@ -24,13 +24,13 @@ import Testing
         bench.client.connect()
         let connection = await bench.transport.greet()
         #expect(await connection.next() == message("private-a"))
-        connection.say(.subscriptionSucceeded(channel: "private-a", data: "{}"))
+        connection.deliver(.subscriptionSucceeded(channel: "private-a", data: "{}"))
         try await channel.waitUntilSubscribed()
         #expect(asked.all == ["1.2 private-a"])
     }
 
-    @Test("Channels that are asked for together go in one request, where that is possible")
-    func asksForManyAtOnce() async throws {
+    @Test("Channels requested together share one request, if the endpoint supports it")
+    func requestsManyChannelsAtOnce() async throws {
         let requests = Seen<[String]>()
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer(channelsPerRequestMax: 3) { request in
@@ -47,7 +47,7 @@ import Testing
         var sent: [ScriptedConnection.Command] = []
         for _ in 0..<5 { if let command = await connection.next() { sent.append(command) } }
         for number in 0..<4 { #expect(sent.contains(message("private-\(number)"))) }
-        // Of what the answer says nothing, the client is not let in.
+        // A channel missing from the response is refused.
         await #expect(throws: FanfareError.self) {
             try await bench.client.channel("private-4").waitUntilSubscribed()
         }
@@ -55,8 +55,8 @@ import Testing
         #expect(asked == [["private-0", "private-1", "private-2"], ["private-3", "private-4"]])
     }
 
-    @Test("A refusal is thrown, reported, and told to the channel's callbacks")
-    func tellsRefusals() async {
+    @Test("A refusal is thrown, reported, and delivered to the channel's callbacks")
+    func reportsRefusals() async {
         let queue = DispatchQueue(label: "test")
         let (errors, events) = (Seen<FanfareError>(), Seen<String>())
         let failure = AuthorizationFailure.refused(status: 403, body: "not you")
@@ -74,11 +74,11 @@ import Testing
         errors.wait(for: 1, on: queue)
         #expect(errors.all == [error])
         #expect(events.all.first?.contains(#""status":403"#) == true)
-        // Who asks later is told as well, instead of waiting for the next connection.
+        // A later wait throws too, instead of waiting for the next connection.
         await #expect(throws: error) { try await channel.waitUntilSubscribed() }
     }
 
-    @Test("A request that nobody waits for any more is cancelled, and its answer dropped")
+    @Test("The request of an unsubscribed channel is cancelled, and its response dropped")
     func cancels() async {
         let (started, cancelled) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
         let bench = Bench {
@@ -108,7 +108,7 @@ import Testing
         #expect(bench.client.status == .disconnected)
     }
 
-    @Test("A backend that is down is asked again, by the client's clock")
+    @Test("Requests are retried by the client's clock")
     func asksAgain() async throws {
         let attempts = Seen<Int>()
         let bench = Bench {
@@ -133,7 +133,7 @@ import Testing
         #expect(await connection.next() == message("private-a"))
     }
 
-    @Test("No more than a few requests are under way")
+    @Test("The number of requests in flight is bounded")
     func boundsRequests() async {
         let (running, most) = (Seen<Int>(), Seen<Int>())
         let gate = AsyncStream<Void>.makeStream()
@@ -154,7 +154,7 @@ import Testing
         #expect(running.all.count == 100)
     }
 
-    @Test func signsInAndTellsTheUser() async throws {
+    @Test func signsInAndReportsTheUser() async throws {
         let queue = DispatchQueue(label: "test")
         let (users, events, changes) = (Seen<String>(), Seen<String?>(), Seen<WatchlistChange>())
         let bench = Bench {
@@ -173,13 +173,13 @@ import Testing
         let connection = await bench.transport.greet()
         let userData = #"{"id":"ann"}"#
         #expect(await connection.next() == .send(.signin(auth: "k:1.2", userData: userData)))
-        connection.say(.signinSuccess(userData: userData))
+        connection.deliver(.signinSuccess(userData: userData))
         #expect(try await bench.client.waitUntilSignedIn().id == "ann")
         #expect(user.isSignedIn && user.current?.id == "ann")
         #expect(await connection.confirm("#server-to-user-ann"))
         connection.event("e", "#server-to-user-ann", "1")
         connection.event("e", "#server-to-user-bob", "2")
-        connection.say(.watchlist(online: ["bob"], offline: ["cid"]))
+        connection.deliver(.watchlist(online: ["bob"], offline: ["cid"]))
         changes.wait(for: 1, on: queue)
         #expect(users.all == ["ann"])
         #expect(events.all == ["1"])
@@ -187,15 +187,15 @@ import Testing
         #expect(user.watchlist.online == ["bob"])
         var watchlists = user.watchlists().makeAsyncIterator()
         #expect(await watchlists.next()?.offline == ["cid"])
-        connection.say(.watchlist(online: ["cid"], offline: []))
+        connection.deliver(.watchlist(online: ["cid"], offline: []))
         #expect(await watchlists.next()?.online == ["bob", "cid"])
         bench.client.disconnect()
         #expect(!user.isSignedIn)
         #expect(await watchlists.next() == nil)
     }
 
-    @Test("Presence is told to callbacks and sequences, the list that is there first")
-    func tellsPresence() async throws {
+    @Test("Callbacks and sequences receive the list of members first, then the changes")
+    func reportsPresence() async throws {
         let queue = DispatchQueue(label: "test")
         let (joined, left) = (Seen<String>(), Seen<String>())
         let bench = Bench {
@@ -211,21 +211,21 @@ import Testing
         let connection = await bench.transport.greet()
         _ = await connection.next()
         let data = #"{"presence":{"ids":["ann"],"hash":{"ann":{"n":1}},"count":1}}"#
-        connection.say(.subscriptionSucceeded(channel: "presence-a", data: data))
+        connection.deliver(.subscriptionSucceeded(channel: "presence-a", data: data))
         #expect(try await early.next()?.roster.members.map(\.id) == ["ann"])
         struct Info: Decodable { var n: Int }
         #expect(try presence.me?.decodeInfo(Info.self).n == 1)
         var late = presence.changes().makeAsyncIterator()
         #expect(try await late.next()?.roster.count == 1)
-        connection.say(.memberAdded(channel: "presence-a", userID: "bob", userInfo: nil))
+        connection.deliver(.memberAdded(channel: "presence-a", userID: "bob", userInfo: nil))
         #expect(try await late.next()?.joined.map(\.id) == ["bob"])
-        connection.say(.memberRemoved(channel: "presence-a", userID: "bob"))
+        connection.deliver(.memberRemoved(channel: "presence-a", userID: "bob"))
         left.wait(for: 1, on: queue)
         #expect(joined.all == ["bob"] && left.all == ["bob"])
         #expect(presence.members.map(\.id) == ["ann"])
         queue.sync { binding.unbind() }
-        connection.say(.memberAdded(channel: "presence-a", userID: "cid", userInfo: nil))
-        connection.say(.memberRemoved(channel: "presence-a", userID: "cid"))
+        connection.deliver(.memberAdded(channel: "presence-a", userID: "cid", userInfo: nil))
+        connection.deliver(.memberRemoved(channel: "presence-a", userID: "cid"))
         left.wait(for: 2, on: queue)
         #expect(joined.all == ["bob"])
         bench.client.unsubscribe("presence-a")
@@ -234,7 +234,7 @@ import Testing
         #expect(presence.roster == nil)
     }
 
-    @Test func countsSubscriptionsAndTellsCacheMisses() async throws {
+    @Test func reportsSubscriptionCountsAndCacheMisses() async throws {
         let bench = Bench()
         let queue = DispatchQueue(label: "test")
         let (counts, misses) = (Seen<Int>(), Seen<Void>())
@@ -243,8 +243,8 @@ import Testing
         channel.onCacheMiss(on: queue) { misses.add(()) }
         let connection = await bench.subscribe(to: "cache-a")
         #expect(channel.subscriptionCount == nil)
-        connection.say(.cacheMiss(channel: "cache-a"))
-        connection.say(.subscriptionCount(channel: "cache-a", count: 3))
+        connection.deliver(.cacheMiss(channel: "cache-a"))
+        connection.deliver(.subscriptionCount(channel: "cache-a", count: 3))
         counts.wait(for: 1, on: queue)
         #expect(counts.all == [3] && misses.all.count == 1)
         #expect(channel.subscriptionCount == 3)
@@ -258,7 +258,7 @@ import Testing
         bench.client.connect()
         let connection = await bench.transport.greet()
         #expect(await connection.next() == message("private-a"))
-        connection.say(.subscriptionSucceeded(channel: "private-a", data: "{}"))
+        connection.deliver(.subscriptionSucceeded(channel: "private-a", data: "{}"))
         func sent() async -> String? {
             guard case .send(.clientEvent(let event)) = await connection.next() else { return nil }
             return "\(event.name) \(event.data ?? "")"
@@ -275,7 +275,7 @@ import Testing
         }
     }
 
-    @Test("What waits for its turn leaves by the client's clock")
+    @Test("Client events that wait for the rate limit are sent by the client's clock")
     func pacesClientEvents() async throws {
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer { _, _ in Self.signed }
@@ -285,7 +285,7 @@ import Testing
         bench.client.connect()
         let connection = await bench.transport.greet()
         #expect(await connection.next() == message("private-a"))
-        connection.say(.subscriptionSucceeded(channel: "private-a", data: "{}"))
+        connection.deliver(.subscriptionSucceeded(channel: "private-a", data: "{}"))
         #expect(try channel.trigger("client-e", 1) == .sent)
         #expect(try channel.trigger("client-e", 2) == .queued)
         try await bench.clock.waitForSleep(of: .milliseconds(1001))

@@ -4,7 +4,7 @@ import Testing
 @testable import FanfareClient
 
 @Suite("Connecting and disconnecting") struct SessionConnectionTests {
-    @Test func opensOnceAndWaitsForTheGreeting() {
+    @Test func opensOnceAndWaitsForTheFirstMessage() {
         var driver = SessionDriver()
         #expect(
             driver.session.connect() == [
@@ -42,7 +42,7 @@ import Testing
         #expect(failed.session.disconnect() == stopped)
     }
 
-    @Test func staysDisconnectedWhateverComes() {
+    @Test func staysDisconnectedAfterAnyInput() {
         var driver = SessionDriver.connected(to: ["a"])
         _ = driver.session.disconnect()
         #expect(driver.fire(after: .seconds(1000)) == [])
@@ -54,7 +54,7 @@ import Testing
         #expect(driver.session.connect().opens)
     }
 
-    @Test func connectsAtOnceWhenAskedWhileWaiting() {
+    @Test func connectsAtOnceWhileWaiting() {
         var driver = SessionDriver.connected()
         #expect(driver.close(1006).delay != nil)
         #expect(
@@ -64,7 +64,7 @@ import Testing
         )
     }
 
-    @Test func givesUpAnAttemptThatTakesTooLong() {
+    @Test func timesOutAnAttempt() {
         var driver = SessionDriver()
         _ = driver.session.connect()
         let effects = driver.fire(after: .seconds(15))
@@ -74,7 +74,7 @@ import Testing
         #expect(driver.fire(after: .seconds(2)).opens)
     }
 
-    @Test func takesNothingForAGreetingThatIsNone() {
+    @Test func refusesAnyOtherFirstMessage() {
         let messages: [ServerMessage] = [
             .pong,
             .event(ReceivedEvent(name: "pusher:connection_established", channel: nil, data: "{}")),
@@ -93,13 +93,13 @@ import Testing
         #expect(driver.session.receiveInvalid("no JSON", at: .zero).delay != nil)
     }
 
-    @Test func answersAPingBeforeTheGreeting() {
+    @Test func answersAPingBeforeTheFirstMessage() {
         var driver = SessionDriver()
         _ = driver.session.connect()
         #expect(driver.receive(.ping) == [.send(.pong)])
     }
 
-    @Test func reportsWhatItDoesNotUnderstandLater() {
+    @Test func reportsInvalidMessagesLater() {
         var driver = SessionDriver.connected()
         let effects = driver.session.receiveInvalid("no JSON", at: .zero)
         #expect(effects == [.report(.protocolViolation("no JSON"))])
@@ -108,7 +108,7 @@ import Testing
 
 @Suite("Reconnecting by close code") struct SessionReconnectionTests {
     @Test(
-        "A thousand clients that lose one broker come back spread out, and none within a second",
+        "The reconnections of a thousand clients are spread out, and none is within a second",
         arguments: [UInt16?.none, 1006, 4100]
     )
     func spreads(code: UInt16?) {
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func givesUpAfterAsManyAttemptsAsItMay() {
+    @Test func stopsAfterTheMostAttempts() {
         var driver = SessionDriver { $0.attemptCountMax = 2 }
         _ = driver.session.connect()
         _ = driver.greet()
@@ -144,7 +144,7 @@ import Testing
         #expect(driver.session.connect().opens)
     }
 
-    @Test func staysAwayAfterARefusal() {
+    @Test func doesNotReconnectAfterARefusal() {
         for code in UInt16(4000)...4099 {
             var driver = SessionDriver.connected()
             let effects = driver.close(code, "because")
@@ -165,17 +165,17 @@ import Testing
         }
     }
 
-    @Test func comesBackAtOnceWhenAskedTo() {
+    @Test func reconnectsAtOnceByTheCloseCode() {
         for code in UInt16(4200)...4299 {
             var driver = SessionDriver.connected()
             #expect(driver.close(code).opens)
-            // Not twice in a row: a broker that greets and closes must not be asked without a pause.
+            // Not twice in a row: a broker that accepts and closes must not cause reconnections without a delay.
             _ = driver.greet()
             #expect(driver.close(code).delay != nil)
         }
     }
 
-    @Test func comesBackAtOnceAgainAfterAStableConnection() {
+    @Test func reconnectsAtOnceAgainAfterAStableConnection() {
         var driver = SessionDriver.connected()
         for _ in 0..<5 {
             driver.now += ClientSession.stableAfter
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func growsTheDelayUpToTheCapAndForgetsItAfterAStableConnection() {
+    @Test func growsTheDelayUpToTheCapAndResetsItAfterAStableConnection() {
         var driver = SessionDriver()
         _ = driver.session.connect()
         for failure in 0..<40 {
@@ -219,14 +219,14 @@ import Testing
         #expect(delay.map { $0 <= .seconds(2) } == true)
     }
 
-    @Test func staysAwayFromTheFirstFailureWhenToldTo() {
+    @Test func doesNotReconnectWhenSwitchedOff() {
         var driver = SessionDriver(reconnects: false)
         _ = driver.session.connect()
         let failure = driver.session.closed(.unreachable(reason: "refused"), at: .zero).failure
         #expect(failure == .unreachable(SessionDriver.endpoint, reason: "refused"))
     }
 
-    @Test func takesTheCodeFromAnErrorThatComesFirst() {
+    @Test func usesTheCodeOfAnEarlierError() {
         var driver = SessionDriver()
         _ = driver.session.connect()
         let effects = driver.receive(.error(code: .appDoesNotExist, message: "no such app"))
@@ -262,13 +262,13 @@ import Testing
                 == .refused(code: 4009, message: "signed out")
         )
 
-        // An error that the connection went on after explains nothing.
+        // An error followed by other messages is not the reason for the close.
         var other = SessionDriver.connected(to: ["a"])
         _ = other.receive(.error(code: .unauthorized, message: "signed out"))
         _ = other.receive(.event(ReceivedEvent(name: "e", channel: "a", data: nil)))
         #expect(other.session.closed(.cut(reason: "end"), at: .zero).failure == nil)
 
-        // Codes from 4300 on are of messages alone.
+        // Codes from 4300 on are only used in messages.
         var limited = SessionDriver.connected()
         _ = limited.receive(.error(code: .clientEventRejected, message: "slow down"))
         #expect(limited.close(nil).delay != nil)
@@ -284,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func pingsAfterSilenceAndGivesUpWithoutAnAnswer() {
+    @Test func pingsAfterSilenceAndTimesOutWithoutAnAnswer() {
         var driver = SessionDriver.connected()
         #expect(driver.fire(after: .seconds(120)) == [.send(.ping), .startTimer(.seconds(30))])
         let effects = driver.fire(after: .seconds(30))
@@ -301,7 +301,7 @@ import Testing
     @Test func takesAnythingForAnAnswer() {
         let signs: [(inout SessionDriver) -> Void] = [
             { _ = $0.receive(.pong) }, { _ = $0.receive(.ping) },
-            { $0.session.heard(at: $0.now) },
+            { $0.session.received(at: $0.now) },
             { _ = $0.session.receiveInvalid("?", at: $0.now) },
             { _ = $0.receive(.event(ReceivedEvent(name: "e", channel: "x", data: nil))) },
         ]
@@ -315,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func looksAgainWhenSomethingCameMeanwhile() {
+    @Test func checksAgainAfterReceivedMessages() {
         var driver = SessionDriver.connected()
         driver.now = .seconds(100)
         _ = driver.receive(.pong)

@@ -2,8 +2,8 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("Buffers of sequences") struct EventBufferTests {
-    @Test func deliversInOrderWhatWasSentBeforeAndAfterReadingBegan() async throws {
+@Suite("Event buffers") struct EventBufferTests {
+    @Test func deliversInOrderBeforeAndAfterReadingBegins() async throws {
         let buffer = EventBuffer<Int>(limit: 10, policy: .endsWithError)
         for number in 0..<5 { buffer.send(number) }
         var read: [Int] = []
@@ -28,7 +28,7 @@ import Testing
         for number in 997..<1000 { #expect(try await buffer.next() == number) }
     }
 
-    @Test func deliversWhatItHoldsBeforeItEnds() async throws {
+    @Test func deliversBufferedElementsBeforeItEnds() async throws {
         let buffer = EventBuffer<Int>(limit: 3, policy: .endsWithError)
         buffer.send(1)
         buffer.finish(throwing: .disconnected)
@@ -54,7 +54,7 @@ import Testing
         #expect(try await buffer.next() == 1)
     }
 
-    @Test func handsEveryElementToOneOfManyTasks() async throws {
+    @Test func deliversEveryElementToOneOfManyTasks() async throws {
         let buffer = EventBuffer<Int>(limit: 100_000, policy: .endsWithError)
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<8 {

@@ -6,14 +6,14 @@ import Testing
 
 @testable import FanfareClient
 
-/// A client over a scripted transport, on a clock that is moved by hand.
+/// A client with a scripted transport and a manual clock.
 struct Bench {
     let transport = ScriptedTransport()
     let clock = ManualClock()
     let client: FanfareClient
     private let ending: Ending
 
-    /// Disconnects with its bench: a client that stays connected keeps itself alive.
+    /// Disconnects when it is deallocated: a connected client retains itself.
     private final class Ending: Sendable {
         private let client: FanfareClient
         init(of client: FanfareClient) { self.client = client }
@@ -33,7 +33,7 @@ struct Bench {
         ending = Ending(of: client)
     }
 
-    /// Connects, with a subscription that the broker has confirmed.
+    /// Connects, with a confirmed subscription.
     func subscribe(to channel: String) async -> ScriptedConnection {
         client.subscribe(channel)
         client.connect()
@@ -43,23 +43,23 @@ struct Bench {
     }
 }
 
-/// Values that callbacks have seen, in order.
+/// The values passed to callbacks, in order.
 final class Seen<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
     func add(_ value: Value) { values.withLock { $0.append(value) } }
     var all: [Value] { values.withLock { $0 } }
 
-    /// Waits until as many callbacks on a queue have been seen.
+    /// Waits until a number of callbacks on a queue have been called.
     ///
-    /// The client makes calls in blocks: what comes while one runs waits for the next, which is
-    /// behind a `sync` that came in between.
+    /// The client schedules calls in blocks: a call posted while a block runs is in the next block, which may be behind
+    /// a `sync`.
     func wait(for count: Int, on queue: DispatchQueue) {
         repeat { queue.sync {} } while all.count < count
     }
 }
 
 @Suite("A client's connection", .timeLimit(.minutes(1))) struct ClientConnectionTests {
-    @Test func asksForItsAppAndConnects() async throws {
+    @Test func connectsToItsApp() async throws {
         let bench = Bench()
         bench.client.connect()
         let connection = await bench.transport.accept()
@@ -67,7 +67,7 @@ final class Seen<Value: Sendable>: Sendable {
             connection.request.target == "/live/app/app-key?protocol=7&client=fanfare-swift"
         )
         #expect(bench.client.socketID == nil)
-        connection.say(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
+        connection.deliver(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
         #expect(try await bench.client.waitUntilConnected() == "1.2")
         #expect(bench.client.socketID == "1.2")
         bench.client.disconnect()
@@ -75,7 +75,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(bench.client.status == .disconnected)
     }
 
-    @Test func tellsEveryStatusInOrder() async throws {
+    @Test func reportsEveryStatusInOrder() async throws {
         let bench = Bench()
         var statuses = bench.client.statuses().makeAsyncIterator()
         #expect(await statuses.next() == .disconnected)
@@ -102,7 +102,7 @@ final class Seen<Value: Sendable>: Sendable {
         )
     }
 
-    @Test("What may be changed later holds from the next connection on")
+    @Test("Changed settings apply from the next connection on")
     func adjusts() async throws {
         let bench = Bench()
         bench.client.adjust {
@@ -116,7 +116,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(bench.client.status == .failed(because: .closed(code: nil, reason: "gone")))
     }
 
-    @Test func hearsNothingMoreFromAConnectionThatItHasLeft() async {
+    @Test func ignoresAConnectionThatItHasClosed() async {
         let bench = Bench()
         let connection = await bench.subscribe(to: "a")
         let events = bench.client.channel("a").events()
@@ -128,7 +128,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(await (try? iterator.next()) == .some(nil))
     }
 
-    @Test func pingsAndGivesUpByItsClock() async throws {
+    @Test func pingsAndTimesOutByItsClock() async throws {
         let bench = Bench { $0.activityTimeout = .seconds(40) }
         bench.client.connect()
         let connection = await bench.transport.greet()
@@ -144,7 +144,7 @@ final class Seen<Value: Sendable>: Sendable {
         }
     }
 
-    @Test func endsWhatWaitsWhenTheBrokerRefuses() async {
+    @Test func failsWaitingTasksWhenTheBrokerRefuses() async {
         let bench = Bench()
         let events = bench.client.channel("a").events()
         let connecting = Task { try await bench.client.waitUntilConnected() }
@@ -152,7 +152,7 @@ final class Seen<Value: Sendable>: Sendable {
         bench.client.connect()
         let subscribing = Task { try await bench.client.channel("a").waitUntilSubscribed() }
         let connection = await bench.transport.accept()
-        connection.say(.error(code: .appDoesNotExist, message: "no such app"))
+        connection.deliver(.error(code: .appDoesNotExist, message: "no such app"))
         let error = FanfareError.refused(code: 4001, message: "no such app")
         var iterator = events.makeAsyncIterator()
         do {
@@ -162,12 +162,12 @@ final class Seen<Value: Sendable>: Sendable {
             #expect(error == .refused(code: 4001, message: "no such app"))
         }
         await #expect(throws: error) { try await subscribing.value }
-        // The task may have begun before connect() was called.
+        // The task may have started before connect() was called.
         await #expect(throws: FanfareError.self) { try await connecting.value }
         #expect(error.description.contains("Check the app's key"))
     }
 
-    @Test func livesWithoutAnybodyWhoHoldsIt() async {
+    @Test func isRetainedWhileConnected() async {
         let transport = ScriptedTransport()
         let seen = AsyncStream.makeStream(of: String?.self)
         func start() {
@@ -195,7 +195,7 @@ final class Seen<Value: Sendable>: Sendable {
         connection.end(.closeFrame(code: 4009, reason: ""))
     }
 
-    @Test func goesWhenNobodyNeedsIt() async {
+    @Test func isDeallocatedWhenDisconnected() async {
         weak var released: FanfareClient?
         do {
             let bench = Bench()
@@ -223,7 +223,7 @@ final class Seen<Value: Sendable>: Sendable {
         bench.client.connect()
         let connection = await bench.transport.greet()
         #expect(await connection.next() == .send(.subscribe("a")))
-        connection.say(.subscriptionSucceeded(channel: "a", data: "{}"))
+        connection.deliver(.subscriptionSucceeded(channel: "a", data: "{}"))
         for number in 0..<100 { connection.event("e", "a", String(number)) }
         var expected = 0
         for try await event in events {
@@ -233,7 +233,7 @@ final class Seen<Value: Sendable>: Sendable {
         }
     }
 
-    @Test func deliversToEachWhatItAskedFor() async throws {
+    @Test func deliversByTopic() async throws {
         let bench = Bench()
         let queue = DispatchQueue(label: "test")
         let seen = Seen<String>()
@@ -279,7 +279,7 @@ final class Seen<Value: Sendable>: Sendable {
         let seen = Seen<String?>()
         let binding = bench.client.channel("a").bind("e") { seen.add($0.data) }
         let connection = await bench.subscribe(to: "a")
-        // Events that are on their way to the main actor, which is busy here, when unbind is called.
+        // The events wait for the main actor, which is busy here, when unbind is called.
         for number in 0..<100 { connection.event("e", "a", String(number)) }
         binding.unbind()
         binding.unbind()
@@ -297,7 +297,7 @@ final class Seen<Value: Sendable>: Sendable {
         let seen = Seen<String>()
         let channel = bench.client.channel("a")
         let done = AsyncStream.makeStream(of: Void.self)
-        // Callbacks that keep their client keep it for ever, unless they are unbound.
+        // Callbacks that capture their client leak it unless they are unbound.
         channel.bind("e", on: queue) { [weak client = bench.client] event in
             seen.add("outer")
             client?.channel("a").bind("e", on: queue) { [weak client] _ in
@@ -329,7 +329,7 @@ final class Seen<Value: Sendable>: Sendable {
         connection.event("addUser", "a", #"{"nick":"Bob"}"#)
         connection.event("addUser", "a", nil)
         connection.event("addUser", "a", #"{"name":"Cid"}"#)
-        // What the callbacks report is told behind them, on the same queue.
+        // Errors that callbacks report are delivered after them, on the same queue.
         while errors.all.count < 2 || users.all.count < 2 { queue.sync {} }
         #expect(users.all == [User(name: "Ann"), User(name: "Cid")])
         #expect(errors.all.count == 2)
@@ -338,7 +338,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(try await decoded.next() == User(name: "Cid"))
     }
 
-    @Test func endsAChannelsSequencesWhenItIsLeft() async throws {
+    @Test func endsAChannelsSequencesWhenItIsUnsubscribed() async throws {
         let bench = Bench()
         let connection = await bench.subscribe(to: "a")
         var ofChannel = bench.client.channel("a").events().makeAsyncIterator()
@@ -353,7 +353,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(try await global.next()?.data == "1")
     }
 
-    @Test func saysWhenASequenceIsReadTooSlowly() async throws {
+    @Test func throwsWhenASequenceIsReadTooSlowly() async throws {
         let bench = Bench()
         var events = bench.client.channel("a").events("e", bufferLimit: 10).makeAsyncIterator()
         let connection = await bench.subscribe(to: "a")
@@ -387,7 +387,7 @@ final class Seen<Value: Sendable>: Sendable {
             status: 401
         )
         while !bench.client.hasWaiters(for: "b") { await Task.yield() }
-        connection.say(refusal)
+        connection.deliver(refusal)
         await #expect(
             throws: FanfareError.subscriptionRefused(
                 channel: "b",
@@ -409,15 +409,15 @@ final class Seen<Value: Sendable>: Sendable {
         await #expect(throws: CancellationError.self) { try await cancelling.value }
     }
 
-    @Test func reportsWhatTheBrokerReports() async {
+    @Test func reportsTheBrokersErrors() async {
         let bench = Bench()
         let queue = DispatchQueue(label: "test")
         let errors = Seen<FanfareError>()
         bench.client.onError(on: queue) { errors.add($0) }
         let connection = await bench.subscribe(to: "a")
-        connection.say(.error(code: nil, message: "No current subscription to channel b"))
-        connection.say(Array("{".utf8))
-        connection.say(Array(#"{"event":7}"#.utf8))
+        connection.deliver(.error(code: nil, message: "No current subscription to channel b"))
+        connection.deliver(Array("{".utf8))
+        connection.deliver(Array(#"{"event":7}"#.utf8))
         errors.wait(for: 3, on: queue)
         #expect(
             errors.all.first
@@ -434,7 +434,7 @@ final class Seen<Value: Sendable>: Sendable {
         bench.client.channel("a").bind("e", on: queue) { seen.add($0.data) }
         let connection = await bench.subscribe(to: "a")
         queue.suspend()
-        // A transport may have read more than it has told; that is still taken.
+        // A transport may have read messages it has not delivered; those are still accepted.
         for number in 0..<20 { connection.event("e", "a", String(number)) }
         #expect(await connection.next() == .pauseReading)
         queue.resume()
@@ -443,7 +443,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(seen.all == (0..<20).map { String($0) })
     }
 
-    @Test func stopsReadingByTheSizeOfWhatWaits() async {
+    @Test func stopsReadingByTheSizeOfWaitingEvents() async {
         let bench = Bench { $0.pendingCallbackBytesMax = 1000 }
         let queue = DispatchQueue(label: "test")
         bench.client.channel("a").bind("e", on: queue) { _ in }
@@ -451,7 +451,7 @@ final class Seen<Value: Sendable>: Sendable {
         queue.suspend()
         connection.event("e", "a", String(repeating: "x", count: 1000))
         #expect(await connection.next() == .pauseReading)
-        // A new connection does not read either.
+        // A new connection is paused too.
         connection.end(.closeFrame(code: 4200, reason: ""))
         let second = await bench.transport.accept()
         #expect(await second.next() == .pauseReading)
@@ -459,7 +459,7 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(await second.next() == .resumeReading)
     }
 
-    @Test func tellsStatusChangesWithTheOldOne() async {
+    @Test func reportsStatusChangesWithTheOldOne() async {
         let bench = Bench()
         let queue = DispatchQueue(label: "test")
         let seen = Seen<[ConnectionStatus]>()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("By a proxy", .timeLimit(.minutes(1))) struct ProxyTests {
+@Suite("Connections through a proxy", .timeLimit(.minutes(1))) struct ProxyTests {
     private func client(
         _ endpoint: Endpoint,
         by proxy: HTTPProxy,
@@ -20,7 +20,7 @@ import Testing
         return FanfareClient(key: "app-key", endpoint: endpoint, options: options)
     }
 
-    /// Why a client of this proxy does not connect.
+    /// Returns the reason a client cannot connect through this proxy.
     private func refusal(_ client: FanfareClient) async -> String {
         client.connect()
         for await status in client.statuses() {
@@ -85,7 +85,7 @@ import Testing
         try await client.channel("a").waitUntilSubscribed()
         let filler = String(repeating: "x", count: 1000)
         for number in 0..<1000 {
-            await server.say(
+            await server.send(
                 .event(ReceivedEvent(name: "e", channel: "a", data: "\(number)\(filler)"))
             )
         }
@@ -134,7 +134,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func saysWhatToDoWhenTheProxyRefuses() async throws {
+    @Test func reportsAdviceWhenTheProxyRefuses() async throws {
         let basic = "HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
         let long = String(repeating: "x", count: 20_000)
         let cases: [(ConnectProxy.Manner, [String])] = [
@@ -202,7 +202,7 @@ import Testing
         await proxy.stop()
     }
 
-    @Test func goesOnAfterAnInterimAnswerInPieces() async throws {
+    @Test func continuesAfterAnInterimResponseInPieces() async throws {
         let (server, brokerPort) = try await ScriptedServer.start()
         var tunnel = try ProxyTunnel(
             by: ProxyAddress(host: "p", port: 1),
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func asksForNothingThatWouldBreakTheRequest() {
+    @Test func refusesValuesThatWouldBreakTheRequest() {
         let proxy = HTTPProxy(host: "p", port: 1)
         for host in ["a b", "a\r\nX: y", "ä.example"] {
             #expect(throws: ProxyTunnel.Refusal.self) {

@@ -47,7 +47,7 @@ import Testing
     }
 }
 
-@Suite("The environment's proxy") struct ProxyEnvironmentTests {
+@Suite("Proxies from the environment") struct ProxyEnvironmentTests {
     private func proxy(
         _ endpoint: Endpoint,
         _ environment: [String: String],
@@ -61,7 +61,7 @@ import Testing
     private let a = HTTPRoute.proxy(ProxyAddress(host: "a", port: 1))
     private let b = HTTPRoute.proxy(ProxyAddress(host: "b", port: 2))
 
-    @Test func isAskedForByOption() throws {
+    @Test func isReadOnlyIfTheOptionIsSet() throws {
         let environment = ["http_proxy": "http://a:1", "https_proxy": "http://b:2"]
         #expect(try proxy(plain, environment) == a)
         #expect(try proxy(secure, environment) == b)
@@ -73,7 +73,7 @@ import Testing
                 == .proxy(ProxyAddress(host: "c", port: 3, user: "u", password: "p"))
         )
         #expect(try proxy(secure, ["HTTPS_PROXY": "b:2"]) == b)
-        // In capitals a web server's visitor can set it.
+        // A CGI server sets it from a request's field.
         #expect(try proxy(plain, ["HTTP_PROXY": "http://a:1"]) == .direct)
         #expect(try proxy(plain, ["http_proxy": "", "https_proxy": "http://b:2"]) == .direct)
         #expect(try proxy(plain, [:]) == .direct)
@@ -85,14 +85,14 @@ import Testing
         ("live.example.com:6001", true), ("live.example.com:443", false), ("ample.com", false),
         ("a.live.example.com", false), ("example", false), ("", false), (",,", false),
     ])
-    func leavesHostsOut(list: String, isException: Bool) throws {
+    func excludesHosts(list: String, isException: Bool) throws {
         for name in ["no_proxy", "NO_PROXY"] {
             let found = try proxy(plain, ["http_proxy": "http://a:1", name: list])
             #expect(found == (isException ? .direct : a))
         }
     }
 
-    @Test func leavesAddressesOut() throws {
+    @Test func excludesAddresses() throws {
         let environment = ["http_proxy": "http://a:1", "no_proxy": "127.0.0.1,::1"]
         #expect(try proxy(.plain(host: "127.0.0.1"), environment) == .direct)
         #expect(try proxy(.plain(host: "::1"), environment) == .direct)

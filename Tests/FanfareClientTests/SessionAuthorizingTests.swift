@@ -11,12 +11,12 @@ import Testing
     )
 
     @Test(
-        "What needs a signature is signed first",
+        "Channels that require a signature are authorised first",
         arguments: [
             "private-a", "private-cache-a", "presence-a", "presence-cache-a",
         ]
     )
-    func asksFirst(channel: String) {
+    func authorisesFirst(channel: String) {
         var driver = SessionDriver.authorized()
         let effects = driver.session.subscribe(to: channel)
         #expect(effects == [.authorize(ticket: 1, channel: channel, socketID: "123.456")])
@@ -39,34 +39,34 @@ import Testing
         )
     }
 
-    @Test("A signature is for one connection: each gets its own, and a late one is dropped")
+    @Test("Each connection requests its own signature, and a late one is dropped")
     func asksAgain() {
         var driver = SessionDriver.authorized()
         let first = driver.session.subscribe(to: "private-a").tickets
-        #expect(driver.close(4200).contains(.forget(tickets: first)))
+        #expect(driver.close(4200).contains(.cancel(tickets: first)))
         let second = driver.greet().tickets
         #expect(second.count == 1 && second != first)
         #expect(driver.session.authorized(first[0], .success(signed)) == [])
         #expect(driver.session.authorized(second[0], .success(signed)).sent.count == 1)
     }
 
-    @Test("What nobody waits for is forgotten, and never joined")
-    func forgets() {
+    @Test("Requests of an unsubscribed channel are cancelled, and their outcome is ignored")
+    func cancelsRequests() {
         var driver = SessionDriver.authorized()
         let left = driver.session.subscribe(to: "private-a").tickets
         let gone = SessionEffect.refused(channel: "private-a", .unsubscribed(channel: "private-a"))
         #expect(
-            driver.session.unsubscribe(from: "private-a") == [.forget(tickets: left), gone]
+            driver.session.unsubscribe(from: "private-a") == [.cancel(tickets: left), gone]
         )
         #expect(driver.session.authorized(left[0], .success(signed)) == [])
 
         let again = driver.session.subscribe(to: "private-a").tickets
-        #expect(driver.session.disconnect().contains(.forget(tickets: again)))
+        #expect(driver.session.disconnect().contains(.cancel(tickets: again)))
         #expect(driver.session.authorized(again[0], .success(signed)) == [])
         #expect(driver.session.status == .disconnected)
     }
 
-    @Test("A refusal is told as the broker's is, and taken back by the next subscription")
+    @Test("A refusal is reported as the broker's is, and reset by the next subscription")
     func refuses() {
         var driver = SessionDriver.authorized()
         let ticket = driver.session.subscribe(to: "private-a").tickets[0]
@@ -82,8 +82,8 @@ import Testing
         #expect(driver.session.subscribe(to: "private-a").tickets.count == 1)
     }
 
-    @Test("Without anybody who signs, a channel says what is missing")
-    func needsSomebody() {
+    @Test("Without an authorizer the error says what to set")
+    func failsWithoutAnAuthorizer() {
         var driver = SessionDriver.connected()
         let refusals = driver.session.subscribe(to: "private-a").refusals
         #expect(refusals == [.authorizationFailed(channel: "private-a", .notConfigured)])
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "What a backend forgot is named",
+        "The error for an incomplete response names the missing member",
         arguments: [
             ("presence-a", ChannelAuthorization(auth: "a"), "channel_data"),
             ("presence-a", ChannelAuthorization(auth: "a", channelData: "{}"), "user_id"),
@@ -112,7 +112,7 @@ import Testing
         #expect(reason.contains("\"\(missing)\""))
     }
 
-    @Test("A token at hand needs no asking, on the connection that it is for")
+    @Test("A passed signature is used on its connection without a request")
     func tokens() {
         var driver = SessionDriver.authorized()
         let message = ClientMessage.subscribe(
@@ -125,8 +125,8 @@ import Testing
         #expect(driver.greet().tickets.count == 1)
     }
 
-    @Test("A token without anybody who signs is outdated with the next connection")
-    func outdatedTokens() {
+    @Test("Without an authorizer a passed signature is outdated on the next connection")
+    func outdatedSignatures() {
         var driver = SessionDriver.connected()
         #expect(driver.session.subscribe(to: "private-a", with: signed).sent.count == 1)
         _ = driver.close(4200)
@@ -134,20 +134,20 @@ import Testing
         #expect(refusals == [.authorizationFailed(channel: "private-a", .notConfigured)])
     }
 
-    @Test("A token that is given without a connection is for the first one")
-    func earlyTokens() {
+    @Test("A signature passed without a connection is used on the first one")
+    func earlySignatures() {
         var driver = SessionDriver()
         #expect(driver.session.subscribe(to: "private-a", with: signed) == [])
         _ = driver.session.connect()
         #expect(driver.greet().sent.count == 1)
     }
 
-    @Test("A token takes the place of a request that is under way")
+    @Test("A passed signature replaces a request in flight")
     func tokensInsteadOfRequests() {
         var driver = SessionDriver.authorized()
         let tickets = driver.session.subscribe(to: "private-a").tickets
         let effects = driver.session.subscribe(to: "private-a", with: signed)
-        #expect(effects.first == .forget(tickets: tickets))
+        #expect(effects.first == .cancel(tickets: tickets))
         #expect(effects.sent.count == 1)
         #expect(driver.session.authorized(tickets[0], .success(signed)) == [])
     }

@@ -41,7 +41,7 @@ import Testing
         )
     }
 
-    @Test func leaveAtOnceWithTheirDataAsJSON() throws {
+    @Test func areSentAtOnceWithTheirDataAsJSON() throws {
         var driver = subscribed()
         let (effects, wasSent) = try trigger("client-e", #"{"a":[1,"ż"]}"#, &driver)
         #expect(effects.sent == [message("client-e", #"{"a":[1,"ż"]}"#)])
@@ -54,7 +54,7 @@ import Testing
         )
     }
 
-    @Test("They wait for the subscription, and leave in their order behind it")
+    @Test("They wait for the subscription, and are sent in order after it")
     func wait() throws {
         var driver = SessionDriver.authorized()
         let ticket = driver.session.subscribe(to: channel).tickets[0]
@@ -67,7 +67,7 @@ import Testing
         #expect(effects.sent == (1...3).map { message("client-e", "\($0)") })
     }
 
-    @Test("They wait through a lost connection")
+    @Test("They stay queued while the connection is lost")
     func waitThroughReconnection() throws {
         var driver = subscribed()
         _ = driver.close(4200)
@@ -78,7 +78,7 @@ import Testing
         #expect(effects.sent == [message("client-e", "1")])
     }
 
-    @Test("They leave as fast as a broker takes them, and none is lost")
+    @Test("They are sent within the rate limit, and none is lost")
     func pace() throws {
         var driver = subscribed()
         var sent: [(Duration, ClientMessage)] = []
@@ -94,10 +94,10 @@ import Testing
         while let at = alarm {
             alarm = nil
             driver.now = at
-            take(driver.session.alarmRang(.clientEvents, at: at))
+            take(driver.session.alarmFired(.clientEvents, at: at))
         }
         #expect(sent.map(\.1) == (0..<50).map { message("client-e", "\($0)") })
-        // The rule of the broker: a bucket of ten, filled with ten a second.
+        // The broker's rate limit: a token bucket of ten, refilled with ten in a second.
         var (tokens, filledAt) = (10.0, Duration.zero)
         for (time, _) in sent {
             tokens = min(10, tokens + (time - filledAt) / .seconds(1) * 10)
@@ -107,13 +107,13 @@ import Testing
         }
     }
 
-    @Test("Without a rate they all leave at once")
+    @Test("Without a rate limit all are sent at once")
     func noPace() throws {
         var driver = subscribed { $0.perSecond = nil }
         for _ in 0..<1000 { #expect(try trigger("client-e", "1", &driver).wasSent) }
     }
 
-    @Test("A full queue refuses, and says what its limits are")
+    @Test("A full queue refuses with its limits")
     func bounds() throws {
         var driver = SessionDriver.authorized {
             $0.outbox.countMax = 2
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(
-        "What a broker would refuse is refused here, with the reason",
+        "Events that a broker would refuse are refused with the reason",
         arguments: [
             ("e", "private-a", "{}", "begin with client-"),
             ("client-", "private-a", "{}", "begin with client-"),
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("What is dropped is told by its name")
+    @Test("Dropped events are reported with their names")
     func drop() throws {
         var left = SessionDriver.authorized()
         _ = left.session.subscribe(to: channel)

@@ -18,7 +18,7 @@ import Testing
         _ = driver.receive(.subscriptionSucceeded(channel: channel, data: "{}"))
     }
 
-    private func say(_ data: String, _ driver: inout SessionDriver) -> [SessionEffect] {
+    private func receive(_ data: String, _ driver: inout SessionDriver) -> [SessionEffect] {
         driver.receive(.event(ReceivedEvent(name: "e", channel: channel, data: data)))
     }
 
@@ -28,12 +28,12 @@ import Testing
 
     @Test func opensEvents() {
         var driver = driver()
-        #expect(texts(say("old:cba", &driver)) == ["abc"])
+        #expect(texts(receive("old:cba", &driver)) == ["abc"])
         let miss = driver.receive(.cacheMiss(channel: channel))
         #expect(miss.delivered == ["pusher:cache_miss"])
     }
 
-    @Test("Without anything to open events with, the channel says what to do")
+    @Test("Without a decrypter the error says what to do")
     func needsADecrypter() {
         var driver = SessionDriver.authorized()
         let refusals = driver.session.subscribe(to: channel).refusals
@@ -41,30 +41,30 @@ import Testing
         #expect(refusals.first?.description.contains("FanfareEncryption") == true)
     }
 
-    @Test("A key is asked for once more, and what comes meanwhile waits in order")
-    func asksForTheNewKey() {
+    @Test("A new key is requested once, and events wait in order meanwhile")
+    func requestsTheNewKey() {
         var driver = driver()
-        let tickets = say("new:1", &driver).tickets
+        let tickets = receive("new:1", &driver).tickets
         #expect(tickets.count == 1)
-        #expect(say("new:2", &driver) == [])
-        #expect(say("new:3", &driver) == [])
+        #expect(receive("new:2", &driver) == [])
+        #expect(receive("new:3", &driver) == [])
         let authorization = ChannelAuthorization(auth: "a", sharedSecret: "new")
         let effects = driver.session.authorized(tickets[0], .success(authorization))
         #expect(texts(effects) == ["1", "2", "3"])
         #expect(effects.sent == [])
-        #expect(texts(say("new:4", &driver)) == ["4"])
+        #expect(texts(receive("new:4", &driver)) == ["4"])
     }
 
-    @Test("What no key opens is reported and skipped, and the rest goes on")
+    @Test("An event that no key decrypts is reported and skipped")
     func skips() {
         var driver = driver()
-        let ticket = say("other:1", &driver).tickets[0]
-        #expect(say("old:2", &driver) == [])
-        #expect(say("other:3", &driver) == [])
+        let ticket = receive("other:1", &driver).tickets[0]
+        #expect(receive("old:2", &driver) == [])
+        #expect(receive("other:3", &driver) == [])
         let same = ChannelAuthorization(auth: "a", sharedSecret: "old")
         let effects = driver.session.authorized(ticket, .success(same))
         #expect(texts(effects) == ["2"])
-        // The key has not changed, so there is no use in asking for it again for the third.
+        // The key has not changed: it is not requested again for the third event.
         #expect(effects.tickets == [])
         let skipped = effects.reports.map { error -> String? in
             if case .undecryptable(let event, _) = error { event.data } else { nil }
@@ -73,12 +73,12 @@ import Testing
         #expect(effects.reports.allSatisfy { !$0.description.contains("old") })
     }
 
-    @Test("Each event that a changed key does not fit has a chance of its own")
-    func asksForEach() {
+    @Test("Each event that a new key does not decrypt requests another")
+    func requestsAKeyForEach() {
         var driver = driver()
-        let first = say("new:1", &driver).tickets[0]
-        #expect(say("newest:2", &driver) == [])
-        #expect(say("newest:3", &driver) == [])
+        let first = receive("new:1", &driver).tickets[0]
+        #expect(receive("newest:2", &driver) == [])
+        #expect(receive("newest:3", &driver) == [])
         let new = ChannelAuthorization(auth: "a", sharedSecret: "new")
         let effects = driver.session.authorized(first, .success(new))
         #expect(texts(effects) == ["1"])
@@ -88,18 +88,18 @@ import Testing
         #expect(texts(driver.session.authorized(second[0], .success(newest))) == ["2", "3"])
     }
 
-    @Test("What is not encrypted at all is reported without asking for a key")
+    @Test("An event that is not encrypted is reported without a request for a key")
     func malformed() {
         var driver = driver()
-        let effects = say("plain", &driver)
+        let effects = receive("plain", &driver)
         #expect(effects.tickets == [] && effects.reports.count == 1)
     }
 
-    @Test("A key that cannot be had is told, and what waits is reported")
+    @Test("A failed request for a key is reported, with the events that waited")
     func failure() {
         var driver = driver()
-        let ticket = say("new:1", &driver).tickets[0]
-        #expect(say("old:2", &driver) == [])
+        let ticket = receive("new:1", &driver).tickets[0]
+        #expect(receive("old:2", &driver) == [])
         let failure = AuthorizationFailure.refused(status: 403, body: "")
         let effects = driver.session.authorized(ticket, .failure(failure))
         #expect(effects.reports.first == .authorizationFailed(channel: channel, failure))
@@ -107,11 +107,11 @@ import Testing
         #expect(texts(effects) == ["2"])
     }
 
-    @Test("What waits for a key waits through a lost connection")
+    @Test("Events that wait for a key are kept while the connection is lost")
     func survivesReconnection() {
         var driver = driver()
-        let lost = say("new:1", &driver).tickets
-        #expect(driver.close(4200).contains(.forget(tickets: lost)))
+        let lost = receive("new:1", &driver).tickets
+        #expect(driver.close(4200).contains(.cancel(tickets: lost)))
         let ticket = driver.greet().tickets[0]
         let authorization = ChannelAuthorization(auth: "a", sharedSecret: "new")
         _ = driver.session.authorized(ticket, .success(authorization))
@@ -119,13 +119,13 @@ import Testing
         #expect(effects.delivered == ["pusher:subscription_succeeded", "e"])
     }
 
-    @Test("What waits for a key is bounded, and what is dropped is told")
+    @Test("The events that wait for a key are bounded, and dropped ones are reported")
     func bounds() {
         var driver = driver()
-        let ticket = say("new:0", &driver).tickets[0]
+        let ticket = receive("new:0", &driver).tickets[0]
         var reports = 0
         for _ in 0..<(ChannelDecryption.heldCountMax + 5) {
-            reports += say("new:1", &driver).reports.count
+            reports += receive("new:1", &driver).reports.count
         }
         #expect(reports == 6)
         let authorization = ChannelAuthorization(auth: "a", sharedSecret: "new")
@@ -133,11 +133,11 @@ import Testing
         #expect(texts(effects).count == ChannelDecryption.heldCountMax)
     }
 
-    @Test("Nothing is delivered once the channel is left")
+    @Test("Nothing is delivered after unsubscribing")
     func leaves() {
         var driver = driver()
-        let tickets = say("new:1", &driver).tickets
-        #expect(driver.session.unsubscribe(from: channel).contains(.forget(tickets: tickets)))
+        let tickets = receive("new:1", &driver).tickets
+        #expect(driver.session.unsubscribe(from: channel).contains(.cancel(tickets: tickets)))
         let authorization = ChannelAuthorization(auth: "a", sharedSecret: "new")
         #expect(driver.session.authorized(tickets[0], .success(authorization)) == [])
     }

@@ -39,7 +39,7 @@ import Testing
         return driver
     }
 
-    @Test func beginsWithThoseWhoAreThere() {
+    @Test func startsWithTheListOfMembers() {
         var driver = SessionDriver.authorized()
         let tickets = driver.session.subscribe(to: channel).tickets
         #expect(ids(driver) == nil)
@@ -52,7 +52,7 @@ import Testing
         #expect(change?.roster.count == 2)
     }
 
-    @Test func tellsWhoComesAndGoes() {
+    @Test func reportsJoinedAndLeftMembers() {
         var driver = joined(["ann"])
         let bob = PresenceMember(id: "bob", info: #"{"n":1}"#)
         let came = driver.receive(
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test("A channel that is left, refused or disconnected has no members")
-    func forgets() {
+    func cancelsRequests() {
         var left = joined(["ann"])
         _ = left.session.unsubscribe(from: channel)
         #expect(ids(left) == nil)

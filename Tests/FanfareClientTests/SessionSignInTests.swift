@@ -3,14 +3,14 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("A session that has the secret") struct SessionSignInTests {
+@Suite("A session with the app's secret") struct SessionSignInTests {
     private let socketID = SocketID(123, 456)
     private let secret = AppSecret("app-secret")
     private let ann = #"{"id":"ann"}"#
 
     private func signature(_ text: String) -> String { "app-key:" + secret.sign(text) }
 
-    @Test("It signs in before it subscribes, and again with each connection")
+    @Test("It signs in before it subscribes, on each connection")
     func signsIn() {
         let signer = LocalSigner(key: "app-key", secret: "app-secret", userData: ann)
         var driver = SessionDriver(signer: signer)
@@ -36,7 +36,7 @@ import Testing
         #expect(Array(driver.greet().dropFirst(2)) == expected)
     }
 
-    @Test("It signs what needs a signature, and is nobody unless it is told who")
+    @Test("It signs channels that require it, and signs in only with user data")
     func signsChannels() {
         var driver = SessionDriver(signer: LocalSigner(key: "app-key", secret: "app-secret"))
         _ = driver.session.connect()
@@ -55,7 +55,7 @@ import Testing
         )
     }
 
-    @Test("What is said of users is delivered without a channel")
+    @Test("Events about users are delivered without a channel")
     func userEvents() {
         var driver = SessionDriver.connected()
         #expect(

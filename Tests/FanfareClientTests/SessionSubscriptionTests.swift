@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func deliversWhileSubscribedAndNotAfter() {
+    @Test func deliversOnlyWhileSubscribed() {
         var driver = SessionDriver.connected()
         #expect(driver.receive(event) == [])
         _ = driver.session.subscribe(to: "a")
@@ -76,7 +76,7 @@ import Testing
         )
     }
 
-    @Test func unsubscribesWhatIsPendingOnceTheBrokerHasAnswered() {
+    @Test func unsubscribesAPendingSubscriptionAfterItsAnswer() {
         var driver = SessionDriver.connected()
         _ = driver.session.subscribe(to: "a")
         #expect(driver.session.unsubscribe(from: "a") == [gone])
@@ -99,7 +99,7 @@ import Testing
         #expect(driver.receive(event) == [delivery])
     }
 
-    @Test func forgetsWhatWasGivenUpWhenTheConnectionIsLost() {
+    @Test func removesCancelledSubscriptionsWhenTheConnectionIsLost() {
         var driver = SessionDriver.connected()
         _ = driver.session.subscribe(to: "a")
         _ = driver.session.unsubscribe(from: "a")
@@ -108,7 +108,7 @@ import Testing
         #expect(driver.greet().dropFirst(2) == [.send(.subscribe("b"))])
     }
 
-    @Test func tellsARefusalAndTriesAgainWithTheNextConnection() {
+    @Test func reportsARefusalAndRetriesOnTheNextConnection() {
         var driver = SessionDriver.connected()
         _ = driver.session.subscribe(to: "a")
         let data = #"{"type":"AuthError","error":"no","status":401}"#

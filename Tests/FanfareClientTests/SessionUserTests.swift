@@ -12,7 +12,7 @@ import Testing
         return driver.session.authenticated(tickets[0], .success(authentication))
     }
 
-    @Test("A user is signed by the backend, then signed in, and then hears what is sent to them")
+    @Test("A sign-in requests a signature, signs in at the broker and receives the user's events")
     func signsIn() {
         var driver = SessionDriver.authorized()
         let effects = driver.session.startSigningIn()
@@ -37,7 +37,7 @@ import Testing
         #expect(driver.receive(.event(event)) == [.deliver(expected), .deliverToUser(expected)])
     }
 
-    @Test("Each connection is signed in anew, ahead of its channels")
+    @Test("Each connection signs in before it subscribes")
     func signsInAgain() {
         var driver = SessionDriver.authorized()
         _ = driver.session.subscribe(to: "a")
@@ -51,7 +51,7 @@ import Testing
         #expect(effects.sent == [.subscribe("a")])
     }
 
-    @Test("Before there is a connection, the wish is kept")
+    @Test("A sign-in without a connection starts on the next one")
     func waitsForTheConnection() {
         var driver = SessionDriver { $0.authenticates = true }
         #expect(driver.session.startSigningIn() == [])
@@ -59,13 +59,13 @@ import Testing
         #expect(driver.greet().tickets.count == 1)
     }
 
-    @Test("Whoever needs the user waits until they are signed in")
+    @Test("Subscriptions that require the user wait for the sign-in")
     func holdsPresence() {
         var driver = SessionDriver.authorized()
         let user = driver.session.startSigningIn().tickets
         let channel = driver.session.subscribe(to: "presence-a").tickets
         #expect(driver.session.subscribe(to: mine) == [])
-        // The backend names nobody: the user who is signed in is meant.
+        // The response has no channel_data: the signed-in user joins.
         let nobody = ChannelAuthorization(auth: "a")
         #expect(driver.session.authorized(channel[0], .success(nobody)) == [])
         #expect(signIn(&driver, user).sent.count == 1)
@@ -80,7 +80,7 @@ import Testing
         #expect(driver.session.subscriptions[of: "presence-a"]?.roster?.me?.id == "ann")
     }
 
-    @Test("A backend's refusal ends the wait of all who need the user")
+    @Test("A backend's refusal fails the subscriptions that wait for the sign-in")
     func failsAtTheBackend() {
         var driver = SessionDriver.authorized()
         let user = driver.session.startSigningIn().tickets[0]
@@ -100,29 +100,29 @@ import Testing
         let effects = driver.receive(.error(code: .unauthorized, message: "no"))
         #expect(effects == [.stopAlarm(.signIn), .signInFailed(.signInRefused(message: "no"))])
         #expect(driver.session.status.isConnected)
-        // Later ones are about something else.
+        // Later errors have other causes.
         #expect(driver.receive(.error(code: .unauthorized, message: "x")).reports.count == 1)
     }
 
-    @Test("A broker that says nothing has refused")
+    @Test("A sign-in without an answer fails after a timeout")
     func failsInSilence() {
         var driver = SessionDriver.authorized()
         _ = signIn(&driver, driver.session.startSigningIn().tickets)
-        let effects = driver.session.alarmRang(.signIn, at: .seconds(15))
+        let effects = driver.session.alarmFired(.signIn, at: .seconds(15))
         guard case .signInFailed(.signInRefused(let message)) = effects.last else {
             Issue.record("\(effects)")
             return
         }
         #expect(message.contains("15"))
-        #expect(driver.session.alarmRang(.signIn, at: .seconds(30)) == [])
+        #expect(driver.session.alarmFired(.signIn, at: .seconds(30)) == [])
     }
 
-    @Test func needsSomebodyWhoSigns() {
+    @Test func failsWithoutAnAuthenticator() {
         var driver = SessionDriver.connected()
         #expect(driver.session.startSigningIn() == [.signInFailed(.signInFailed(.notConfigured))])
     }
 
-    @Test("The channel that the app has asked for itself is not taken from it")
+    @Test("A user channel subscribed by the app stays subscribed")
     func keepsTheAppsChannel() {
         var driver = SessionDriver.authorized()
         let tickets = driver.session.startSigningIn().tickets
@@ -133,7 +133,7 @@ import Testing
         #expect(driver.session.subscription(to: mine) == .wanted)
     }
 
-    @Test("A watchlist tells what is new")
+    @Test("A watchlist reports changes")
     func watches() {
         var driver = SessionDriver.connected()
         func change(_ online: [String], _ offline: [String]) -> WatchlistChange? {

@@ -6,7 +6,7 @@ import WebSocket
 
 @testable import FanfareClient
 
-@Suite("Over sockets", .timeLimit(.minutes(1))) struct SocketTransportTests {
+@Suite("Socket transport", .timeLimit(.minutes(1))) struct SocketTransportTests {
     private let eager = Backoff(floor: .zero, window: .milliseconds(1), cap: .milliseconds(2))
 
     private func client(
@@ -23,7 +23,7 @@ import WebSocket
         )
     }
 
-    @Test func subscribesHearsAndLeaves() async throws {
+    @Test func subscribesReceivesAndUnsubscribes() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port)
         let events = client.channel("a").events("e")
@@ -31,7 +31,7 @@ import WebSocket
         client.connect()
         try await client.channel("a").waitUntilSubscribed()
         for number in 0..<1000 {
-            await server.say(
+            await server.send(
                 .event(ReceivedEvent(name: "e", channel: "a", data: "number \(number)"))
             )
         }
@@ -71,7 +71,7 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func comesBackByTheCodeAndSubscribesAgain() async throws {
+    @Test func reconnectsByTheCloseCodeAndResubscribes() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port)
         let events = client.channel("a").events("e")
@@ -84,7 +84,7 @@ import WebSocket
         await server.wait(for: .said(.subscribe("a")))
         await server.cut()
         await server.wait(for: .said(.subscribe("a")))
-        await server.say(.event(ReceivedEvent(name: "e", channel: "a", data: "1")))
+        await server.send(.event(ReceivedEvent(name: "e", channel: "a", data: "1")))
         for try await event in events {
             #expect(event.data == "1")
             break
@@ -95,7 +95,7 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func givesUpOnGarbageAndComesBack() async throws {
+    @Test func closesAfterGarbageAndReconnects() async throws {
         let garbage: [[UInt8]] = [
             [0x81, 0x81, 0, 0, 0, 0, 0x41],  // masked
             [0xC1, 0x01, 0x41],  // compressed, though that was not agreed
@@ -137,7 +137,7 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func saysWhatIsNoBroker() async throws {
+    @Test func reportsAServerThatIsNotABroker() async throws {
         let answers = [
             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n": "404",
             "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n": "403",
@@ -146,10 +146,10 @@ import WebSocket
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n": "Connection",
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 + "Sec-WebSocket-Accept: bm9ib2R5\r\n\r\n": "Sec-WebSocket-Accept",
-            "SSH-2.0-OpenSSH_9.2\r\n\r\n": "no HTTP",
-            "HTTP/1.1 101 x\r\nbad line\r\n\r\n": "no HTTP",
-            "HTTP/1.1 101 x\nUpgrade: websocket\n\n\r\n\r\n": "no HTTP",
-            "HTTP/1.1 200 OK": "instead of answering",
+            "SSH-2.0-OpenSSH_9.2\r\n\r\n": "not HTTP",
+            "HTTP/1.1 101 x\r\nbad line\r\n\r\n": "not HTTP",
+            "HTTP/1.1 101 x\nUpgrade: websocket\n\n\r\n\r\n": "not HTTP",
+            "HTTP/1.1 200 OK": "without a response",
             String(repeating: "x", count: 20_000): "too long",
         ]
         for (answer, reason) in answers {
@@ -168,7 +168,7 @@ import WebSocket
         }
     }
 
-    @Test func saysWhenNobodyListens() async throws {
+    @Test func reportsAClosedPort() async throws {
         let (server, port) = try await ScriptedServer.start()
         await server.stop()
         await server.waitUntilStopped()
@@ -187,7 +187,7 @@ import WebSocket
         }
     }
 
-    @Test func givesUpOnSilence() async throws {
+    @Test func timesOutWithoutAResponse() async throws {
         for manner in [ScriptedServer.Manner.silent, .deaf] {
             let (server, port) = try await ScriptedServer.start(manner)
             let client = client(port) {
@@ -214,7 +214,7 @@ import WebSocket
         }
         client.connect()
         await server.wait(for: .connected(target: "/app/app-key?protocol=7&client=fanfare-swift"))
-        await server.say(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
+        await server.send(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
         await server.wait(for: .said(.ping))
         for await status in client.statuses() {
             guard case .failed(let error) = status else { continue }
@@ -225,7 +225,7 @@ import WebSocket
         await server.stop()
     }
 
-    @Test func isDisconnectedForGoodWhateverWasGoingOn() async throws {
+    @Test func disconnectsInEveryPhase() async throws {
         let (server, port) = try await ScriptedServer.start()
         for pause in 0..<30 {
             let client = client(port)
@@ -233,7 +233,7 @@ import WebSocket
             let queue = DispatchQueue(label: "test")
             client.subscribe("a")
             client.connect()
-            // Somewhere between looking up the name and the first event.
+            // At any point between name lookup and the first event.
             try await Task.sleep(for: .microseconds(pause * 100))
             client.disconnect()
             client.onStatusChange(on: queue) { changes.add($1) }
@@ -261,11 +261,11 @@ import WebSocket
         queue.suspend()
         let filler = String(repeating: "x", count: 1000)
         for number in 0..<10_000 {
-            await server.say(
+            await server.send(
                 .event(ReceivedEvent(name: "e", channel: "a", data: "\(number)\(filler)"))
             )
         }
-        await server.say(.event(ReceivedEvent(name: "e", channel: "a", data: "end")))
+        await server.send(.event(ReceivedEvent(name: "e", channel: "a", data: "end")))
         queue.resume()
         for await _ in done.stream {}
         #expect(seen.all == (0..<10_000).map { String($0) } + ["end"])

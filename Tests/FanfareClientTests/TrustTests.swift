@@ -5,8 +5,8 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("Trust, over TLS", .timeLimit(.minutes(1))) struct TrustTests {
-    /// A server and its certificate.
+@Suite("Trust over TLS", .timeLimit(.minutes(1))) struct TrustTests {
+    /// A server with its certificate.
     private struct Site {
         let server: ScriptedServer
         let port: UInt16
@@ -24,7 +24,7 @@ import Testing
             return Site(server: server, port: port, certificate: certificate)
         }
 
-        /// What became of a connection: nil if there is one.
+        /// The reason a connection failed; `nil` if it succeeded.
         func fault(
             _ trust: ClientOptions.Trust,
             host: String = "localhost"
@@ -46,7 +46,7 @@ import Testing
             return nil
         }
 
-        /// Why a client does not trust the site.
+        /// Returns the reason a client does not trust the site.
         func distrust(
             _ trust: ClientOptions.Trust,
             host: String = "localhost"
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func acceptsWhatItIsGivenHoweverItIsGiven() async throws {
+    @Test func acceptsATrustedCertificateInEveryForm() async throws {
         let site = try await Site.start()
         let other = try DevelopmentCertificate.make(hosts: ["example.com"]).certificatePEM
         let der = try CertificateText.read(site.certificate, from: "")
@@ -76,7 +76,7 @@ import Testing
         await site.server.stop()
     }
 
-    @Test func refusesACertificateOfNobodyItKnows() async throws {
+    @Test func refusesACertificateOfAnUnknownAuthority() async throws {
         let site = try await Site.start()
         let other = try DevelopmentCertificate.make(hosts: ["localhost"]).certificatePEM
         for trust: ClientOptions.Trust in [.system, .pem(other)] {
@@ -85,7 +85,7 @@ import Testing
         await site.server.stop()
     }
 
-    @Test func refusesAnotherHostsCertificateAndSaysForWhom() async throws {
+    @Test func refusesAnotherHostsCertificateAndNamesTheHost() async throws {
         let site = try await Site.start(hosts: ["example.com"])
         for host in ["localhost", "127.0.0.1"] {
             let reason = try await site.distrust(.pem(site.certificate), host: host)
@@ -101,7 +101,7 @@ import Testing
         await site.server.stop()
     }
 
-    @Test func saysWhatIsWrongWithWhatItIsToTrust() async throws {
+    @Test func reportsInvalidTrust() async throws {
         let site = try await Site.start()
         let folder = try Folder()
         let file = try folder.write(Array("nothing".utf8), to: "empty.pem")
@@ -138,14 +138,14 @@ import Testing
         )
         let trusted = ClientOptions.Trust.pem(site.certificate)
         #expect(try await site.fault(trusted.pinned(to: [spare, own])) == nil)
-        // Once more, now that there is a session to be resumed.
+        // Again, with a TLS session to resume.
         #expect(try await site.fault(trusted.pinned(to: [spare, own])) == nil)
         for _ in 0..<2 {
             let reason = try await site.distrust(trusted.pinned(to: [spare]))
             #expect(reason.contains("not pinned") && reason.contains(own.description), "\(reason)")
         }
         #expect(try await site.fault(trusted.pinned(to: [spare]).pinned(to: [])) == nil)
-        // A pin takes nothing away from what else is asked for …
+        // A pin does not replace the other checks …
         #expect(
             try await site.distrust(ClientOptions.Trust.system.pinned(to: [own])).contains(
                 "certificate"
@@ -156,14 +156,14 @@ import Testing
                 "mismatch"
             )
         )
-        // … and is all that is asked for where nothing else is.
+        // … and is the only check with `insecure`.
         #expect(try await site.fault(.insecure.pinned(to: [own]), host: "127.0.0.1") == nil)
         #expect(try await site.distrust(.insecure.pinned(to: [spare])).contains("not pinned"))
         await site.server.stop()
     }
 }
 
-/// A folder that is gone with this value.
+/// A temporary folder, deleted with this value.
 final class Folder {
     private let url = FileManager.default.temporaryDirectory
         .appendingPathComponent("fanfare-client-\(UUID().uuidString)")

@@ -21,9 +21,9 @@ private struct News: ChannelSchema {
     let headline = EventName<String>("headline")
 }
 
-@Suite("Channels whose events have types", .timeLimit(.minutes(1))) @MainActor
+@Suite("Channels with types", .timeLimit(.minutes(1))) @MainActor
 struct TypedChannelTests {
-    /// A client whose user has a name that the others are told.
+    /// Returns a client whose user has a name as user information.
     private func client(_ broker: ScriptedBroker, _ user: String, info: String) -> FanfareClient {
         broker.client { options in
             options.channelAuthorizer = ChannelAuthorizer { [weak broker] request, channel in
@@ -38,8 +38,8 @@ struct TypedChannelTests {
         }
     }
 
-    @Test("Hear and say what their schema says, each in its type")
-    func hearAndSayWhatTheirSchemaSays() async throws {
+    @Test("Events of the schema are received and sent with their types")
+    func receiveAndSendTypedEvents() async throws {
         let broker = ScriptedBroker()
         let (ann, ben) = (broker.client(as: "ann"), broker.client(as: "ben"))
         let room = ann.channel("presence-room", of: Room.self)
@@ -77,7 +77,7 @@ struct TypedChannelTests {
         for client in [ann, ben] { client.disconnect() }
     }
 
-    @Test func callBackWhereTheyAreTold() async throws {
+    @Test func callBackOnTheirExecutors() async throws {
         let broker = ScriptedBroker()
         let client = broker.client()
         let news = client.channel("news", of: News.self)
@@ -100,7 +100,7 @@ struct TypedChannelTests {
         client.disconnect()
     }
 
-    @Test("Know their members with what is told of them, and say whose is no such thing")
+    @Test("Members have typed information, and invalid information throws")
     func knowTheirMembers() async throws {
         var settings = ScriptedBroker.Settings()
         settings.authorization = .signed
@@ -139,7 +139,7 @@ struct TypedChannelTests {
         ann.disconnect()
     }
 
-    @Test func haveMembersOfWhomNothingIsToldUnlessTheSchemaSaysSo() async throws {
+    @Test func haveMembersWithoutInformationByDefault() async throws {
         let broker = ScriptedBroker()
         let client = broker.client(as: "ann")
         let channel = client.channel("presence-news", of: News.self).subscribe()

@@ -7,7 +7,7 @@ import TestBroker
 
 @testable import FanfareEncryption
 
-@Suite("Encrypted channels with the broker", .timeLimit(.minutes(1))) struct BrokerTests {
+@Suite("Encrypted channels with a broker", .timeLimit(.minutes(1))) struct BrokerTests {
     private static let channel = "private-encrypted-a"
 
     /// A backend whose master key can be replaced.
@@ -49,7 +49,7 @@ import TestBroker
         )
     }
 
-    @Test("Events arrive as they were before they were sealed, also after the key has changed")
+    @Test("Events are decrypted, also after the key has changed")
     func endToEnd() async throws {
         let broker = try await TestBroker.start()
         let backend = Backend()
@@ -72,7 +72,7 @@ import TestBroker
         await broker.stop()
     }
 
-    @Test("What was sealed with another key is reported and skipped")
+    @Test("Events encrypted with another key are reported and skipped")
     func wrongKey() async throws {
         let broker = try await TestBroker.start()
         let backend = Backend()

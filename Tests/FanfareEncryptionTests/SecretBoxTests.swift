@@ -7,7 +7,7 @@ import Testing
     private let master = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
     @Test(
-        "A channel's key is the one that other libraries make of the same master key",
+        "A channel's key equals the one other libraries derive from the master key",
         arguments: [
             ("private-encrypted-foobar", "g3Au6SZ+UCU+IMfFsFva0rq+Gi4tzSHR6WCcWZbS9sY="),
             ("private-encrypted-cache-foobar", "ZIyrVD+0Bk6W0N6MalhVZjcRCf/fF2zNDPkN9Kb3hoA="),
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "What is no key says so without showing it",
+        "The error for an invalid key does not contain it",
         arguments: [
             ("", KeyError.wrongLength(0)), ("AAEC", .wrongLength(3)), ("not base64!", .notBase64),
             ("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gIQ==", .wrongLength(34)),
@@ -47,14 +47,14 @@ import Testing
     }
 }
 
-@Suite("Sealed events") struct SealedEventTests {
+@Suite("Encrypted events") struct SealedEventTests {
     private static let nonce = (0..<24).map(UInt8.init)
     private static let foobar = "g3Au6SZ+UCU+IMfFsFva0rq+Gi4tzSHR6WCcWZbS9sY="
     private static let cache = "ZIyrVD+0Bk6W0N6MalhVZjcRCf/fF2zNDPkN9Kb3hoA="
     private let decrypter = SecretBoxDecrypter()
 
     @Test(
-        "A text is sealed and opened as by other libraries",
+        "Encryption is compatible with other libraries",
         arguments: [
             (
                 foobar, #"{"message":"hello world"}"#,
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "{}", String(repeating: "ż", count: 10_000)])
-    func opensWhatWasSealed(text: String) throws {
+    func decryptsEncryptedEvents(text: String) throws {
         let key = MasterKey.random()
         let sealed = key.seal(text, on: "private-encrypted-a")
         #expect(sealed != key.seal(text, on: "private-encrypted-a"), "each has a nonce of its own")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("A change of any byte is noticed")
+    @Test("A change of any byte is detected")
     func noticesChanges() throws {
         let key = try ChannelKey(base64: Self.foobar)
         let sealed = SealedEvent("hello", key: key, nonce: Self.nonce)
@@ -106,10 +106,11 @@ import Testing
     }
 
     @Test(
-        "What is no encrypted event says what is wrong with it",
+        "The error for malformed data says what is wrong",
         arguments: [
-            ("", "no object"), ("{}", "no object"), (#""text""#, "no object"),
-            (#"{"nonce":1,"ciphertext":""}"#, "no object"),
+            ("", "expected an object"), ("{}", "expected an object"),
+            (#""text""#, "expected an object"),
+            (#"{"nonce":1,"ciphertext":""}"#, "expected an object"),
             (#"{"nonce":"?","ciphertext":""}"#, "not base64"),
             (#"{"nonce":"AAEC","ciphertext":""}"#, "3 bytes instead of 24"),
             (
@@ -132,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aKeyThatIsNoneMayBeReplaced() {
+    @Test func anInvalidKeyMayBeReplaced() {
         let data = MasterKey.random().seal("x", on: "private-encrypted-a")
         #expect(throws: DecryptionFailure.invalidKey("it has 3 bytes instead of 32")) {
             try decrypter.open(data, sharedSecret: "AAEC")

@@ -2,12 +2,12 @@ import Foundation
 import PusherSwift
 import Testing
 
-// Every public type and call of the official client, each with the type that it has there, in the order of its own
-// documentation. The file is compiled in language mode 5 and, by a link, in mode 6. What the calls do is tried elsewhere;
-// here it counts that an app which makes them compiles, and that they can be made.
+// Every public type and call of the official client with its types, in the order of its documentation. The file is
+// compiled in language mode 5 and, by a link, in mode 6. Other tests cover the behaviour; this one checks that an app
+// with these calls compiles and runs.
 
-@Suite("The interface of the official client") @MainActor struct InterfaceTests {
-    /// An app may derive from each class that is open, and observe what is variable.
+@Suite("PusherSwift: the official API") @MainActor struct InterfaceTests {
+    /// An app can subclass each open class and observe its variables.
     private class OwnChannel: PusherChannel {
         var notes: [String] = []
         override var subscribed: Bool { didSet { notes.append("subscribed \(subscribed)") } }
@@ -95,7 +95,7 @@ import Testing
         #expect(channel.subscribed == true)
         let newer: String = channel.bind(eventName: "e", eventCallback: { (_: PusherEvent) in })
         channel.bind(eventName: "e", callback: { (_: Any?) -> Void in })
-        // A trailing closure without types gets what the newer spelling gets.
+        // A trailing closure without types resolves to the newer API.
         channel.bind(eventName: "e") { event in _ = event.eventName }
         let handlers: [String: [EventHandler]] = channel.eventHandlers
         #expect(handlers["e"]?.count == 3)

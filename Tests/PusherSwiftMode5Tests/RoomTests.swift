@@ -2,7 +2,7 @@ import FanfareTesting
 import PusherSwift
 import Testing
 
-@Suite("Apps in language mode 5, at a scripted broker", .timeLimit(.minutes(1))) @MainActor
+@Suite("Apps in language mode 5, with a scripted broker", .timeLimit(.minutes(1))) @MainActor
 struct RoomTests {
     private func options(_ broker: ScriptedBroker) -> PusherClientOptions {
         let options = PusherClientOptions(
@@ -36,7 +36,7 @@ struct RoomTests {
         for editor in editors { editor.close() }
     }
 
-    @Test func knowWhoIsInARoom() async throws {
+    @Test func showTheMembersOfARoom() async throws {
         let broker = ScriptedBroker()
         let rooms = ["ann", "ben"].map { name in
             let room = Room()
@@ -61,7 +61,7 @@ struct RoomTests {
         rooms[1].pusher.disconnect()
         try await broker.settle()
         #expect(rooms[0].lines.last == "ben went")
-        // Nobody signs: the delegate hears of it.
+        // Without an authorisation method the delegate receives an error.
         rooms[0].sign = { _, _ in nil }
         rooms[0].pusher.subscribe("private-other")
         try await broker.wait(for: "the refusal") {

@@ -1,21 +1,20 @@
-// Spelled as apps spell it, force casts included.
+// Written as in apps, including force casts.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
 
 import Foundation
 import PusherSwift
 
-/// Stands for UIKit's class, whose main actor the app's own class inherits.
+/// A stand-in for UIKit's class, whose main actor the app's class inherits.
 @MainActor class ViewController: NSObject {
     func viewDidLoad() {}
 }
 
-/// Stands for a text view.
+/// A stand-in for a text view.
 @MainActor class TextView {
     var text: String! = ""
 }
 
-/// A text that several people edit, each change of which goes to the others whole: an app for the official client of
-/// version 4, with the options of that time.
+/// A shared text editor in an app for version 4 of the official client: each change sends the whole text.
 class TextViewController: ViewController {
     let textView = TextView()
     let deviceId = UUID().uuidString
@@ -48,13 +47,13 @@ class TextViewController: ViewController {
         pusher.connect()
     }
 
-    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    /// Unbinds, as an app's screen does when it closes: callbacks that capture it would leak it.
     func close() {
         pusher.disconnect()
         pusher.unsubscribeAll()
     }
 
-    /// What the text view's delegate hears when somebody types.
+    /// Called by the text view after user input.
     func textViewDidChange(_ text: String) {
         textView.text = text
         channel.trigger(
@@ -64,7 +63,7 @@ class TextViewController: ViewController {
     }
 }
 
-/// Who is in a room, in an app whose classes belong to no actor.
+/// The members of a room, in an app whose classes have no actor.
 class Room: NSObject, PusherDelegate, Authorizer, AuthRequestBuilderProtocol {
     var lines = [String]()
     var sign: (String, String) -> PusherAuth? = { _, _ in nil }
@@ -87,7 +86,7 @@ class Room: NSObject, PusherDelegate, Authorizer, AuthRequestBuilderProtocol {
         pusher.connect()
     }
 
-    /// Leaves as an app's screen does: callbacks and options that keep it would do so for ever.
+    /// Unbinds, as an app's screen does when it closes: callbacks and options that capture it would leak it.
     func leave() {
         pusher.disconnect()
         pusher.unsubscribeAll()
@@ -105,7 +104,7 @@ class Room: NSObject, PusherDelegate, Authorizer, AuthRequestBuilderProtocol {
         completionHandler: @escaping (PusherAuth?) -> Void
     ) {
         let auth = sign(socketID, channelName)
-        // As an answer over the network comes: on another thread.
+        // On another thread, like a network response.
         DispatchQueue.global().async { completionHandler(auth) }
     }
 

@@ -1,16 +1,16 @@
-// Spelled as apps spell it, force casts included.
+// Written as in apps, including force casts.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
 
 import Foundation
 import PusherSwift
 
-/// Stands for UIKit's class, whose main actor the app's own class inherits.
+/// A stand-in for UIKit's class, whose main actor the app's class inherits.
 @MainActor class TableViewController: NSObject {
     let tableView = TableView()
     func viewDidLoad() {}
 }
 
-/// Notes what a table view would be told to draw.
+/// Records the updates of a table view.
 @MainActor class TableView {
     let calls = AsyncStream<String>.makeStream()
     func reloadData() { calls.continuation.yield("reload") }
@@ -61,7 +61,7 @@ class UserTableViewController: TableViewController {
                 }
             }
         )
-        // The newer spelling beside the older one.
+        // The newer API besides the older one.
         channel.bind(eventName: "removeUser") { event in
             let data = try? JSONSerialization.jsonObject(with: Data((event.data ?? "").utf8))
             if let data = data as? [String: Any], let index = data["index"] as? Int {
@@ -72,7 +72,7 @@ class UserTableViewController: TableViewController {
         pusher.connect()
     }
 
-    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    /// Unbinds, as an app's screen does when it closes: callbacks that capture it would leak it.
     func close() {
         pusher.disconnect()
         pusher.unsubscribeAll()
@@ -85,7 +85,7 @@ extension UserTableViewController: PusherDelegate {
     }
 }
 
-/// The same from a class that belongs to no actor.
+/// The same in a class without an actor.
 class Notebook {
     var text = ""
     let pusher: Pusher
@@ -105,7 +105,7 @@ class Notebook {
         pusher.connect()
     }
 
-    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    /// Unbinds, as an app's screen does when it closes: callbacks that capture it would leak it.
     func close() {
         pusher.disconnect()
         pusher.unsubscribeAll()

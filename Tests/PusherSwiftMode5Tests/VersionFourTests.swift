@@ -3,8 +3,7 @@ import Foundation
 import PusherSwift
 import Testing
 
-// What version 4.1 called otherwise, or had alone: each with the type that it had, in the language mode that it is compiled
-// with now.
+// The API of version 4.1 that later versions renamed or removed, with its types, compiled in language mode 5.
 
 @available(*, deprecated)
 private func optionsOfVersionFour() -> PusherClientOptions {
@@ -22,7 +21,7 @@ private func optionsOfVersionFour() -> PusherClientOptions {
 
 @available(*, deprecated)
 private func isWaiting(_ state: ConnectionState) -> Bool {
-    // It is another name of `reconnecting` now: a case of its own would break every `switch` of version 10.
+    // An alias of `reconnecting`: a separate case would break every `switch` of version 10.
     state == .reconnecting || state == .reconnectingWhenNetworkBecomesReachable
 }
 
@@ -47,7 +46,7 @@ private func pretend(_ connection: PusherConnection) {
 @available(*, deprecated)
 private func name(_ event: PusherEvent) -> String { event.name }
 
-/// Makes its requests as version 4 asked for them.
+/// Builds requests by version 4's method.
 private final class Builder: NSObject, AuthRequestBuilderProtocol {
     var asked: [String] = []
 
@@ -60,7 +59,8 @@ private final class Builder: NSObject, AuthRequestBuilderProtocol {
     }
 }
 
-@Suite("The spelling of version 4", .timeLimit(.minutes(1))) @MainActor struct VersionFourTests {
+@Suite("PusherSwift: the API of version 4", .timeLimit(.minutes(1))) @MainActor
+struct VersionFourTests {
     private func options(_ broker: ScriptedBroker, _ method: AuthMethod) -> PusherClientOptions {
         let options = PusherClientOptions(authMethod: method, host: .host("h"), useTLS: false)
         let own = broker.clientOptions()

@@ -9,7 +9,7 @@ import PusherSwift
 import Synchronization
 import Testing
 
-@Suite("Private channels of the official client", .timeLimit(.minutes(1))) @MainActor
+@Suite("PusherSwift: private channels", .timeLimit(.minutes(1))) @MainActor
 struct AuthorizationTests {
     private func subscribed(
         _ broker: ScriptedBroker,
@@ -38,10 +38,10 @@ struct AuthorizationTests {
         await backend.stop()
     }
 
-    @Test func areAskedForAgainWhenTheEndpointCannotAnswer() async throws {
+    @Test func areRetriedAfterATemporaryFailure() async throws {
         var settings = ScriptedBroker.Settings()
         settings.authorization = .signed
-        // The clock is moved while requests are under way, which take their own time.
+        // The clock advances while requests, which use real time, are in flight.
         settings.activityTimeout = .seconds(1_000_000)
         let broker = ScriptedBroker(settings)
         let backend = try Backend(500, 503)
@@ -56,7 +56,7 @@ struct AuthorizationTests {
         pusher.connection.activityTimeoutInterval = 1_000_000
         pusher.subscribe("private-a")
         pusher.connect()
-        // The client pauses for a random part of a second, then of two: time passes until it asks.
+        // The delays are random parts of one and two seconds: advance the clock until the request is sent.
         try await broker.wait(for: "three attempts") {
             broker.clock.advance(by: .milliseconds(50))
             return backend.asked.count == 3
@@ -66,7 +66,7 @@ struct AuthorizationTests {
         await backend.stop()
     }
 
-    @Test func tellWhyTheEndpointRefuses() async throws {
+    @Test func reportTheEndpointsRefusal() async throws {
         let broker = ScriptedBroker.strict()
         let backend = try Backend(403)
         let pusher = Pusher(
@@ -138,7 +138,7 @@ struct AuthorizationTests {
                 let data = #"{"user_id":"7"}"#
                 let auth = try? broker.authorization(of: socketID, for: channelName, as: data)
                 completionHandler(PusherAuth(auth: auth ?? "", channelData: data))
-                // Once too often does no harm.
+                // A second call has no effect.
                 completionHandler(nil)
             }
         }
@@ -154,7 +154,7 @@ struct AuthorizationTests {
         #expect(notes.failures.map(\.channel) == ["private-a"])
     }
 
-    @Test("Are opened by the secret, whatever the case of the key's letters")
+    @Test("The secret authorises them, with a key in any letter case")
     func areOpenedByTheSecret() async throws {
         var settings = ScriptedBroker.Settings()
         settings.authorization = .signed
@@ -165,7 +165,7 @@ struct AuthorizationTests {
         pusher.subscribe("private-a")
         pusher.connect()
         try await broker.waitForSubscribers(to: "private-a")
-        // The method counts that is set when a channel is authorised.
+        // The method set at the time of the authorisation is used.
         pusher.connection.options.authMethod = .noMethod
         let notes = DelegateNotes()
         pusher.delegate = notes
@@ -174,7 +174,7 @@ struct AuthorizationTests {
         #expect(broker.subscribers(of: "private-b").isEmpty)
     }
 
-    @Test func areOpenedByWhatIsAtHand() async throws {
+    @Test func useAPassedSignature() async throws {
         let broker = ScriptedBroker.strict()
         let pusher = Pusher(key: "app-key", options: broker.options())
         pusher.connect()
@@ -189,7 +189,7 @@ struct AuthorizationTests {
         #expect(channel.subscribed && channel.auth == nil)
     }
 
-    @Test func tellWhatTheBrokerSaysWhenItRefuses() async throws {
+    @Test func reportTheBrokersRefusal() async throws {
         let broker = ScriptedBroker.strict()
         let pusher = Pusher(key: "app-key", options: broker.options(.inline(secret: "other")))
         let notes = DelegateNotes()
@@ -205,7 +205,7 @@ struct AuthorizationTests {
     }
 }
 
-/// A backend that lets Ann in, with the statuses that it is told and then with 200.
+/// A backend that authorises Ann, after responses with the given statuses.
 private final class Backend: Sendable {
     private let service: HTTPService
     private let desk: Desk

@@ -3,7 +3,7 @@ import Foundation
 import PusherSwift
 import Testing
 
-@Suite("Events of clients, with the official client", .timeLimit(.minutes(1))) @MainActor
+@Suite("PusherSwift: client events", .timeLimit(.minutes(1))) @MainActor
 struct ClientEventTests {
     private func pusher(_ broker: ScriptedBroker, _ notes: DelegateNotes? = nil) -> Pusher {
         let options = broker.options(.inline(secret: broker.settings.secret))
@@ -73,7 +73,7 @@ struct ClientEventTests {
         ann.connect()
         try await broker.waitForConnections()
         try await broker.settle()
-        // On the private channel it is the name, or the data, that is wrong.
+        // On the private channel the name or the data is invalid.
         let isAllowed = name == "private-a"
         channel.trigger(eventName: isAllowed ? "typing" : "client-typing", data: 1)
         if isAllowed { channel.trigger(eventName: "client-typing", data: Date()) }

@@ -4,7 +4,7 @@ import Foundation
 import PusherSwift
 import Testing
 
-@Suite("The connection of the official client", .timeLimit(.minutes(1))) @MainActor
+@Suite("PusherSwift: the connection", .timeLimit(.minutes(1))) @MainActor
 struct ConnectionTests {
     private func connected(
         _ broker: ScriptedBroker,
@@ -20,7 +20,7 @@ struct ConnectionTests {
         return (pusher, notes)
     }
 
-    @Test func comesBackAndTellsItsDelegate() async throws {
+    @Test func reconnectsAndCallsItsDelegate() async throws {
         let broker = ScriptedBroker()
         let (pusher, notes) = try await connected(broker)
         #expect(pusher.connection.connectionState == .connected)
@@ -42,7 +42,7 @@ struct ConnectionTests {
         #expect(notes.log.contains { $0.hasPrefix("[PUSHER DEBUG] subscribed to a") })
     }
 
-    @Test func givesUpAfterAsManyAttemptsAsItIsTold() async throws {
+    @Test func stopsAfterTheMostAttempts() async throws {
         let broker = ScriptedBroker()
         let pusher = Pusher(key: "app-key", options: broker.options())
         pusher.connection.reconnectAttemptsMax = 1
@@ -61,7 +61,7 @@ struct ConnectionTests {
         try await broker.waitForConnections()
     }
 
-    @Test func staysAwayWhenItIsTold() async throws {
+    @Test func doesNotReconnectWhenSwitchedOff() async throws {
         let broker = ScriptedBroker()
         let (pusher, _) = try await connected(broker, broker.options(autoReconnect: false))
         broker.cut()
@@ -69,7 +69,7 @@ struct ConnectionTests {
         #expect(pusher.connection.connectionState == .disconnected)
     }
 
-    @Test("Is closed for good in every state, and connects again when it is told")
+    @Test("Disconnecting works in every state, and connecting again after it")
     func isClosedForGood() async throws {
         let broker = ScriptedBroker()
         let (pusher, notes) = try await connected(broker)
@@ -90,7 +90,7 @@ struct ConnectionTests {
     @Test func obeysTheRangeOfACloseCode() async throws {
         let broker = ScriptedBroker()
         let (pusher, _) = try await connected(broker)
-        // No code that anybody has listed.
+        // An unlisted close code.
         try broker.close(code: 4250)
         try await broker.waitForSubscribers(to: "a")
         try broker.close(code: 4150)
@@ -114,7 +114,7 @@ struct ConnectionTests {
         #expect(broker.actions.last?.kind == .pong)
     }
 
-    @Test func takesItsTimesFromWhatIsSet() async throws {
+    @Test func usesTheTimesThatAreSet() async throws {
         let broker = ScriptedBroker()
         let options = PusherClientOptions(host: .host("h"), useTLS: false, activityTimeout: 20)
         options.configure = broker.options().configure
@@ -136,7 +136,7 @@ struct ConnectionTests {
         #expect(plain.maxReconnectGapInSeconds == 120 && plain.reconnectAttemptsMax == nil)
     }
 
-    @Test func tellsFaultsOfTheBrokerInBothSpellings() async throws {
+    @Test func reportsErrorsOfTheBrokerInBothAPIs() async throws {
         let broker = ScriptedBroker()
         let (pusher, notes) = try await connected(broker)
         var seen: [String] = []
@@ -151,11 +151,11 @@ struct ConnectionTests {
         try broker.say(text, to: socketID)
         try await broker.settle()
         #expect(notes.errors == ["4301: slowly"])
-        // Callbacks of the newer spelling are for events alone.
+        // Callbacks of the newer API receive events only.
         #expect(seen == ["pusher:error 4301"])
     }
 
-    @Test func tellsHowManyAreSubscribed() async throws {
+    @Test func reportsTheSubscriptionCount() async throws {
         var settings = ScriptedBroker.Settings()
         settings.tellsSubscriptionCounts = true
         let broker = ScriptedBroker(settings)
@@ -187,7 +187,7 @@ struct ConnectionTests {
         try broker.trigger("e", on: ["b"], text: "1")
         try await broker.settle()
         #expect(seen.isEmpty && broker.subscribers(of: "b").isEmpty)
-        // Asked for again, it is another object with callbacks of its own.
+        // Subscribed again, it is a new object with its own callbacks.
         let again = pusher.subscribe("b")
         again.bind(eventName: "e") { event in seen.append("again \(event.data ?? "")") }
         try await broker.waitForSubscribers(to: "b")
@@ -199,7 +199,7 @@ struct ConnectionTests {
         #expect(broker.connections.map(\.channels) == [[]])
     }
 
-    @Test func handsOutWhatASubclassLetsThrough() async throws {
+    @Test func deliversEventsThatASubclassPassesOn() async throws {
         final class Filter: PusherChannel {
             override func handleEvent(event: PusherEvent) {
                 if event.data != "secret" { super.handleEvent(event: event) }

@@ -5,9 +5,9 @@ import Foundation
 import PusherSwift
 import Testing
 
-@Suite("Encrypted channels of the official client", .timeLimit(.minutes(1))) @MainActor
+@Suite("PusherSwift: encrypted channels", .timeLimit(.minutes(1))) @MainActor
 struct EncryptedChannelTests {
-    /// Lets everybody in, with the key that is current.
+    /// Authorises every request, with the current key.
     private final class Keeper: Authorizer {
         var masterKey = MasterKey.random()
         var asked = 0
@@ -51,14 +51,14 @@ struct EncryptedChannelTests {
         }
         try trigger(#"{"n":1}"#, sealedBy: keeper.masterKey)
         try await broker.wait(for: "the first event") { seen.count == 2 }
-        // A new key: it is asked for, while what comes behind waits.
+        // A new key is requested; later events wait.
         keeper.masterKey = .random()
         try trigger(#"{"n":2}"#, sealedBy: keeper.masterKey)
         try trigger(#"{"n":3}"#, sealedBy: keeper.masterKey)
         try await broker.wait(for: "the others") { seen.count == 6 }
         #expect(seen == [#"{"n":1}"#, "1", #"{"n":2}"#, "2", #"{"n":3}"#, "3"])
         #expect(keeper.asked == 2)
-        // A key that nobody has is asked for once, then the event is skipped.
+        // Without a matching key, one request is sent and the event is skipped.
         try trigger("lost", sealedBy: .random())
         try await broker.wait(for: "the delegate to hear of it") { !notes.undecrypted.isEmpty }
         #expect(notes.undecrypted.first?.hasPrefix("e private-encrypted-a {") == true)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherSwift
 
-@Suite("What callbacks of the older spelling get") struct LegacyPayloadTests {
+@Suite("PusherSwift: payloads of the older API") struct LegacyPayloadTests {
     private let payload = LegacyPayload(attemptsJSON: true)
 
     @Test func isAnObjectThatPassesTheCastsOfApps() throws {
@@ -18,7 +18,7 @@ import Testing
         #expect(payload.value(of: #"[{"id":1}]"#) as? [NSDictionary] == [["id": 1]])
     }
 
-    @Test func isTheTextOfWhatIsNoObjectOrArray() {
+    @Test func isTextUnlessAnObjectOrArray() {
         for text in ["", "hello", #""quoted""#, "5", "null", "true", "{", #"{"a":}"#, "[1,"] {
             #expect(payload.value(of: text) as? String == text)
         }
@@ -28,7 +28,7 @@ import Testing
         #expect(payload.value(of: nil) == nil)
     }
 
-    @Test func isWhatAConnectionMakesOfText() {
+    @Test func isParsedByAConnection() {
         let connection = Pusher(key: "k").connection
         #expect((connection.getEventDataJSON(from: "[1]") as? [Int]) == [1])
         #expect((connection.getEventDataJSON(from: "text") as? String) == "text")
@@ -44,7 +44,7 @@ import Testing
     }
 }
 
-@Suite("Options and names") struct OptionsTests {
+@Suite("PusherSwift: options and names") struct OptionsTests {
     @Test func haveTheDefaultsOfTheOfficialClient() {
         let options = PusherClientOptions()
         #expect(options.host == "ws.pusherapp.com")
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    @Test func sayTheKindOfAChannel() {
+    @Test func determineTheTypeOfAChannel() {
         let kinds: [(String, PusherChannelType)] = [
             ("private-a", .private), ("private-encrypted-a", .private), ("presence-a", .presence),
             ("userslist", .normal), ("private", .normal), ("my-private-a", .normal),

@@ -3,9 +3,9 @@ import Foundation
 import PusherSwift
 import Testing
 
-@Suite("Presence channels of the official client", .timeLimit(.minutes(1))) @MainActor
+@Suite("PusherSwift: presence channels", .timeLimit(.minutes(1))) @MainActor
 struct PresenceTests {
-    /// A user with the app's secret, who is on a presence channel.
+    /// A user on a presence channel, authorised with the app's secret.
     @MainActor private final class Guest {
         let pusher: Pusher
         let channel: PusherPresenceChannel
@@ -28,7 +28,7 @@ struct PresenceTests {
         }
     }
 
-    @Test func knowWhoIsThereAndWhoComesAndGoes() async throws {
+    @Test func reportMembersJoinsAndLeaves() async throws {
         let broker = ScriptedBroker.strict()
         let ann = Guest(broker, "ann")
         try await broker.waitForSubscribers(to: "presence-room")
@@ -36,14 +36,14 @@ struct PresenceTests {
         try await broker.waitForSubscribers(2, to: "presence-room")
         try await broker.settle()
         #expect(ann.seen == ["in ann", "+ben"])
-        // Who was there before has not come.
+        // Earlier members are not reported as joined.
         #expect(ben.seen == ["in ann,ben"])
         #expect(ann.channel.members.count == 2)
         #expect(ann.channel.myId == "ann")
         #expect(ann.channel.me()?.userId == "ann")
         let found = ann.channel.findMember(userId: "ben")
         #expect((found?.userInfo as? [String: AnyObject])?["name"] as? String == "BEN")
-        // One member is one object.
+        // Each member is one object.
         #expect(found === ann.channel.members.last)
         #expect(ann.channel.findMember(userId: "cat") == nil)
         ben.pusher.unsubscribe("presence-room")
@@ -52,7 +52,7 @@ struct PresenceTests {
         #expect(ann.channel.members.map(\.userId) == ["ann"])
     }
 
-    @Test("Lists are exact after a lost connection, without anybody twice")
+    @Test("Lists are exact after a lost connection, without duplicates")
     func areExactAfterALostConnection() async throws {
         let broker = ScriptedBroker.strict()
         let ann = Guest(broker, "ann")
@@ -87,7 +87,7 @@ struct PresenceTests {
         #expect((channel as? PusherPresenceChannel)?.members.isEmpty == true)
         pusher.connect()
         try await broker.waitForSubscribers(to: "presence-room")
-        // Nobody named a user: it is called after the connection.
+        // Without a user, the socket ID is the user ID.
         #expect(broker.members(of: "presence-room") == ["1.1"])
         let ann = Guest(broker, "ann")
         try await broker.waitForSubscribers(2, to: "presence-room")

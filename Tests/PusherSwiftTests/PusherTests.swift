@@ -6,13 +6,13 @@ import TestBroker
 import Testing
 
 extension TestBroker {
-    /// How an app of the official client finds it.
+    /// The options of an app for this broker.
     var options: PusherClientOptions {
         PusherClientOptions(host: .host("127.0.0.1"), port: port, useTLS: false)
     }
 }
 
-@Suite("Apps of the official client", .timeLimit(.minutes(1))) @MainActor struct PusherTests {
+@Suite("PusherSwift: apps", .timeLimit(.minutes(1))) @MainActor struct PusherTests {
     private let start: [NSDictionary] = [
         ["id": 1, "name": "A"], ["id": 2, "name": "B"], ["id": 3, "name": "C"],
     ]
@@ -27,7 +27,7 @@ extension TestBroker {
 
         try await backend.add("D", id: 4, from: "another device")
         for device in devices { await device.take(1) }
-        // The device that adds has the row already, and ignores the event.
+        // The device that adds the row already has it, and ignores the event.
         devices[0].append("E", id: 5)
         try await backend.add("E", id: 5, from: devices[0].deviceId)
         try await backend.move(0, to: 2, from: "another device")
@@ -42,7 +42,7 @@ extension TestBroker {
         await broker.stop()
     }
 
-    @Test func hearTheFirstEventOfAChannelAlsoWhenBoundAfterwards() async throws {
+    @Test func receiveTheFirstEventWhenBoundAfterSubscribing() async throws {
         let broker = try await TestBroker.start()
         let pusher = Pusher(key: "app-key", options: broker.options)
         pusher.connect()
@@ -63,10 +63,10 @@ extension TestBroker {
         await broker.stop()
     }
 
-    /// Long enough for the confirmation to arrive; what is delivered on the main queue has to wait.
+    /// Long enough for the confirmation to arrive, while the main queue is blocked.
     private func blockMainQueue() { Thread.sleep(forTimeInterval: 0.05) }
 
-    @Test func getWhatTheirSpellingGets() async throws {
+    @Test func receiveThePayloadOfTheirAPI() async throws {
         let broker = try await TestBroker.start()
         let pusher = Pusher(key: "app-key", options: broker.options)
         let channel = pusher.subscribe("userslist")
@@ -112,7 +112,7 @@ extension TestBroker {
         await broker.stop()
     }
 
-    @Test func hearNothingAfterUnbindAndUnsubscribe() async throws {
+    @Test func receiveNothingAfterUnbindAndUnsubscribe() async throws {
         let broker = try await TestBroker.start()
         let pusher = Pusher(key: "app-key", options: broker.options)
         let channel = pusher.subscribe("userslist")
@@ -120,7 +120,7 @@ extension TestBroker {
         let id = channel.bind(eventName: "e") { _ in seen.append("unbound") }
         let global = pusher.bind { _ in seen.append("global") }
         channel.bind(eventName: "e") { _ in
-            // An earlier callback of the same event ends a later one.
+            // An earlier callback of the same event unbinds a later one.
             channel.unbindAll(forEventName: "later")
         }
         channel.unbind(eventName: "e", callbackId: id)
@@ -138,7 +138,7 @@ extension TestBroker {
         await broker.stop()
     }
 
-    @Test func tellTheirDelegate() async throws {
+    @Test func callTheirDelegate() async throws {
         final class Listener: PusherDelegate {
             var changes: [String] = []
             let channels = AsyncStream.makeStream(of: String.self)
@@ -179,7 +179,7 @@ extension TestBroker {
     }
 }
 
-/// The same from a class that belongs to no actor, as older code has it.
+/// The same in a class without an actor, as in older code.
 private final class Counter {
     var count = 0
     let pusher: Pusher
@@ -197,14 +197,15 @@ private final class Counter {
         pusher.connect()
     }
 
-    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    /// Unbinds, as an app's screen does when it closes: callbacks that capture it would leak it.
     func close() {
         pusher.disconnect()
         pusher.unsubscribeAll()
     }
 }
 
-@Suite("Callbacks on another queue", .timeLimit(.minutes(1))) struct CallbackQueueTests {
+@Suite("PusherSwift: callbacks on another queue", .timeLimit(.minutes(1))) struct CallbackQueueTests
+{
     @Test func arriveThereInOrder() async throws {
         let broker = try await TestBroker.start()
         let options = broker.options

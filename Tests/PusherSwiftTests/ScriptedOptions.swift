@@ -4,7 +4,7 @@ import Foundation
 import PusherSwift
 
 extension ScriptedBroker {
-    /// How an app of the official client finds it: by its transport, and its clock.
+    /// The options of an app for this broker, with its transport and clock.
     func options(
         _ authMethod: AuthMethod = .noMethod,
         autoReconnect: Bool = true
@@ -23,7 +23,7 @@ extension ScriptedBroker {
         return options
     }
 
-    /// One that believes the app's signatures alone.
+    /// Returns a broker that only accepts the app's signatures.
     static func strict() -> ScriptedBroker {
         var settings = Settings()
         settings.authorization = .signed
@@ -31,7 +31,7 @@ extension ScriptedBroker {
     }
 }
 
-/// What a delegate was told, in order.
+/// The calls of a delegate, in order.
 @MainActor final class DelegateNotes: PusherDelegate {
     private(set) var states: [String] = []
     private(set) var subscribed: [String] = []

@@ -4,7 +4,7 @@ import Foundation
 import PusherSwift
 import Testing
 
-@Suite("What an app sets at the official client", .timeLimit(.minutes(1))) @MainActor
+@Suite("PusherSwift: state set by the app", .timeLimit(.minutes(1))) @MainActor
 struct SettableStateTests {
     private func connected(
         _ broker: ScriptedBroker,
@@ -20,7 +20,7 @@ struct SettableStateTests {
         return pusher
     }
 
-    @Test("State that is set is read, until the connection changes")
+    @Test("A set value is returned until the connection changes")
     func stateIsReadUntilTheConnectionChanges() async throws {
         let broker = ScriptedBroker()
         let pusher = try await connected(broker, to: "a")
@@ -32,7 +32,7 @@ struct SettableStateTests {
         connection.connectionState = .disconnecting
         #expect(!channel.subscribed && connection.socketId == "7.7")
         #expect(connection.connectionState == .disconnecting)
-        // The broker knows nothing of it.
+        // Nothing is sent to the broker.
         #expect(broker.subscribers(of: "a").count == 1)
         broker.cut()
         try await broker.settle()
@@ -46,7 +46,7 @@ struct SettableStateTests {
         pusher.disconnect()
     }
 
-    @Test func membersAreReadUntilTheBrokerTellsOfAChange() async throws {
+    @Test func setMembersAreReturnedUntilAChange() async throws {
         let broker = ScriptedBroker()
         let ann = try await connected(broker, to: "presence-a")
         let channel = try #require(ann.connection.channels.findPresence(name: "presence-a"))
@@ -106,13 +106,13 @@ struct SettableStateTests {
         pusher.disconnect()
     }
 
-    @Test("What waits for its turn is no more than what the client holds")
-    func whatWaitsForItsTurnIsNotKept() async throws {
+    @Test("Unsent events are those queued in the client")
+    func unsentEventsAreThoseOfTheClient() async throws {
         let broker = ScriptedBroker()
         let pusher = try await connected(broker, to: "private-a")
         let channel = try #require(pusher.connection.channels.find(name: "private-a"))
         for number in 0..<20 { channel.trigger(eventName: "client-n", data: [number]) }
-        // A broker takes ten in a second; eight leave in one go.
+        // A broker allows ten in a second; the client sends eight in a burst.
         #expect(channel.unsentEvents.count == 12)
         #expect(channel.unsentEvents.first?.data as? [Int] == [8])
         try await broker.advance(by: .seconds(1))
@@ -152,7 +152,7 @@ struct SettableStateTests {
         pusher.disconnect()
     }
 
-    @Test func aConnectionOfItsOwnGoesWhereItsURLSays() async throws {
+    @Test func aConnectionUsesItsURL() async throws {
         let broker = ScriptedBroker()
         let options = PusherClientOptions(host: .host("elsewhere.test"), useTLS: true)
         options.configure = { $0.clock = broker.clock.clientClock }
@@ -173,7 +173,7 @@ struct SettableStateTests {
     }
 
     @Test(arguments: ["ws://h/app/other", "h/app/app-key", "ftp://h/app/app-key", ""])
-    func aURLOfAnotherFormEndsTheProgram(url: String) async {
+    func aURLOfAnotherFormTraps(url: String) async {
         await #expect(processExitsWith: .failure) { [url] in
             _ = PusherConnection(key: "app-key", url: url, options: PusherClientOptions())
         }
@@ -197,9 +197,9 @@ struct SettableStateTests {
         pusher.disconnect()
         connection.sendEvent(event: "pusher:own", data: 1)
         try await broker.settle()
-        // The end of the connection alone.
+        // Only the end of the connection.
         #expect(broker.actions.count == count + 1)
-        let lines = notes.log.filter { $0.contains("is not sent") }
+        let lines = notes.log.filter { $0.contains("was not sent") }
         #expect(lines.count == 4, "\(notes.log)")
         #expect(lines.contains { $0.hasSuffix("its data has 10242 bytes of 10240 allowed") })
     }

@@ -3,8 +3,8 @@ import Foundation
 import PusherSwift
 import Testing
 
-/// A text that several people edit, each change of which goes to the others whole, as apps have it that were written
-/// for the official client: typed callbacks of both spellings in one class of the main actor.
+/// A shared text editor as in apps for the official client: each change sends the whole text, with callbacks of both
+/// APIs in one class of the main actor.
 @MainActor
 final class TextEditor {
     let deviceId = UUID().uuidString
@@ -42,16 +42,16 @@ final class TextEditor {
         pusher.connect()
     }
 
-    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    /// Unbinds, as an app's screen does when it closes: callbacks that capture it would leak it.
     func close() {
         pusher.disconnect()
         pusher.unsubscribeAll()
     }
 }
 
-@Suite("A text editor for the official client", .timeLimit(.minutes(1))) @MainActor
+@Suite("PusherSwift: a text editor", .timeLimit(.minutes(1))) @MainActor
 struct TextEditorTests {
-    @Test func showsWhatOthersWrite() async throws {
+    @Test func showsTheTextOfOthers() async throws {
         let broker = ScriptedBroker()
         let editors = (0..<2).map { _ in TextEditor(key: "app-key", options: broker.options()) }
         try await broker.waitForSubscribers(2, to: "collabo_text")
@@ -61,7 +61,7 @@ struct TextEditorTests {
         }
         try write("Hello", from: "another device")
         try write("Hello, \"you\" 🎉", from: editors[0].deviceId)
-        // What is no update harms nobody.
+        // Invalid updates are ignored.
         try broker.trigger("text_update", on: ["collabo_text"], text: "[1]")
         try await broker.settle()
         #expect(editors.map(\.text) == ["Hello", "Hello, \"you\" 🎉"])

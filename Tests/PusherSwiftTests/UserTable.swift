@@ -2,14 +2,14 @@ import FanfareAPI
 import Foundation
 import PusherSwift
 
-/// A list of users on one device, as apps have it that were written for the official client:
-/// dictionaries, casts, and callbacks of the older spelling.
+/// A list of users on one device, as in apps for the official client: dictionaries, casts, and callbacks of the older
+/// API.
 @MainActor
 final class UserTable {
     let deviceId = UUID().uuidString
     let pusher: Pusher
     private(set) var users: [NSDictionary]
-    /// What a table view would have been told.
+    /// The updates of a table view.
     private(set) var calls: [String] = []
     private let changes = AsyncStream.makeStream(of: Void.self)
 
@@ -67,13 +67,13 @@ final class UserTable {
 
     func append(_ name: String, id: Int) { users.append(["id": id, "name": name]) }
 
-    /// Leaves as an app's screen does: callbacks that keep it would do so for ever.
+    /// Unbinds, as an app's screen does when it closes: callbacks that capture it would leak it.
     func close() {
         pusher.disconnect()
         pusher.unsubscribeAll()
     }
 
-    /// Waits until this many events have been taken, own ones included.
+    /// Waits until this many events have been received, including own ones.
     func take(_ count: Int) async {
         var taken = 0
         for await _ in changes.stream {
@@ -83,7 +83,7 @@ final class UserTable {
     }
 }
 
-/// The backend of the list: keeps the rows, and tells every device what a request has changed.
+/// The list's backend: stores the rows, and sends every change to all devices.
 struct UserBackend {
     let api: FanfareAPI
 

@@ -1,18 +1,18 @@
 public import Dispatch
 
-/// A channel of a client: where to bind to its events, and to subscribe.
+/// A channel of a client, to subscribe to and to receive events from.
 ///
-/// A value without a life of its own: two channels of one client with one name are the same.
+/// A lightweight handle; equal by client and name.
 public struct Channel: Sendable {
     /// The channel's name.
     public let name: String
     /// The client.
     public let client: FanfareClient
 
-    /// Whether the broker has confirmed the subscription on the present connection.
+    /// Whether the broker has confirmed the subscription on the current connection.
     public var isSubscribed: Bool { client.isSubscribed(to: name) }
 
-    /// Subscribes now, or as soon as the client is connected, and again with each connection.
+    /// Subscribes now or when the client connects, and again on each later connection.
     ///
     /// - Returns: The same channel.
     @discardableResult
@@ -21,12 +21,12 @@ public struct Channel: Sendable {
         return self
     }
 
-    /// Subscribes on the present connection with a signature that is at hand.
+    /// Subscribes on the current connection with a signature the app already has.
     ///
-    /// It holds for the connection whose ``FanfareClient/socketID`` was signed. With the next one
-    /// ``ClientOptions/channelAuthorizer`` is asked, and without one the channel is refused.
+    /// The signature is valid for the connection whose ``FanfareClient/socketID`` was signed. On the next connection
+    /// the client calls ``ClientOptions/channelAuthorizer``; without one the subscription fails.
     ///
-    /// - Parameter authorization: What the app's backend has signed.
+    /// - Parameter authorization: The backend's signature.
     /// - Returns: The same channel.
     @discardableResult
     public func subscribe(with authorization: ChannelAuthorization) -> Channel {
@@ -34,29 +34,30 @@ public struct Channel: Sendable {
         return self
     }
 
-    /// How many connections are subscribed, where the broker tells; on each change an event
-    /// `pusher:subscription_count` arrives.
+    /// The number of subscribed connections, if the broker reports it.
+    ///
+    /// Each change arrives as the event `pusher:subscription_count`.
     public var subscriptionCount: Int? { client.subscriptionCount(of: name) }
 
-    /// Unsubscribes: the channel's sequences end, its callbacks stay and rest.
+    /// Unsubscribes: ends the channel's sequences and keeps its callbacks for the next subscription.
     public func unsubscribe() { client.unsubscribe(from: name) }
 
     /// Waits until the broker has confirmed the subscription.
     ///
-    /// - Throws: A ``FanfareError`` when the broker refuses it, when the channel is not or not any
-    ///   longer asked for, or when the client ends; `CancellationError` when the task is cancelled.
+    /// - Throws: A ``FanfareError`` when the broker refuses it, when the app has not subscribed or has unsubscribed, or
+    ///   when the client disconnects or fails; `CancellationError` when the task is cancelled.
     public func waitUntilSubscribed() async throws {
         try await client.waitUntilSubscribed(to: name)
     }
 
     // MARK: Callbacks
 
-    /// Calls back on the main actor for each event of a name.
+    /// Calls `perform` on the main actor for each event with this name.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -65,13 +66,13 @@ public struct Channel: Sendable {
         bind(event, on: .main) { event in MainActor.assumeIsolated { perform(event) } }
     }
 
-    /// Calls back on a serial queue for each event of a name.
+    /// Calls `perform` on a serial queue for each event with this name.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -81,14 +82,14 @@ public struct Channel: Sendable {
         client.bind(Topic(channel: name, event: event), on: .queue(queue), perform)
     }
 
-    /// Calls back on the main actor with the decoded data of each event of a name.
+    /// Calls `perform` on the main actor with the decoded data of each event with this name.
     ///
-    /// Data that is no `Payload` goes to ``FanfareClient/onError(perform:)`` instead.
+    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<Payload>(
         _ event: EventName<Payload>,
@@ -97,15 +98,15 @@ public struct Channel: Sendable {
         bind(event, on: .main) { payload in MainActor.assumeIsolated { perform(payload) } }
     }
 
-    /// Calls back on a serial queue with the decoded data of each event of a name.
+    /// Calls `perform` on a serial queue with the decoded data of each event with this name.
     ///
-    /// Data that is no `Payload` goes to ``FanfareClient/onError(perform:)`` instead.
+    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<Payload>(
         _ event: EventName<Payload>,
@@ -119,11 +120,11 @@ public struct Channel: Sendable {
 
     /// The channel's events from now on.
     ///
-    /// Made before ``subscribe()``, the sequence misses not one.
+    /// Made before ``subscribe()``, the sequence misses no event.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - bufferLimit: How many unread events are held before the sequence ends by an error.
+    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
     /// - Returns: A sequence for one task.
     public func events(_ event: String? = nil, bufferLimit: Int = 1024) -> Events {
         Events(buffer: client.buffer(Topic(channel: name, event: event), limit: bufferLimit))
@@ -133,7 +134,7 @@ public struct Channel: Sendable {
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
-    ///   - bufferLimit: How many unread events are held before the sequence ends by an error.
+    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
     /// - Returns: A sequence for one task.
     public func events<Payload>(
         _ event: EventName<Payload>,
@@ -158,12 +159,12 @@ extension Channel: Hashable {
 }
 
 extension FanfareClient {
-    /// Calls back on the main actor for each event of a name, on whatever channel.
+    /// Calls `perform` on the main actor for each event with this name on any channel.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -172,13 +173,13 @@ extension FanfareClient {
         bind(event, on: .main) { event in MainActor.assumeIsolated { perform(event) } }
     }
 
-    /// Calls back on a serial queue for each event of a name, on whatever channel.
+    /// Calls `perform` on a serial queue for each event with this name on any channel.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -192,7 +193,7 @@ extension FanfareClient {
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - bufferLimit: How many unread events are held before the sequence ends by an error.
+    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
     /// - Returns: A sequence for one task.
     public func events(_ event: String? = nil, bufferLimit: Int = 1024) -> Events {
         Events(buffer: buffer(Topic(event: event), limit: bufferLimit))

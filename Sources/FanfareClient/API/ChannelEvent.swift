@@ -1,22 +1,22 @@
 public import Foundation
 
-/// An event as it arrived on a channel.
+/// An event received on a channel.
 public struct ChannelEvent: Sendable, Hashable {
     /// The event's name.
     ///
-    /// Names that begin with `pusher:` are the protocol's own, such as
-    /// `pusher:subscription_succeeded`; see ``isFromProtocol``.
+    /// Names that begin with `pusher:` belong to the protocol, such as `pusher:subscription_succeeded`; see
+    /// ``isFromProtocol``.
     public let name: String
-    /// The channel's name; `nil` for an event that the broker sent to this connection alone.
+    /// The channel's name; `nil` for an event sent to this connection only.
     public let channel: String?
-    /// The data as its publisher wrote it, usually JSON; `nil` when there is none.
+    /// The data as the publisher wrote it, usually JSON; `nil` when there is none.
     ///
-    /// A value that came as JSON instead of as text is given as its JSON text.
+    /// A value sent as JSON instead of as a string is its JSON text.
     public let data: String?
     /// The id of the user whose client sent the event, on presence channels.
     public let userID: String?
 
-    /// Makes an event, for tests of what consumes events.
+    /// Creates an event, for tests.
     ///
     /// - Parameters:
     ///   - name: The event's name.
@@ -30,14 +30,14 @@ public struct ChannelEvent: Sendable, Hashable {
         self.userID = userID
     }
 
-    /// Whether the event comes from the protocol and not from a publisher.
+    /// Whether the event is part of the protocol, not from a publisher.
     public var isFromProtocol: Bool { name.hasPrefix("pusher:") }
 
     /// Decodes the data as JSON.
     ///
     /// - Parameters:
-    ///   - type: What to make of it.
-    ///   - decoder: Decides on dates, keys and so on.
+    ///   - type: The type to decode.
+    ///   - decoder: The decoder, with its strategies for dates and keys.
     /// - Returns: The value.
     /// - Throws: ``FanfareError/undecodable(event:type:reason:)``, also when there is no data.
     public func decode<Value: Decodable>(
@@ -51,4 +51,20 @@ public struct ChannelEvent: Sendable, Hashable {
             throw .undecodable(event: self, type: String(describing: type), reason: reason)
         }
     }
+}
+
+/// An event's name and the type of its data.
+///
+/// ```swift
+/// extension EventName {
+///     static var addUser: EventName<User> { EventName<User>("addUser") }
+/// }
+/// channel.bind(.addUser) { user in list.append(user) }
+/// ```
+public struct EventName<Payload: Decodable & Sendable>: Sendable, Hashable {
+    /// The name on the wire.
+    public let text: String
+
+    /// Creates the name of an event whose data is a `Payload` as JSON.
+    public init(_ text: String) { self.text = text }
 }

@@ -1,69 +1,93 @@
 public import Logging
 
-/// What a client does by itself, and what it lets the other side make it hold.
+/// The settings and limits of a client.
 public struct ClientOptions: Sendable {
-    /// Silence after which the client asks whether the broker is there; the broker may ask for less.
+    /// The silence after which the client sends a ping; the broker may ask for a shorter time.
     public var activityTimeout: Duration = .seconds(120)
-    /// How long the answer may take before the connection counts as dead.
+    /// The time to wait for an answer to a ping before the connection is closed.
     public var pongTimeout: Duration = .seconds(30)
-    /// How long it may take from the first packet to the broker's first message.
+    /// The time limit from the first packet to the broker's first message.
     public var connectTimeout: Duration = .seconds(15)
-    /// Whether a lost connection is opened again.
+    /// Whether the client reconnects after it loses the connection.
     public var reconnects = true
-    /// How often in a row that is tried before the client gives up; `nil` for as long as it takes.
+    /// The most reconnection attempts in a row before the client fails; `nil` for no limit.
     public var reconnectAttemptCountMax: Int?
-    /// How long to wait before that.
+    /// The delay before each reconnection.
     public var backoff = Backoff()
-    /// Whom to trust, with `wss`.
+    /// The certificates to trust, with `wss`.
     public var trust: Trust = .system
-    /// By which proxy to go, if by any.
+    /// The proxy, if any.
     public var proxy: Proxy = .system
 
     /// The longest message to accept, in bytes; a longer one ends the connection.
     ///
-    /// A presence channel's list of members is the longest that a broker has reason to send.
+    /// The longest message a broker normally sends is the member list of a presence channel.
     public var messageLengthMax = 1 << 20
-    /// Calls of callbacks that may wait for one queue; from there on the client stops reading.
+    /// The most callback calls that may wait on one executor; above it the client stops reading.
     ///
-    /// The broker then notices a slow reader, and closes the connection if it stays one. Nothing
-    /// is lost without a sign: what was received is delivered, then the close is acted upon.
+    /// The broker's send queue then fills, and it closes the connection if that lasts. No event is lost silently:
+    /// received events are delivered before the close is handled.
     public var maxPendingCallbacks = 4096
-    /// Bytes of data in those calls, with the same consequence.
+    /// The most bytes of event data in those calls, with the same consequence.
     public var pendingCallbackBytesMax = 8 << 20
 
-    /// Who lets the client into private, presence and encrypted channels; `nil` for nobody.
+    /// Authorises subscriptions to private, presence and encrypted channels; `nil` for public channels only.
     public var channelAuthorizer: ChannelAuthorizer?
-    /// Who says which user the client is, for ``FanfareClient/signIn()``; `nil` for nobody.
+    /// Authenticates the user for ``FanfareClient/signIn()``; `nil` for no sign-in.
     public var userAuthenticator: UserAuthenticator?
-    /// How long one request to either may take.
+    /// The time limit of one request to either.
     public var authorizationTimeout: Duration = .seconds(10)
-    /// How often they are asked again when they cannot answer.
+    /// The retries of those requests after temporary failures.
     public var authorizationRetries = AuthorizationRetries()
-    /// Opens the events of encrypted channels; `nil` for a client that joins none.
+    /// Decrypts the events of encrypted channels; `nil` for a client that uses none.
     public var decrypter: (any EventDecrypter)?
 
-    /// Client events that may wait for their channels, or for their turn, all together; more are refused.
+    /// The most client events that may wait, on all channels together; more are refused.
     public var clientEventQueueCountMax = 100
-    /// Bytes of those events' names and data, with the same consequence.
+    /// The most bytes of those events' names and data, with the same consequence.
     public var clientEventQueueBytesMax = 256 << 10
-    /// Client events that leave within a second, which is what brokers allow; more wait.
+    /// The most client events sent in a second; more wait.
     ///
-    /// `nil` for no pause.
+    /// The default is what brokers allow; `nil` for no limit.
     public var clientEventsPerSecond: Int? = 10
-    /// The longest data of a client event, in bytes, which is what brokers allow.
+    /// The longest data of a client event, in bytes.
+    ///
+    /// The default is what brokers allow.
     public var clientEventLengthMax = 10_240
-    /// Members of a presence channel, and watched users, that are remembered; more are reported and left out.
+    /// The most members of a presence channel, and the most watched users, to keep; more are reported and left out.
     public var membersMax = 10_000
 
-    /// Signs where the app's secret is at hand; without it only public channels let the client in.
+    /// Signs subscriptions with the app's secret, where the client has it.
     package var signer: LocalSigner?
-    /// What carries the connection.
+    /// The transport of the connection.
     public var transport: any ClientTransport = DefaultTransport.shared
-    /// The time to go by.
+    /// The clock for all timeouts.
     public var clock: ClientClock = .continuous
-    /// Told what the client does, at debug level and, for what needs attention, as a warning.
+    /// Logs state changes at debug level and problems as warnings or errors.
     public var logger = Logger(label: "fanfare.client") { _ in SwiftLogNoOpLogHandler() }
 
-    /// The default of each.
+    /// Creates options with their defaults.
     public init() {}
+}
+
+/// The clock of a client: the system's, or a test's.
+public struct ClientClock: Sendable {
+    /// The time since a fixed instant.
+    package let now: @Sendable () -> Duration
+    /// Returns at an instant of `now`, or throws when the task is cancelled.
+    ///
+    /// An instant, not a duration: the sleeping task may start late.
+    package let sleep: @Sendable (_ until: Duration) async throws -> Void
+
+    /// Wraps a clock.
+    public init<C: Clock>(_ clock: C) where C.Duration == Duration {
+        let origin = clock.now
+        now = { origin.duration(to: clock.now) }
+        sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }
+    }
+
+    /// The default.
+    ///
+    /// It advances while the machine sleeps, so that a dead connection is noticed on waking.
+    public static var continuous: ClientClock { ClientClock(ContinuousClock()) }
 }

@@ -1,20 +1,20 @@
-/// Where a broker listens.
+/// The address of a broker.
 ///
 /// ```swift
 /// let local = Endpoint("ws://127.0.0.1:6001")
 /// let remote = Endpoint.secure(host: "realtime.example.com")
 /// ```
 public struct Endpoint: Sendable, Hashable {
-    /// Whether the connection goes over TLS (`wss`).
+    /// Whether the connection uses TLS (`wss`).
     public var isSecure: Bool
     /// A name or an address; an IPv6 address without brackets.
     public var host: String
     /// The TCP port.
     public var port: UInt16
-    /// What stands before `/app/KEY` in the path: empty, or a slash and more without one at its end.
+    /// The path before `/app/KEY`: empty, or with a leading and without a trailing slash.
     public var pathPrefix: String
 
-    /// Names a broker that is reached over TLS.
+    /// Creates the address of a broker with TLS.
     public static func secure(
         host: String,
         port: UInt16 = 443,
@@ -23,7 +23,9 @@ public struct Endpoint: Sendable, Hashable {
         Endpoint(isSecure: true, host: host, port: port, pathPrefix: pathPrefix)
     }
 
-    /// Names a broker that is reached without TLS: anybody on the way can read and change events.
+    /// Creates the address of a broker without TLS.
+    ///
+    /// Events can be read and changed on the network.
     public static func plain(
         host: String,
         port: UInt16 = 80,
@@ -43,8 +45,8 @@ public struct Endpoint: Sendable, Hashable {
 
     /// Reads `ws://HOST[:PORT][/PREFIX]` or `wss://…`.
     ///
-    /// `http` and `https` mean the same as `ws` and `wss`, since a broker's HTTP API has the same
-    /// address. The URL is to have no `/app/KEY` part, query or user name; anything else is `nil`.
+    /// `http` and `https` mean the same as `ws` and `wss`, since a broker's HTTP API has the same address. Returns
+    /// `nil` for any other text, and for a URL with a query or user name. Leave out `/app/KEY`.
     public init?(_ url: String) {
         guard let mark = url.firstRange(of: "://") else { return nil }
         let isSecure: Bool
@@ -66,7 +68,7 @@ public struct Endpoint: Sendable, Hashable {
         )
     }
 
-    /// The host and the port, if there is one (RFC 3986 §3.2).
+    /// Parses the host and the optional port (RFC 3986 §3.2).
     static func authority(_ text: Substring) -> (host: String, port: UInt16?)? {
         var host = text
         var port: Substring?
@@ -86,20 +88,20 @@ public struct Endpoint: Sendable, Hashable {
         return (String(host), number)
     }
 
-    /// Host and port as the `Host` field and messages have them.
+    /// Host and port as in the `Host` field and in messages; without a port that is the scheme's default.
     var authority: String {
         port == (isSecure ? 443 : 80) ? Endpoint.bracketed(host) : hostAndPort
     }
 
-    /// Host and port, also where the port is the scheme's own, as CONNECT has them.
+    /// Host and port, always with the port, as in CONNECT.
     var hostAndPort: String { "\(Endpoint.bracketed(host)):\(port)" }
 
-    /// A host as it stands in front of a colon and a port: an IPv6 address in brackets.
+    /// Returns the host as written before a port: an IPv6 address in brackets.
     static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 }
 
 extension Endpoint: CustomStringConvertible {
-    /// The URL, without a port that is the scheme's own.
+    /// The URL, without a port that is the scheme's default.
     public var description: String {
         (isSecure ? "wss://" : "ws://") + authority + pathPrefix
     }

@@ -1,30 +1,30 @@
 import PusherProtocol
 import Synchronization
 
-/// What a facade needs whose interface was made for another client.
+/// Calls for a facade with another client's interface, such as `PusherSwift`.
 extension FanfareClient {
-    /// Whether the app has asked for a channel, however far that has got.
-    package func isAskedFor(_ channel: String) -> Bool {
+    /// Whether the app has subscribed to a channel, confirmed or not.
+    package func hasSubscription(to channel: String) -> Bool {
         state.withLock { $0.session.subscription(to: channel) != nil }
     }
 
-    /// How many events of a channel wait to be sent.
-    package func waitingClientEventCount(of channel: String) -> Int {
+    /// The number of a channel's client events that wait to be sent.
+    package func queuedClientEventCount(of channel: String) -> Int {
         state.withLock { $0.session.outbox.count(of: channel) }
     }
 
-    /// Gives up the events of a channel that wait to be sent.
+    /// Drops the channel's client events that wait to be sent.
     package func dropClientEvents(of channel: String) {
         state.withLock { _ = $0.session.outbox.removeAll(of: channel) }
     }
 
-    /// Says something to the broker for which the client has no word of its own.
+    /// Sends a message that the client has no method for.
     ///
     /// - Parameters:
     ///   - event: The message's event.
-    ///   - json: Its data: one JSON value, no longer than ``ClientOptions/clientEventLengthMax``, which is sent as it is.
-    /// - Returns: Why it is not sent; `nil` when it has left.
-    package func say(_ event: String, json: String) -> String? {
+    ///   - json: The data: one JSON value of at most ``ClientOptions/clientEventLengthMax`` bytes, sent unchanged.
+    /// - Returns: The reason the message was not sent; `nil` when it was.
+    package func sendMessage(_ event: String, json: String) -> String? {
         let (length, lengthMax) = (json.utf8.count, options.clientEventLengthMax)
         guard length <= lengthMax else {
             return "its data has \(length) bytes of \(lengthMax) allowed"

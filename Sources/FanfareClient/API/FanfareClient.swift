@@ -1,7 +1,7 @@
 public import Dispatch
 import Synchronization
 
-/// A connection to a broker, with the channels that the app hears over it.
+/// A connection to a broker, with the channels subscribed over it.
 ///
 /// ```swift
 /// let client = FanfareClient(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
@@ -11,26 +11,26 @@ import Synchronization
 /// client.connect()
 /// ```
 ///
-/// A lost connection is opened again, and every channel subscribed to again, until
-/// ``disconnect()``. From ``connect()`` to then the client keeps itself alive.
+/// Between ``connect()`` and ``disconnect()`` the client reconnects and subscribes again after it loses the connection,
+/// and is retained.
 ///
-/// All methods may be called from any thread, also from callbacks. None of them blocks.
+/// All methods may be called from any thread, including callbacks. None blocks.
 public final class FanfareClient: Sendable {
     /// The app's public key.
     public let key: String
-    /// Where the broker listens.
+    /// The broker's address.
     public let endpoint: Endpoint
-    /// What the client does by itself, and its limits.
+    /// The client's settings and limits.
     public let options: ClientOptions
 
     let state: Mutex<ClientState>
 
-    /// Makes a client; nothing happens before ``connect()``.
+    /// Creates a client; it does nothing before ``connect()``.
     ///
     /// - Parameters:
     ///   - key: The app's public key.
-    ///   - endpoint: Where the broker listens.
-    ///   - options: What the client does by itself, and its limits.
+    ///   - endpoint: The broker's address.
+    ///   - options: The client's settings and limits.
     public init(key: String, endpoint: Endpoint, options: ClientOptions = ClientOptions()) {
         self.key = key
         self.endpoint = endpoint
@@ -60,28 +60,28 @@ public final class FanfareClient: Sendable {
 
     // MARK: Connection
 
-    /// Where the connection stands.
+    /// The state of the connection.
     public var status: ConnectionStatus { state.withLock { $0.session.status } }
 
-    /// What the broker calls the connection; `nil` without one.
+    /// The connection's socket ID; `nil` without a connection.
     ///
-    /// A backend that is told it can leave this client out of what it triggers.
+    /// A backend that knows it can exclude this client from an event it triggers.
     public var socketID: String? {
         if case .connected(let socketID) = status { socketID } else { nil }
     }
 
     /// Connects, and stays connected until ``disconnect()``.
     ///
-    /// While the client waits for its next attempt, that is made at once.
+    /// If the client waits before its next attempt, the attempt starts at once.
     public func connect() { act { $0.connect() } }
 
-    /// Ends the connection, or any attempt at one, for good.
+    /// Closes the connection or stops the attempts to open one.
     ///
-    /// Once this returns the status is `disconnected` and nothing more arrives, whatever was going
-    /// on. Sequences end. Channels and callbacks stay, should ``connect()`` be called again.
+    /// When this returns, the status is `disconnected` and nothing more is received. Sequences end. Subscriptions and
+    /// callbacks stay for the next ``connect()``.
     public func disconnect() { act { $0.disconnect() } }
 
-    /// The status as a sequence: the current one first, then every change.
+    /// Returns the status as a sequence: the current one first, then every change.
     public func statuses() -> ConnectionStates {
         let buffer = EventBuffer<ConnectionStatus>(limit: 64, policy: .keepsNewest)
         state.withLock { state in
@@ -93,9 +93,9 @@ public final class FanfareClient: Sendable {
 
     /// Waits until the client is connected.
     ///
-    /// - Returns: What the broker calls the connection.
-    /// - Throws: A ``FanfareError`` when the client is or becomes disconnected, or when the broker
-    ///   refuses it for good; `CancellationError` when the task is cancelled.
+    /// - Returns: The connection's socket ID.
+    /// - Throws: A ``FanfareError`` when the client is or becomes disconnected, or fails; `CancellationError` when the
+    ///   task is cancelled.
     @discardableResult
     public func waitUntilConnected() async throws -> String {
         for await status in statuses() {
@@ -109,7 +109,7 @@ public final class FanfareClient: Sendable {
         throw CancellationError()
     }
 
-    /// Calls back with the old and the new status at each change, on the main actor.
+    /// Calls `perform` on the main actor with the old and the new status at each change.
     @discardableResult
     public func onStatusChange(
         perform:
@@ -119,7 +119,7 @@ public final class FanfareClient: Sendable {
         onStatusChange(on: .main) { old, new in MainActor.assumeIsolated { perform(old, new) } }
     }
 
-    /// Calls back with the old and the new status at each change, on a serial queue.
+    /// Calls `perform` on a serial queue with the old and the new status at each change.
     @discardableResult
     public func onStatusChange(
         on queue: DispatchQueue,
@@ -129,17 +129,17 @@ public final class FanfareClient: Sendable {
     }
 
     func bindStatus(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         _ callback: @escaping @Sendable (StatusChange) -> Void
     ) -> Binding {
-        add(to: \.statuses, on: place, callback)
+        add(to: \.statuses, on: executor, callback)
     }
 
     // MARK: Settings
 
-    /// Changes what the client does by itself, from its next connection or attempt on.
+    /// Changes the settings from the next connection or attempt on.
     ///
-    /// For a facade whose settings may be changed at any time.
+    /// For a facade whose settings can change at any time.
     ///
     /// - Parameter change: Changes the settings.
     package func adjust(_ change: (inout Adjustment) -> Void) {
@@ -159,15 +159,15 @@ public final class FanfareClient: Sendable {
         }
     }
 
-    /// What may be changed of a client that exists; see ``ClientOptions``.
+    /// The settings of an existing client that may change; see ``ClientOptions``.
     package struct Adjustment {
-        /// Silence after which the client asks whether the broker is there.
+        /// The silence after which the client sends a ping.
         package var activityTimeout: Duration
-        /// How long the answer may take.
+        /// The time to wait for an answer to a ping.
         package var pongTimeout: Duration
-        /// How long to wait before a lost connection is opened again.
+        /// The delay before each reconnection.
         package var backoff: Backoff
-        /// How often in a row that is tried; `nil` for as long as it takes.
+        /// The most reconnection attempts in a row; `nil` for no limit.
         package var reconnectAttemptCountMax: Int?
     }
 }

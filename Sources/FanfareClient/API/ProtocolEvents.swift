@@ -1,14 +1,14 @@
 import PusherProtocol
 
 extension ChannelEvent {
-    /// What an app sees of a message of the broker: events as they are, and of the protocol's own
-    /// those about a channel, under the names that pusher-js gives them, and those about users.
+    /// The event that callbacks receive for a message of the broker: events unchanged, protocol messages about channels
+    /// and users under their names in pusher-js.
     ///
-    /// - Returns: `nil` for what concerns the connection alone.
+    /// - Returns: `nil` for messages about the connection.
     init?(_ message: ServerMessage) {
         switch message {
         case .event(let event):
-            // Additions to the protocol that this client does not know.
+            // Protocol messages that this client does not know.
             guard !event.name.hasPrefix("pusher_internal:") else { return nil }
             self.init(
                 name: event.name,
@@ -67,7 +67,7 @@ extension ChannelEvent {
         }
     }
 
-    /// What is told on a channel that this side could not get into.
+    /// The event for a subscription that failed in the client, before the broker was asked.
     init(refusalOf channel: String, _ error: FanfareError) {
         self.init("pusher:subscription_error", channel) { data in
             data.name("type")

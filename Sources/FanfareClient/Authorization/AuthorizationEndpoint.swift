@@ -1,61 +1,64 @@
-/// Where an app's backend signs, and what it wants to be told.
+/// The HTTP endpoint of an app's backend that signs subscriptions and sign-ins.
 ///
-/// The client sends a `POST` with the fields `socket_id` and `channel_name`, and expects status 200 or 201 and JSON:
+/// The client sends a `POST` with the fields `socket_id` and `channel_name`. It expects status 200 or 201 and JSON:
 ///
-/// | For | The answer |
+/// | Request for | Response |
 /// |---|---|
 /// | a private channel | `{"auth":"KEY:signature"}` |
 /// | a presence channel | `{"auth":"KEY:signature","channel_data":"{\"user_id\":\"7\"}"}` |
 /// | an encrypted channel | `{"auth":"KEY:signature","shared_secret":"base64"}` |
 /// | a sign-in, without `channel_name` | `{"auth":"KEY:signature","user_data":"{\"id\":\"7\"}"}` |
 ///
-/// With ``channelsPerRequestMax`` above one, `channel_name[]` is there once for each channel (in JSON `channel_name` is
-/// an array), and the answer is an object with such a value for each channel by its name. A channel that is refused is
-/// left out, or has `{"status":403}`; the form `{"status":200,"data":{"auth":…}}` is read as well.
+/// With ``channelsPerRequestMax`` above one, the form has one `channel_name[]` for each channel (in JSON `channel_name`
+/// is an array), and the response is an object with one such value for each channel name. A refused channel is left out
+/// or has `{"status":403}`; `{"status":200,"data":{"auth":…}}` is accepted as well.
 ///
-/// The backend is reached by the proxy that the broker is reached by, and with `https` it is trusted as
-/// ``ClientOptions/trust`` says of the broker, pins included; ``proxy`` and ``trust`` say otherwise.
+/// Requests use the proxy and the trust of the connection to the broker (``ClientOptions/proxy``,
+/// ``ClientOptions/trust`` with its pins), unless ``proxy`` or ``trust`` is set.
 public struct AuthorizationEndpoint: Sendable {
-    /// How the fields are written.
+    /// The encoding of the request's fields.
     public enum Encoding: Sendable, Hashable {
-        /// As a form (`application/x-www-form-urlencoded`), which is what every backend library expects.
+        /// A form (`application/x-www-form-urlencoded`), which every backend library expects.
         case form
-        /// As an object (`application/json`).
+        /// A JSON object (`application/json`).
         case json
     }
 
-    /// The endpoint, an `http` or `https` URL; a query may be part of it.
+    /// The endpoint, an `http` or `https` URL, with an optional query.
     public var url: String
-    /// How the fields are written.
+    /// The encoding of the request's fields.
     public var encoding = Encoding.form
-    /// Further fields to send along.
+    /// Additional fields to send.
     public var parameters: [String: String] = [:]
-    /// The header fields of a request, asked for before each: a place for a token that expires.
+    /// Returns the header fields of a request.
+    ///
+    /// Called before each request, so that a token can be renewed.
     public var headers: @Sendable (AuthorizationRequest) async throws -> [String: String] = { _ in
         [:]
     }
-    /// The most channels of one request; more than one only where the endpoint can do it.
+    /// The most channels in one request.
     ///
-    /// What is asked for at one time, such as all channels after a reconnection, then goes together.
+    /// Set it above one only if the endpoint supports it. Channels requested at the same time, such as all channels after
+    /// a reconnection, then share a request.
     public var channelsPerRequestMax = 1
-    /// Whom to trust, with `https`; `nil` for whom the client trusts (``ClientOptions/trust``).
+    /// The certificates to trust, with `https`; `nil` for ``ClientOptions/trust``.
     public var trust: ClientOptions.Trust?
-    /// By which proxy to go, if by any; `nil` for the client's (``ClientOptions/proxy``).
+    /// The proxy; `nil` for ``ClientOptions/proxy``.
     public var proxy: ClientOptions.Proxy?
 
-    /// Names an endpoint that takes a form about one channel at a time.
+    /// Creates an endpoint that takes a form with one channel.
     ///
-    /// - Parameter url: An `http` or `https` URL, with a query if need be.
+    /// - Parameter url: An `http` or `https` URL, with an optional query.
     public init(_ url: String) { self.url = url }
 
-    /// Names an endpoint.
+    /// Creates an endpoint.
     ///
     /// - Parameters:
-    ///   - url: An `http` or `https` URL, with a query if need be.
-    ///   - encoding: How the fields are written.
-    ///   - parameters: Further fields to send along.
-    ///   - channelsPerRequestMax: The most channels of one request, at least one.
-    ///   - headers: The header fields of a request, asked for before each.
+    ///   - url: An `http` or `https` URL, with an optional query.
+    ///   - encoding: The encoding of the request's fields.
+    ///   - parameters: Additional fields to send.
+    ///   - channelsPerRequestMax: The most channels in one request, at least one.
+    ///   - headers: Returns the header fields of a request; called before each request.
     public init(
         _ url: String,
         encoding: Encoding = .form,
@@ -65,7 +68,7 @@ public struct AuthorizationEndpoint: Sendable {
             _ in [:]
         }
     ) {
-        precondition(channelsPerRequestMax > 0, "a request is about one channel at least")
+        precondition(channelsPerRequestMax > 0, "a request needs at least one channel")
         self.url = url
         self.encoding = encoding
         self.parameters = parameters
@@ -75,6 +78,6 @@ public struct AuthorizationEndpoint: Sendable {
 }
 
 extension AuthorizationEndpoint: ExpressibleByStringLiteral {
-    /// Names an endpoint that takes a form about one channel at a time.
+    /// Creates an endpoint that takes a form with one channel.
     public init(stringLiteral url: String) { self.init(url) }
 }

@@ -1,32 +1,32 @@
 import Synchronization
 
-/// What a client asks the app's backend, a bounded number of requests at a time.
+/// The requests to the app's backend: a queue with a bounded number in flight.
 struct BackendRequests: Sendable {
-    /// The most requests under way; what is asked for meanwhile waits, and then goes together if it may.
+    /// The most requests in flight; tickets that wait are batched into one request if the backend allows it.
     private static let runningMax = 8
 
     private struct Ticket: Sendable {
         var number: Int
-        /// The channel; `nil` for the user.
+        /// The channel; `nil` for a sign-in.
         var channel: String?
         var socketID: String
     }
 
-    /// A request that is under way.
+    /// A request in flight.
     private struct Running: Sendable {
         var tickets: [Int]
         var task: Task<Void, Never>
     }
 
-    /// One request, ready to be made.
+    /// One request, ready to be sent.
     struct Request: Sendable {
         let number: Int
         let isForUser: Bool
         let socketID: String
-        /// The channels, with the tickets that wait for them.
+        /// The channels, with their tickets.
         let tickets: [(channel: String, ticket: Int)]
 
-        var question: AuthorizationRequest {
+        var content: AuthorizationRequest {
             AuthorizationRequest(
                 socketID: socketID,
                 channels: isForUser ? [] : tickets.map(\.channel)
@@ -38,28 +38,28 @@ struct BackendRequests: Sendable {
     private var running: [Int: Running] = [:]
     private var last = 0
 
-    /// Takes up a ticket.
+    /// Adds a ticket to the queue.
     mutating func add(_ number: Int, channel: String?, socketID: String) {
         waiting.append(Ticket(number: number, channel: channel, socketID: socketID))
     }
 
-    /// Lets go of tickets; a request that nobody else waits for is cancelled.
-    mutating func forget(_ numbers: [Int]) {
+    /// Removes tickets; a request without tickets is cancelled.
+    mutating func cancel(_ numbers: [Int]) {
         waiting.removeAll { numbers.contains($0.number) }
         for (id, request) in running {
-            let left = request.tickets.filter { !numbers.contains($0) }
-            running[id]?.tickets = left
-            guard left.isEmpty else { continue }
+            let remaining = request.tickets.filter { !numbers.contains($0) }
+            running[id]?.tickets = remaining
+            guard remaining.isEmpty else { continue }
             request.task.cancel()
             running[id] = nil
         }
     }
 
-    /// The next request to make; `nil` when nothing waits or enough are under way.
+    /// Removes the next request to send from the queue; `nil` when it is empty or too many are in flight.
     mutating func next(channelsPerRequestMax: Int) -> Request? {
         guard running.count < Self.runningMax, let first = waiting.first else { return nil }
         var taken = [waiting.removeFirst()]
-        // The user has a request of their own; channels go together, as far as the backend can do that.
+        // A sign-in has its own request; channels share one, as far as the backend supports it.
         if first.channel != nil, channelsPerRequestMax > 1 {
             let isAlike = { (ticket: Ticket) in
                 ticket.channel != nil && ticket.socketID == first.socketID
@@ -77,17 +77,17 @@ struct BackendRequests: Sendable {
         )
     }
 
-    /// Notes that a request is under way.
+    /// Records a request as in flight.
     mutating func begin(_ request: Request, _ task: Task<Void, Never>) {
         running[request.number] = Running(tickets: request.tickets.map(\.ticket), task: task)
     }
 
-    /// Notes that a request has come to its end.
+    /// Records the end of a request.
     mutating func end(_ request: Request) { running[request.number] = nil }
 }
 
 extension FanfareClient {
-    /// Makes the requests that there is room for.
+    /// Starts as many queued requests as the limit allows.
     func startRequests(_ state: inout ClientState) {
         let channelsPerRequestMax = options.channelAuthorizer?.channelsPerRequestMax ?? 1
         while let request = state.requests.next(channelsPerRequestMax: channelsPerRequestMax) {
@@ -98,16 +98,16 @@ extension FanfareClient {
         }
     }
 
-    private var attempts: Attempts {
-        Attempts(
+    private var retrying: RetryingRequest {
+        RetryingRequest(
             retries: options.authorizationRetries,
             timeout: options.authorizationTimeout,
             clock: options.clock
         )
     }
 
-    private var terms: AuthorizationTerms {
-        AuthorizationTerms(
+    private var backendSettings: BackendSettings {
+        BackendSettings(
             timeout: options.authorizationTimeout,
             trust: options.trust,
             proxy: options.proxy
@@ -116,14 +116,14 @@ extension FanfareClient {
 
     private func authorize(_ request: BackendRequests.Request) async {
         guard let authorizer = options.channelAuthorizer else { return }
-        let (question, terms) = (request.question, terms)
-        let outcome = await attempts.run { try await authorizer.answer(question, terms) }
+        let (content, settings) = (request.content, backendSettings)
+        let outcome = await retrying.run { try await authorizer.respond(content, settings) }
         finish(request) { session in
             guard let outcome else { return [] }
             return request.tickets.flatMap { channel, ticket in
                 let missing = AuthorizationFailure.refused(
                     status: 403,
-                    body: "the answer says nothing about \(channel)"
+                    body: "the response has no entry for \(channel)"
                 )
                 let authorization = outcome.flatMap { $0[channel] ?? .failure(missing) }
                 return session.authorized(ticket, authorization)
@@ -133,8 +133,8 @@ extension FanfareClient {
 
     private func authenticate(_ request: BackendRequests.Request) async {
         guard let authenticator = options.userAuthenticator else { return }
-        let (question, terms) = (request.question, terms)
-        let outcome = await attempts.run { try await authenticator.answer(question, terms) }
+        let (content, settings) = (request.content, backendSettings)
+        let outcome = await retrying.run { try await authenticator.respond(content, settings) }
         finish(request) { session in
             guard let outcome else { return [] }
             return request.tickets.flatMap { session.authenticated($0.ticket, outcome) }

@@ -1,19 +1,19 @@
-/// What lets one connection into one channel: the signature of the app's backend, and what was signed with it.
+/// The authorisation of one connection for one channel: the backend's signature and the data signed with it.
 ///
-/// It holds for one socket ID and is worth nothing on another connection.
+/// It is valid for one socket ID only.
 public struct ChannelAuthorization: Sendable, Hashable {
     /// The app's key, a colon and the signature.
     public var auth: String
-    /// Who joins a presence channel: the JSON text that was signed, to the letter.
+    /// The member of a presence channel: exactly the JSON text that was signed.
     public var channelData: String?
     /// The key of an encrypted channel's events: 32 bytes as base64.
     public var sharedSecret: String?
 
-    /// Takes what a backend has signed.
+    /// Creates an authorisation from a backend's signature.
     ///
     /// - Parameters:
     ///   - auth: The app's key, a colon and the signature.
-    ///   - channelData: Who joins a presence channel, as the JSON text that was signed.
+    ///   - channelData: The member of a presence channel, as the JSON text that was signed.
     ///   - sharedSecret: The key of an encrypted channel's events, 32 bytes as base64.
     public init(auth: String, channelData: String? = nil, sharedSecret: String? = nil) {
         self.auth = auth
@@ -23,7 +23,7 @@ public struct ChannelAuthorization: Sendable, Hashable {
 }
 
 extension ChannelAuthorization: CustomStringConvertible, CustomReflectable {
-    /// Says which parts there are, and nothing of what lets somebody in.
+    /// Lists the parts that are set, without their secret values.
     public var description: String {
         let parts = [
             "auth", channelData.map { _ in "channelData" },
@@ -32,18 +32,18 @@ extension ChannelAuthorization: CustomStringConvertible, CustomReflectable {
         return "ChannelAuthorization(\(parts.compactMap { $0 }.joined(separator: ", ")))"
     }
 
-    /// Shows nothing, whoever dumps the value.
+    /// An empty mirror, so that dumping the value shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What signs one connection in as a user.
+/// The authentication of one connection as a user.
 public struct UserAuthentication: Sendable, Hashable {
     /// The app's key, a colon and the signature.
     public var auth: String
-    /// The user, an object with an `id`: the JSON text that was signed, to the letter.
+    /// The user, an object with an `id`: exactly the JSON text that was signed.
     public var userData: String
 
-    /// Takes what a backend has signed.
+    /// Creates an authorisation from a backend's signature.
     ///
     /// - Parameters:
     ///   - auth: The app's key, a colon and the signature.
@@ -55,9 +55,9 @@ public struct UserAuthentication: Sendable, Hashable {
 }
 
 extension UserAuthentication: CustomStringConvertible, CustomReflectable {
-    /// Says that there is a signature, and nothing of it.
+    /// The type's name, without the signature.
     public var description: String { "UserAuthentication(…)" }
 
-    /// Shows nothing, whoever dumps the value.
+    /// An empty mirror, so that dumping the value shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,12 +1,12 @@
-/// Who lets a client into private, presence and encrypted channels.
+/// Authorises subscriptions to private, presence and encrypted channels.
 ///
-/// Mostly that is an endpoint of the app's backend:
+/// Usually by an endpoint of the app's backend:
 ///
 /// ```swift
 /// options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
 /// ```
 ///
-/// An app with ways of its own gives a closure:
+/// Or by a closure:
 ///
 /// ```swift
 /// options.channelAuthorizer = ChannelAuthorizer { request, channel in
@@ -14,30 +14,30 @@
 /// }
 /// ```
 ///
-/// What it throws decides what happens: after an ``AuthorizationFailure`` that is not temporary the channel is refused,
-/// after anything else the client asks again, as ``ClientOptions/authorizationRetries`` says.
+/// If the closure throws an ``AuthorizationFailure`` that is not temporary, the subscription fails. After any other
+/// error the client retries as ``ClientOptions/authorizationRetries`` configures.
 public struct ChannelAuthorizer: Sendable {
-    /// What is said of each channel that was asked for.
-    typealias Answers = [String: Result<ChannelAuthorization, AuthorizationFailure>]
+    /// The result for each requested channel.
+    typealias Responses = [String: Result<ChannelAuthorization, AuthorizationFailure>]
 
-    /// The most channels of one request.
+    /// The most channels in one request.
     let channelsPerRequestMax: Int
-    let answer: @Sendable (AuthorizationRequest, AuthorizationTerms) async throws -> Answers
+    let respond: @Sendable (AuthorizationRequest, BackendSettings) async throws -> Responses
 
-    /// Asks an endpoint of the app's backend.
+    /// Sends requests to an endpoint of the app's backend.
     ///
-    /// - Parameter endpoint: Where it is, and what it wants to be told.
+    /// - Parameter endpoint: The endpoint.
     /// - Returns: The authorizer.
     public static func endpoint(_ endpoint: AuthorizationEndpoint) -> ChannelAuthorizer {
-        let line = EndpointHTTPClient(endpoint)
+        let client = EndpointHTTPClient(endpoint)
         return ChannelAuthorizer(channelsPerRequestMax: endpoint.channelsPerRequestMax) {
-            try await line.authorize($0, $1)
+            try await client.authorize($0, $1)
         }
     }
 
-    /// Asks a closure, for each channel by itself.
+    /// Calls a closure for each channel.
     ///
-    /// - Parameter sign: Given the connection and the channel, returns what the backend has signed.
+    /// - Parameter sign: Returns the backend's signature for the connection and the channel.
     public init(
         _ sign:
             @escaping @Sendable (
@@ -45,19 +45,19 @@ public struct ChannelAuthorizer: Sendable {
             ) async throws -> ChannelAuthorization
     ) {
         self.init(channelsPerRequestMax: 1) { request, _ in
-            var answers: Answers = [:]
+            var responses: Responses = [:]
             for channel in request.channels {
-                answers[channel] = .success(try await sign(request, channel))
+                responses[channel] = .success(try await sign(request, channel))
             }
-            return answers
+            return responses
         }
     }
 
-    /// Asks a closure, for many channels at once.
+    /// Calls a closure for many channels at once.
     ///
     /// - Parameters:
-    ///   - channelsPerRequestMax: The most channels of one request, at least one.
-    ///   - sign: Returns what the backend has signed, by channel; a channel that is not there is refused.
+    ///   - channelsPerRequestMax: The most channels in one request, at least one.
+    ///   - sign: Returns the backend's signatures by channel; a missing channel is refused.
     public init(
         channelsPerRequestMax: Int,
         _ sign:
@@ -71,40 +71,68 @@ public struct ChannelAuthorizer: Sendable {
 
     private init(
         channelsPerRequestMax: Int,
-        answer:
-            @escaping @Sendable (AuthorizationRequest, AuthorizationTerms) async throws -> Answers
+        respond:
+            @escaping @Sendable (AuthorizationRequest, BackendSettings) async throws -> Responses
     ) {
-        precondition(channelsPerRequestMax > 0, "a request is about one channel at least")
+        precondition(channelsPerRequestMax > 0, "a request needs at least one channel")
         self.channelsPerRequestMax = channelsPerRequestMax
-        self.answer = answer
+        self.respond = respond
     }
 }
 
-/// Who says which user a client is.
+/// Authenticates the user of a client.
 public struct UserAuthenticator: Sendable {
-    let answer:
-        @Sendable (AuthorizationRequest, AuthorizationTerms) async throws -> UserAuthentication
+    let respond:
+        @Sendable (AuthorizationRequest, BackendSettings) async throws -> UserAuthentication
 
-    /// Asks an endpoint of the app's backend.
+    /// Sends requests to an endpoint of the app's backend.
     ///
-    /// - Parameter endpoint: Where it is, and what it wants to be told.
+    /// - Parameter endpoint: The endpoint.
     /// - Returns: The authenticator.
     public static func endpoint(_ endpoint: AuthorizationEndpoint) -> UserAuthenticator {
-        let line = EndpointHTTPClient(endpoint)
-        return UserAuthenticator(answer: { try await line.authenticate($0, $1) })
+        let client = EndpointHTTPClient(endpoint)
+        return UserAuthenticator(respond: { try await client.authenticate($0, $1) })
     }
 
-    /// Asks a closure.
+    /// Calls a closure.
     ///
-    /// - Parameter sign: Given what the broker calls the connection, returns what the backend has signed.
+    /// - Parameter sign: Returns the backend's signature for the connection's socket ID.
     public init(_ sign: @escaping @Sendable (_ socketID: String) async throws -> UserAuthentication)
     {
-        answer = { request, _ in try await sign(request.socketID) }
+        respond = { request, _ in try await sign(request.socketID) }
     }
 
     private init(
-        answer:
-            @escaping @Sendable (AuthorizationRequest, AuthorizationTerms) async throws ->
+        respond:
+            @escaping @Sendable (AuthorizationRequest, BackendSettings) async throws ->
             UserAuthentication
-    ) { self.answer = answer }
+    ) { self.respond = respond }
+}
+
+/// A request for a signature.
+public struct AuthorizationRequest: Sendable, Hashable {
+    /// The connection's socket ID.
+    public let socketID: String
+    /// The channels to subscribe to; empty for a sign-in.
+    public let channels: [String]
+
+    /// Creates a request, for tests.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection's socket ID.
+    ///   - channels: The channels to subscribe to; empty for a sign-in.
+    public init(socketID: String, channels: [String]) {
+        self.socketID = socketID
+        self.channels = channels
+    }
+}
+
+/// The client's settings for requests to a backend.
+struct BackendSettings: Sendable {
+    /// The time limit of one request.
+    var timeout: Duration
+    /// The certificates to trust, with `https`.
+    var trust: ClientOptions.Trust
+    /// The proxy, if any.
+    var proxy: ClientOptions.Proxy
 }

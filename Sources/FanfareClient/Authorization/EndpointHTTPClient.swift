@@ -1,54 +1,56 @@
 import HTTPClient
 import Synchronization
 
-/// The connections to one endpoint, made when it is first asked.
+/// The HTTP connections to one endpoint, opened on its first request.
 final class EndpointHTTPClient: Sendable {
-    /// The longest answer that is read: a hundred channels and what is known about a user have room in it.
-    private static let answerLengthMax = 1 << 20
-    /// How much of a refusal is kept.
-    private static let refusalLengthMax = 4096
+    /// The longest response to read: enough for a hundred channels and a user's data.
+    private static let responseLengthMax = 1 << 20
+    /// The longest body of an error response to keep.
+    private static let errorBodyLengthMax = 4096
 
     private let endpoint: AuthorizationEndpoint
-    private let lines = Mutex<[Way: any HTTPTransport]>([:])
+    private let transports = Mutex<[ConnectionKey: any HTTPTransport]>([:])
 
-    /// What connections have in common.
-    private struct Way: Hashable {
+    /// The settings that connections share.
+    private struct ConnectionKey: Hashable {
         var trust: ClientOptions.Trust
         var route: HTTPRoute
     }
 
     init(_ endpoint: AuthorizationEndpoint) { self.endpoint = endpoint }
 
-    /// Asks for channels.
+    /// Requests the authorisation of channels.
     func authorize(
         _ request: AuthorizationRequest,
-        _ terms: AuthorizationTerms
-    ) async throws -> ChannelAuthorizer.Answers {
-        let body = try await ask(request, terms)
+        _ settings: BackendSettings
+    ) async throws -> ChannelAuthorizer.Responses {
+        let body = try await send(request, settings)
         guard endpoint.channelsPerRequestMax > 1 else {
-            return [request.channels[0]: try EndpointAnswer.channel(request.channels[0], body)]
+            return [
+                request.channels[0]: try AuthorizationResponse.channel(request.channels[0], body)
+            ]
         }
-        return try EndpointAnswer.channels(request.channels, body)
+        return try AuthorizationResponse.channels(request.channels, body)
     }
 
-    /// Asks who the user is.
+    /// Requests the authentication of the user.
     func authenticate(
         _ request: AuthorizationRequest,
-        _ terms: AuthorizationTerms
+        _ settings: BackendSettings
     ) async throws -> UserAuthentication {
-        try EndpointAnswer.user(try await ask(request, terms))
+        try AuthorizationResponse.user(try await send(request, settings))
     }
 
-    private func ask(
+    private func send(
         _ request: AuthorizationRequest,
-        _ terms: AuthorizationTerms
+        _ settings: BackendSettings
     ) async throws -> [UInt8] {
         guard let resource = HTTPResource(endpoint.url) else {
             throw AuthorizationFailure.invalidEndpoint(endpoint.url)
         }
-        let question = EndpointQuestion(endpoint, request)
+        let body = AuthorizationRequestBody(endpoint, request)
         var fields = [
-            HTTPField("Content-Type", question.contentType),
+            HTTPField("Content-Type", body.contentType),
             HTTPField("Accept", "application/json"),
         ]
         for (name, value) in try await endpoint.headers(request) {
@@ -59,61 +61,64 @@ final class EndpointHTTPClient: Sendable {
             method: "POST",
             target: resource.target,
             fields: fields,
-            body: question.body,
-            // Signing the same twice does no harm.
+            body: body.bytes,
+            // Signing is idempotent.
             isRepeatable: true,
-            timeout: terms.timeout,
-            answerLengthMax: Self.answerLengthMax
+            timeout: settings.timeout,
+            answerLengthMax: Self.responseLengthMax
         )
-        let answer = try await send(call, to: resource.address, terms)
-        guard answer.status == 200 || answer.status == 201 else {
-            let text = String(decoding: answer.body.prefix(Self.refusalLengthMax), as: UTF8.self)
-            throw AuthorizationFailure.refused(status: answer.status, body: text)
+        let response = try await send(call, to: resource.address, settings)
+        guard response.status == 200 || response.status == 201 else {
+            let text = String(
+                decoding: response.body.prefix(Self.errorBodyLengthMax),
+                as: UTF8.self
+            )
+            throw AuthorizationFailure.refused(status: response.status, body: text)
         }
-        return answer.body
+        return response.body
     }
 
     private func send(
         _ call: HTTPCall,
         to address: HTTPAddress,
-        _ terms: AuthorizationTerms
+        _ settings: BackendSettings
     ) async throws(AuthorizationFailure) -> HTTPAnswer {
-        let way = try way(to: address, terms)
+        let key = try connectionKey(for: address, settings)
         do throws(HTTPFailure) {
-            return try await line(to: address, way).send(call)
+            return try await transport(to: address, key).send(call)
         } catch {
             throw AuthorizationFailure(error)
         }
     }
 
-    /// Whom to trust and how to get there: as the client does, unless the endpoint says else.
-    private func way(
-        to address: HTTPAddress,
-        _ terms: AuthorizationTerms
-    ) throws(AuthorizationFailure) -> Way {
+    /// The endpoint's trust and proxy, by default the client's.
+    private func connectionKey(
+        for address: HTTPAddress,
+        _ settings: BackendSettings
+    ) throws(AuthorizationFailure) -> ConnectionKey {
         let (host, port) = (address.host, address.port)
         let server: Endpoint =
             address.isSecure ? .secure(host: host, port: port) : .plain(host: host, port: port)
         do throws(InvalidOption) {
-            let route = try (endpoint.proxy ?? terms.proxy).resolved(for: server)
-            return Way(trust: endpoint.trust ?? terms.trust, route: route)
+            let route = try (endpoint.proxy ?? settings.proxy).resolved(for: server)
+            return ConnectionKey(trust: endpoint.trust ?? settings.trust, route: route)
         } catch {
             throw AuthorizationFailure.unreachable(error.description)
         }
     }
 
-    private func line(
+    private func transport(
         to address: HTTPAddress,
-        _ way: Way
+        _ key: ConnectionKey
     ) throws(HTTPFailure) -> any HTTPTransport {
-        try lines.withLock { lines throws(HTTPFailure) in
-            if let known = lines[way] { return known }
+        try transports.withLock { transports throws(HTTPFailure) in
+            if let known = transports[key] { return known }
             let new = try platformTransport(
                 to: address,
-                trust: way.trust.rules,
-                route: way.route
+                trust: key.trust.rules,
+                route: key.route
             )
-            lines[way] = new
+            transports[key] = new
             return new
         }
     }
@@ -124,7 +129,7 @@ extension AuthorizationFailure {
         switch failure {
         case .timedOut(let limit, _): self = .timedOut(after: limit)
         case .answerTooLong, .unexpectedAnswer:
-            self = .malformed("\(failure). \(EndpointAnswer.advice)")
+            self = .malformed("\(failure). \(AuthorizationResponse.advice)")
         case .invalidURL(let url): self = .invalidEndpoint(url)
         case .invalidRequest(let reason): self = .malformed(reason)
         case .unreachable(let reason), .connectionLost(let reason): self = .unreachable(reason)

@@ -1,26 +1,27 @@
 import Logging
 import Synchronization
 
-/// What a client does when its callbacks are slower than the broker.
+/// Backpressure: a client stops reading while too many callback calls wait.
 extension FanfareClient {
-    func note(
+    func recordLoad(
         _ load: CallbackQueue.Load,
         of queue: CallbackQueue,
         _ state: inout ClientState
     ) {
         let isOverloaded =
             load.count > options.maxPendingCallbacks || load.bytes > options.pendingCallbackBytesMax
-        let id = queue.place.id
+        let id = queue.executor.id
         guard isOverloaded, state.overloaded.insert(id).inserted else { return }
         guard state.overloaded.count == 1 else { return }
         state.log.append(
-            (.warning, "\(load.count) events wait for \(queue.place.name): reading pauses")
+            (.warning, "\(load.count) events wait for \(queue.executor.name): reading is paused")
         )
         state.session.setReading(false, at: options.clock.now())
         state.connection?.pauseReading()
     }
 
-    func drained(_ id: ObjectIdentifier, _ load: CallbackQueue.Load) {
+    /// Resumes reading once every queue is below half of the limits.
+    func queueDrained(_ id: ObjectIdentifier, _ load: CallbackQueue.Load) {
         guard load.count <= options.maxPendingCallbacks / 2,
             load.bytes <= options.pendingCallbackBytesMax / 2
         else { return }

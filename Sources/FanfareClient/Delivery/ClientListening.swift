@@ -2,10 +2,10 @@ public import Dispatch
 import Synchronization
 
 extension FanfareClient {
-    /// Calls back with what goes wrong while the connection goes on, on the main actor.
+    /// Calls `perform` on the main actor with each error that leaves the connection open.
     ///
-    /// These are errors that the broker reports, subscriptions that it refuses, messages that are
-    /// not understood, and events that are not what a callback expects.
+    /// These are errors reported by the broker, refused subscriptions, messages that cannot be parsed, and events that
+    /// cannot be decoded.
     @discardableResult
     public func onError(
         perform: @escaping @MainActor @Sendable (FanfareError) -> Void
@@ -13,7 +13,7 @@ extension FanfareClient {
         onError(on: .main) { error in MainActor.assumeIsolated { perform(error) } }
     }
 
-    /// Calls back with what goes wrong while the connection goes on, on a serial queue.
+    /// Calls `perform` on a serial queue with each error that leaves the connection open.
     @discardableResult
     public func onError(
         on queue: DispatchQueue,
@@ -23,22 +23,22 @@ extension FanfareClient {
     }
 
     func bindErrors(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         _ callback: @escaping @Sendable (FanfareError) -> Void
     ) -> Binding {
-        add(to: \.errors, on: place, callback)
+        add(to: \.errors, on: executor, callback)
     }
 
     func report(_ error: FanfareError) { act { _ in [.report(error)] } }
 
-    // MARK: Registering
+    // MARK: Registration
 
     func bind(
         _ topic: Topic,
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         _ callback: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
-        add(to: \.events[topic], on: place, callback)
+        add(to: \.events[topic], on: executor, callback)
     }
 
     func buffer(_ topic: Topic, limit: Int) -> EventBuffer<ChannelEvent> {
@@ -49,16 +49,16 @@ extension FanfareClient {
 
     func add<Value: Sendable>(
         to listeners: any WritableKeyPath<ClientState, Listeners<Value>> & Sendable,
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         _ callback: @escaping @Sendable (Value) -> Void
     ) -> Binding {
         state.withLock { state in
-            let queue = state.queues.queue(at: place) { [weak self] load in
-                self?.drained(place.id, load)
+            let queue = state.queues.queue(of: executor) { [weak self] load in
+                self?.queueDrained(executor.id, load)
             }
             let binding = Binding(queue: queue) { [weak self] binding in
                 let removed = self?.state.withLock { $0[keyPath: listeners].remove(binding) }
-                // What the callback owned ends here, where no lock is held.
+                // The callback's captures are released here, outside the lock.
                 _ = removed
             }
             state[keyPath: listeners].add(binding, callback)

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What was sent to one asynchronous sequence and not read yet.
+/// The unread elements of one asynchronous sequence.
 final class EventBuffer<Element: Sendable>: Sendable {
-    /// What happens when more is sent than the buffer holds.
+    /// The behaviour when the buffer is full.
     enum Policy {
-        /// What is held is delivered, then the sequence ends with ``FanfareError/overflow(limit:)``.
+        /// The buffered elements are delivered, then the sequence ends with ``FanfareError/overflow(limit:)``.
         case endsWithError
-        /// The oldest gives way: only for values of which the latest counts.
+        /// The oldest element is dropped: for values of which only the latest matters.
         case keepsNewest
     }
 
@@ -19,7 +19,7 @@ final class EventBuffer<Element: Sendable>: Sendable {
 
     private struct State {
         var waiting: [Element] = []
-        /// The first of `waiting` that has not been read: removing each singly would be quadratic.
+        /// The index of the first unread element of `waiting`: removing each one singly would be quadratic.
         var head = 0
         var readers: [(id: Int, reader: Reader)] = []
         var nextReader = 0
@@ -41,7 +41,7 @@ final class EventBuffer<Element: Sendable>: Sendable {
     private let limit: Int
     private let policy: Policy
     private let state = Mutex(State())
-    /// Called once, when nobody reads any more.
+    /// Called once, when the buffer is deallocated.
     private let abandoned: @Sendable (ObjectIdentifier) -> Void
 
     init(
@@ -49,7 +49,7 @@ final class EventBuffer<Element: Sendable>: Sendable {
         policy: Policy,
         abandoned: @escaping @Sendable (ObjectIdentifier) -> Void = { _ in }
     ) {
-        precondition(limit > 0, "a buffer has room for one event at least")
+        precondition(limit > 0, "a buffer needs room for at least one event")
         self.limit = limit
         self.policy = policy
         self.abandoned = abandoned
@@ -57,7 +57,7 @@ final class EventBuffer<Element: Sendable>: Sendable {
 
     deinit { abandoned(ObjectIdentifier(self)) }
 
-    /// Hands an element to a reader, or keeps it for the next one.
+    /// Delivers an element to a waiting reader, or buffers it.
     func send(_ element: Element) {
         let reader: Reader? = state.withLock { state in
             guard state.ending == nil else { return nil }
@@ -75,7 +75,7 @@ final class EventBuffer<Element: Sendable>: Sendable {
         reader?.resume(returning: .success(element))
     }
 
-    /// Ends the sequence once what is held has been read.
+    /// Ends the sequence after the buffered elements have been read.
     func finish(throwing error: FanfareError? = nil) {
         let readers = state.withLock { state in
             guard state.ending == nil else { return [] as [Reader] }
@@ -104,19 +104,19 @@ final class EventBuffer<Element: Sendable>: Sendable {
         return try result.get()
     }
 
-    /// What can be had at once; otherwise the reader is kept until something comes.
+    /// Returns an element or the end if there is one; otherwise stores the reader and returns `nil`.
     private func take(for reader: Reader, id: Int) -> Result<Element?, FanfareError>? {
         state.withLock { state in
             guard state.count == 0 else { return .success(state.removeFirst()) }
             switch state.ending {
             case .finished: return .success(nil)
-            // Told once: a second loop over the sequence ends quietly.
+            // Thrown once: a second loop over the sequence ends without an error.
             case .failed(let error):
                 state.ending = .finished
                 return .failure(error)
             case nil: break
             }
-            // The handler of a task that is cancelled already has run before this.
+            // The cancellation handler of a task already cancelled has run before this.
             guard !Task.isCancelled else { return .success(nil) }
             state.readers.append((id, reader))
             return nil

@@ -1,6 +1,6 @@
-/// Which events a listener wants; `nil` means any.
+/// The events of a listener; `nil` means any.
 struct Topic: Hashable, Sendable {
-    /// Stands for the channel of whoever is signed in, whose name is not known before.
+    /// A placeholder for the signed-in user's channel, whose name is not known in advance.
     static let user = SignedInUser.channelPrefix
 
     /// The channel.
@@ -22,7 +22,7 @@ struct EventListeners: Sendable {
         }
     }
 
-    /// Tells an event to those who asked for it: by channel and name, by channel, by name, and all.
+    /// Sends an event to the listeners of its channel and name, its channel, its name, and all events, in this order.
     func send(_ event: ChannelEvent, posted: (CallbackQueue, CallbackQueue.Load) -> Void) {
         let bytes = event.name.utf8.count + (event.data?.utf8.count ?? 0)
         var wanted = [Topic(event: event.name), Topic()]
@@ -35,7 +35,7 @@ struct EventListeners: Sendable {
         for topic in wanted { topics[topic]?.send(event, bytes: bytes, posted: posted) }
     }
 
-    /// Tells an event of the user's own to those who asked for it: by name, and all.
+    /// Sends an event of the user to the listeners of its name and of all user events.
     func sendToUser(_ event: ChannelEvent, posted: (CallbackQueue, CallbackQueue.Load) -> Void) {
         let bytes = event.name.utf8.count + (event.data?.utf8.count ?? 0)
         for topic in [Topic(channel: Topic.user, event: event.name), Topic(channel: Topic.user)] {
@@ -43,7 +43,7 @@ struct EventListeners: Sendable {
         }
     }
 
-    /// Ends the sequences of one channel, or all.
+    /// Ends the sequences of one channel, or of all channels.
     mutating func finish(channel: String? = nil, throwing error: FanfareError? = nil) {
         for topic in topics.keys where channel == nil || topic.channel == channel {
             self[topic].finish(throwing: error)

@@ -1,7 +1,7 @@
-/// Those who want to be told of one kind of thing, in the order in which they came.
+/// The listeners to one kind of value, in the order of registration.
 struct Listeners<Value: Sendable>: Sendable {
     private struct Buffer: Sendable {
-        /// Whoever reads the sequence keeps it; let go of, it is no listener any more.
+        /// Retained by the sequence's reader; `nil` once that has released it.
         weak let buffer: EventBuffer<Value>?
     }
 
@@ -14,26 +14,26 @@ struct Listeners<Value: Sendable>: Sendable {
 
     var isEmpty: Bool { listeners.isEmpty }
 
-    /// Adds a callback, and forgets those whose actor is gone.
+    /// Adds a callback, and removes callbacks whose actor has been deallocated.
     mutating func add(_ binding: Binding, _ callback: @escaping @Sendable (Value) -> Void) {
         listeners.removeAll {
-            if case .callback(let old, _) = $0 { !old.queue.place.isThere } else { false }
+            if case .callback(let old, _) = $0 { !old.queue.executor.isAlive } else { false }
         }
         listeners.append(.callback(binding, callback))
     }
 
-    /// Adds a sequence, and forgets those that nobody reads any more.
+    /// Adds a sequence, and removes sequences that have been deallocated.
     mutating func add(_ buffer: EventBuffer<Value>) {
         listeners.removeAll { if case .buffer(let old) = $0 { old.buffer == nil } else { false } }
         listeners.append(.buffer(Buffer(buffer: buffer)))
     }
 
-    /// Tells every listener.
+    /// Sends a value to every listener.
     ///
     /// - Parameters:
-    ///   - value: What to tell.
-    ///   - bytes: What it keeps in memory, more or less.
-    ///   - posted: Called for each queue that a call was added to, with what now waits there.
+    ///   - value: The value.
+    ///   - bytes: The approximate memory it holds.
+    ///   - posted: Called for each queue that a call was added to, with the queue's load.
     func send(
         _ value: Value,
         bytes: Int = 0,
@@ -58,10 +58,9 @@ struct Listeners<Value: Sendable>: Sendable {
         }
     }
 
-    /// Takes out the callback of a binding.
+    /// Removes the callback of a binding.
     ///
-    /// - Returns: The listeners as they were, to be let go of where it does no harm: a callback
-    ///   may own anything.
+    /// - Returns: The previous listeners, to be released outside the lock: a callback may own anything.
     mutating func remove(_ binding: Binding) -> [any Sendable] {
         let before = listeners
         listeners.removeAll { if case .callback(binding, _) = $0 { true } else { false } }
@@ -69,7 +68,7 @@ struct Listeners<Value: Sendable>: Sendable {
     }
 }
 
-/// Those who want to be told of one kind of thing on channels, by channel.
+/// The listeners to one kind of value, by channel.
 struct ListenerTable<Value: Sendable>: Sendable {
     private var channels: [String: Listeners<Value>] = [:]
 

@@ -1,16 +1,16 @@
-/// How long a client stays away before it tries to connect again.
+/// The delay before a client reconnects.
 ///
-/// The delay is `floor` and a random part, drawn evenly from a window that doubles with each
-/// attempt ("full jitter"): the clients of a broker that restarts come back spread out, not as one.
+/// The delay is `floor` plus a random part, drawn evenly from a window that doubles with each attempt ("full jitter"),
+/// so that the clients of a restarted broker do not reconnect all at once.
 public struct Backoff: Sendable, Hashable {
-    /// What every delay has at least; after a 4100–4199 close a second, if this is less.
+    /// The shortest delay; after a close code 4100–4199 it is at least one second.
     public var floor: Duration
-    /// The window of the random part after the first failure; each further one doubles it.
+    /// The window of the random part after the first failure; each further failure doubles it.
     public var window: Duration
-    /// The longest delay, floor and random part together.
+    /// The longest delay, floor plus random part.
     public var cap: Duration
 
-    /// Waits `floor` and up to `window`, doubled with each failure, and `cap` at most.
+    /// Creates a backoff of `floor` plus up to `window`, doubled with each failure, and at most `cap`.
     ///
     /// - Parameters:
     ///   - floor: Not negative.
@@ -21,22 +21,22 @@ public struct Backoff: Sendable, Hashable {
         window: Duration = .seconds(1),
         cap: Duration = .seconds(30)
     ) {
-        precondition(floor >= .zero && window >= .zero, "a delay cannot be negative")
-        precondition(cap >= floor, "the longest delay is shorter than the shortest")
+        precondition(floor >= .zero && window >= .zero, "delays must not be negative")
+        precondition(cap >= floor, "cap must not be less than floor")
         self.floor = floor
         self.window = window
         self.cap = cap
     }
 
-    /// Draws the delay before an attempt.
+    /// Returns a random delay for the next attempt.
     ///
     /// - Parameters:
-    ///   - failures: How many attempts in a row have failed before this one, from zero.
+    ///   - failures: The number of failed attempts in a row before this one.
     ///   - generator: The source of the random part.
     /// - Returns: A delay between ``floor`` and ``cap``.
     package func delay(failures: Int, using generator: inout some RandomNumberGenerator) -> Duration
     {
-        // 2^16 windows are past any cap in use, and far from overflowing a Duration.
+        // 2^16 windows exceed any practical cap, and do not overflow a Duration.
         let widest = min(window * (1 << min(failures, 16)), cap - floor)
         return floor + widest * Double.random(in: 0...1, using: &generator)
     }

@@ -1,20 +1,20 @@
 import PusherProtocol
 
-/// The key of an encrypted channel, and the events that wait for another one.
+/// The key of an encrypted channel, and the events that wait for a new key.
 struct ChannelDecryption {
-    /// The most events that wait, and the most bytes of them.
+    /// The most events, and bytes of them, that may wait.
     static let heldCountMax = 1024
     static let heldBytesMax = 1 << 20
 
-    /// The key, as the backend has given it.
+    /// The key from the backend.
     var secret: String?
-    /// The request for another key that is under way.
+    /// The request in flight for a new key.
     var ticket: Int?
-    /// What came since the event that the key does not fit, that one first.
+    /// The event that the key failed for, and all received since.
     private(set) var held: [ReceivedEvent] = []
     private var heldBytes = 0
 
-    /// Keeps an event, or returns `false` when there is no room for it.
+    /// Holds an event; returns `false` when there is no room for it.
     mutating func hold(_ event: ReceivedEvent) -> Bool {
         let bytes = event.data?.utf8.count ?? 0
         guard held.count < Self.heldCountMax, heldBytes + bytes <= Self.heldBytesMax else {
@@ -32,67 +32,76 @@ struct ChannelDecryption {
 }
 
 extension ClientSession {
-    /// Whether the events of a channel have to be decrypted.
-    func isSealed(_ channel: String) -> Bool {
+    /// Whether the events of a channel are to be decrypted.
+    func isEncrypted(_ channel: String) -> Bool {
         settings.decrypter != nil && settings.signer == nil
             && ChannelKind(ofName: channel).isEncrypted
     }
 
-    /// Decrypts an event and delivers it; behind one whose key is being asked for, it waits.
-    mutating func unseal(_ event: ReceivedEvent, _ channel: String) {
-        guard hears(channel) else { return }
-        if subscriptions[of: channel]?.seal.ticket == nil {
-            open(event, channel, mayAsk: true)
+    /// Decrypts and delivers an event, or holds it while a new key is requested.
+    mutating func receiveEncrypted(_ event: ReceivedEvent, _ channel: String) {
+        guard delivers(channel) else { return }
+        if subscriptions[of: channel]?.decryption.ticket == nil {
+            decrypt(event, channel, mayRequestKey: true)
         } else {
             hold(event, channel)
         }
     }
 
-    /// Takes the answer to the request for another key; what waits is tried with it, in order.
-    mutating func secretCame(
+    /// Handles the response to the request for a new key: decrypts the held events with it, in order.
+    mutating func receiveSecret(
         for channel: String,
         _ outcome: Result<ChannelAuthorization, AuthorizationFailure>
     ) {
-        subscriptions[of: channel]?.seal.ticket = nil
-        let old = subscriptions[of: channel]?.seal.secret
+        subscriptions[of: channel]?.decryption.ticket = nil
+        let old = subscriptions[of: channel]?.decryption.secret
         switch outcome {
         case .success(let authorization):
             if let secret = authorization.sharedSecret {
-                subscriptions[of: channel]?.seal.secret = secret
+                subscriptions[of: channel]?.decryption.secret = secret
             }
         case .failure(let failure):
             effects.append(.report(.authorizationFailed(channel: channel, failure)))
         }
-        openHeld(of: channel, mayAsk: subscriptions[of: channel]?.seal.secret != old)
+        decryptHeld(
+            of: channel,
+            mayRequestKey: subscriptions[of: channel]?.decryption.secret != old
+        )
     }
 
-    /// Opens what waited for a key; the first of it has had its second chance then.
-    mutating func openHeld(of channel: String, mayAsk: Bool = false) {
-        let held = subscriptions[of: channel]?.seal.takeHeld() ?? []
+    /// Decrypts the held events.
+    ///
+    /// The first of them requests no other key, since this one was requested for it.
+    mutating func decryptHeld(of channel: String, mayRequestKey: Bool = false) {
+        let held = subscriptions[of: channel]?.decryption.takeHeld() ?? []
         for (index, event) in held.enumerated() {
-            if subscriptions[of: channel]?.seal.ticket == nil {
-                open(event, channel, mayAsk: mayAsk && index > 0)
+            if subscriptions[of: channel]?.decryption.ticket == nil {
+                decrypt(event, channel, mayRequestKey: mayRequestKey && index > 0)
             } else {
                 hold(event, channel)
             }
         }
     }
 
-    private mutating func open(_ event: ReceivedEvent, _ channel: String, mayAsk: Bool) {
+    private mutating func decrypt(
+        _ event: ReceivedEvent,
+        _ channel: String,
+        mayRequestKey: Bool
+    ) {
         guard let decrypter = settings.decrypter, let socketID else { return }
-        let secret = subscriptions[of: channel]?.seal.secret ?? ""
+        let secret = subscriptions[of: channel]?.decryption.secret ?? ""
         do throws(DecryptionFailure) {
             let text = try decrypter.open(event.data ?? "", sharedSecret: secret)
             deliver(
                 ChannelEvent(name: event.name, channel: channel, data: text, userID: event.userID)
             )
         } catch {
-            // Another key does not help an event that is not encrypted at all.
-            guard error.mayHaveAnotherKey, mayAsk, settings.authorizes else {
+            // A new key does not help with an event that is not encrypted at all.
+            guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes else {
                 return skip(event, "\(error)")
             }
             let ticket = tickets.add(.secret(channel))
-            subscriptions[of: channel]?.seal.ticket = ticket
+            subscriptions[of: channel]?.decryption.ticket = ticket
             hold(event, channel)
             effects.append(
                 .authorize(ticket: ticket, channel: channel, socketID: socketID.description)
@@ -101,7 +110,7 @@ extension ClientSession {
     }
 
     private mutating func hold(_ event: ReceivedEvent, _ channel: String) {
-        guard subscriptions[of: channel]?.seal.hold(event) != true else { return }
+        guard subscriptions[of: channel]?.decryption.hold(event) != true else { return }
         skip(
             event,
             "\(ChannelDecryption.heldCountMax) events or \(ChannelDecryption.heldBytesMax) bytes wait for a key"

@@ -2,10 +2,10 @@ import Logging
 import PusherProtocol
 import Synchronization
 
-/// Between a client's session and the world.
+/// Performs the effects of a client's session: connection, timers, requests and callbacks.
 extension FanfareClient {
-    /// Takes what a connection brought, unless it is not the client's connection any more.
-    func take(
+    /// Passes an input from a connection to the session, unless the client has closed that connection.
+    func receive(
         from number: Int,
         _ input: (inout ClientSession, Duration) -> [SessionEffect]
     ) {
@@ -16,10 +16,10 @@ extension FanfareClient {
         act(if: { $0.timerNumber == number }) { $0.timerFired(at: self.options.clock.now()) }
     }
 
-    /// Gives the session an input and does what it wants done.
+    /// Passes an input to the session and performs its effects.
     ///
-    /// All of that happens under the lock, which is what keeps it in order: nothing of it blocks
-    /// or calls back into the client.
+    /// Everything happens under the lock, which keeps the effects in order. None of them blocks or calls back into the
+    /// client.
     func act(
         if isWanted: (ClientState) -> Bool = { _ in true },
         _ input: (inout ClientSession) -> [SessionEffect]
@@ -57,28 +57,28 @@ extension FanfareClient {
             state.timer = nil
         case .status(let status):
             let change = StatusChange(old: exchange(&previous, with: status), new: status)
-            tell(change, &state)
+            report(change, &state)
         case .startAlarm(let alarm, let time): startAlarm(alarm, time, &state)
         case .stopAlarm(let alarm): state.alarms.removeValue(forKey: alarm)?.task.cancel()
         case .authorize(let ticket, let channel, let socketID):
             state.requests.add(ticket, channel: channel, socketID: socketID)
         case .authenticate(let ticket, let socketID):
             state.requests.add(ticket, channel: nil, socketID: socketID)
-        case .forget(let tickets): state.requests.forget(tickets)
+        case .cancel(let tickets): state.requests.cancel(tickets)
         case .deliver(let event):
-            note(posts { state.events.send(event, posted: $0) }, &state)
+            recordLoads(posts { state.events.send(event, posted: $0) }, &state)
         case .deliverToUser(let event):
-            note(posts { state.events.sendToUser(event, posted: $0) }, &state)
+            recordLoads(posts { state.events.sendToUser(event, posted: $0) }, &state)
         case .presence(let channel, let change):
-            note(posts { state.presence[channel].send(change, posted: $0) }, &state)
+            recordLoads(posts { state.presence[channel].send(change, posted: $0) }, &state)
         case .watchlist(let change):
             state.watchlistSequences.send(change.watchlist) { _, _ in }
-            note(posts { state.watchlists.send(change, posted: $0) }, &state)
+            recordLoads(posts { state.watchlists.send(change, posted: $0) }, &state)
         case .signedIn(let user):
             state.log.append((.debug, "signed in as \(user.id)"))
             state.signInWaiters.send(user) { _, _ in }
             state.signInWaiters = Listeners()
-            note(posts { state.signIns.send(user, posted: $0) }, &state)
+            recordLoads(posts { state.signIns.send(user, posted: $0) }, &state)
         case .signInFailed(let error):
             state.signInWaiters.finish(throwing: error)
             state.log.append((.warning, error.description))
@@ -139,18 +139,18 @@ extension FanfareClient {
         let number = state.alarmNumber
         let task = Task {
             guard (try? await clock.sleep(moment)) != nil else { return }
-            self.rang(alarm, number)
+            self.alarmFired(alarm, number)
         }
         state.alarms[alarm] = ClientState.Alarm(number: number, task: task)
     }
 
-    func rang(_ alarm: SessionAlarm, _ number: Int) {
+    func alarmFired(_ alarm: SessionAlarm, _ number: Int) {
         act(if: { $0.alarms[alarm]?.number == number }) {
-            $0.alarmRang(alarm, at: self.options.clock.now())
+            $0.alarmFired(alarm, at: self.options.clock.now())
         }
     }
 
-    /// Hands something to callbacks, and collects how many of their calls wait.
+    /// Sends a value to callbacks, and collects the load of their queues.
     private func posts(
         _ send: (_ posted: (CallbackQueue, CallbackQueue.Load) -> Void) -> Void
     ) -> [(CallbackQueue, CallbackQueue.Load)] {
@@ -159,31 +159,31 @@ extension FanfareClient {
         return posts
     }
 
-    private func note(
+    private func recordLoads(
         _ posts: [(CallbackQueue, CallbackQueue.Load)],
         _ state: inout ClientState
     ) {
-        for (queue, load) in posts { note(load, of: queue, &state) }
+        for (queue, load) in posts { recordLoad(load, of: queue, &state) }
     }
 
-    func tell(_ change: StatusChange, _ state: inout ClientState) {
+    func report(_ change: StatusChange, _ state: inout ClientState) {
         state.log.append((.debug, "\(endpoint): \(change.new)"))
         state.statuses.send(change) { _, _ in }
         state.statusSequences.send(change.new) { _, _ in }
         switch change.new {
-        case .disconnected: end(nil, &state)
+        case .disconnected: finishSequences(nil, &state)
         case .failed(let error):
             state.log.append((.error, error.description))
-            end(error, &state)
+            finishSequences(error, &state)
         case .waiting:
-            // Not open any more, whichever side closed it.
+            // Closed, by whichever side.
             state.connection = nil
         case .connecting, .connected: break
         }
     }
 
-    /// Ends what waits for events that will not come.
-    func end(_ error: FanfareError?, _ state: inout ClientState) {
+    /// Ends the sequences and the tasks that wait.
+    func finishSequences(_ error: FanfareError?, _ state: inout ClientState) {
         state.connection = nil
         state.events.finish(throwing: error)
         state.presence.finish(throwing: error)

@@ -1,9 +1,9 @@
 import PusherProtocol
 
-/// A client's side of the protocol, without socket, clock or thread.
+/// The client's side of the protocol, without sockets, clocks and threads.
 ///
-/// Each method takes something that happened and returns what is to be done about it. Time is
-/// passed in, as the duration since any fixed moment. A connection's life:
+/// Each method takes an input and returns the effects to perform. Time is passed in, as the duration since a fixed
+/// instant. The states of a connection:
 ///
 ///     disconnected ── connect() ──▶ opening ── connection_established ──▶ connected
 ///          ▲                       ▲       │                                 │
@@ -11,38 +11,38 @@ import PusherProtocol
 ///     (from anywhere)            timer                                       ▼
 ///                                  └──────────────────────────── waiting or failed
 struct ClientSession {
-    /// What the session does by itself.
+    /// The session's settings.
     struct Settings {
         var endpoint: Endpoint
         var activityTimeout: Duration
         var pongTimeout: Duration
         var connectTimeout: Duration
         var reconnects: Bool
-        /// The most attempts in a row; `nil` for no end of them.
+        /// The most attempts in a row; `nil` for no limit.
         var attemptCountMax: Int?
         var backoff: Backoff
         var signer: LocalSigner?
-        /// Whether there is somebody who signs channels, and somebody who signs users.
+        /// Whether the client has a channel authorizer, and a user authenticator.
         var authorizes = false
         var authenticates = false
         var decrypter: (any EventDecrypter)?
-        /// The most that a broker may have this client remember: members of a channel, watched users.
+        /// The most members of a channel, and the most watched users, to keep.
         var membersMax = 10_000
         var outbox = Outbox.Limits()
     }
 
     enum Phase: Equatable {
         case disconnected
-        /// The transport opens, or is open and the broker has not spoken yet.
+        /// The transport is opening, or is open without a first message from the broker.
         case opening
         case connected(since: Duration)
         case waiting
         case failed
     }
 
-    /// A connection that held this long was a good one; before that, a close counts as a failure.
+    /// The age from which a connection counts as stable; an earlier close counts as a failure.
     ///
-    /// Otherwise a broker that greets and closes at once would be asked again without any pause.
+    /// Otherwise the client would reconnect without a delay to a broker that accepts and closes at once.
     static let stableAfter = Duration.seconds(10)
 
     var settings: Settings
@@ -50,20 +50,20 @@ struct ClientSession {
     var phase = Phase.disconnected
     var subscriptions = Subscriptions()
     var liveness = Liveness()
-    /// Connections and attempts in a row that ended without a stable connection.
+    /// The number of connections and attempts in a row without a stable connection.
     var failures = 0
-    /// A fatal error that nothing has followed yet: the reason of a close that gives none.
-    var announced: (code: PusherCode, message: String)?
+    /// A fatal error that was the last message: the reason for a close without a reason of its own.
+    var pendingError: (code: PusherCode, message: String)?
     var status = ConnectionStatus.disconnected
     var effects: [SessionEffect] = []
     var tickets = Tickets()
     var signIn = SignIn()
     var outbox: Outbox
 
-    /// Begins disconnected.
+    /// Creates a disconnected session.
     ///
     /// - Parameters:
-    ///   - settings: What the session does by itself.
+    ///   - settings: The session's settings.
     ///   - generator: The source of the random part of delays.
     init(
         settings: Settings,
@@ -74,9 +74,9 @@ struct ClientSession {
         outbox = Outbox(limits: settings.outbox)
     }
 
-    // MARK: What the app wants
+    // MARK: Input from the app
 
-    /// Connects, at once if the session waits for its next attempt.
+    /// Connects; at once if the session waits for its next attempt.
     mutating func connect() -> [SessionEffect] {
         switch phase {
         case .opening, .connected: return []
@@ -87,7 +87,7 @@ struct ClientSession {
         return takeEffects()
     }
 
-    /// Ends the connection, or what leads to one; nothing but `connect()` leads out of this.
+    /// Closes the connection or stops the attempts; only `connect()` starts again.
     mutating func disconnect() -> [SessionEffect] {
         switch phase {
         case .disconnected: return []
@@ -96,18 +96,18 @@ struct ClientSession {
         }
         phase = .disconnected
         endConnection()
-        subscriptions.forgetMembers()
+        subscriptions.clearMembers()
         dropClientEvents(because: .disconnected)
         effects.append(.stopTimer)
         change(to: .disconnected)
         return takeEffects()
     }
 
-    // MARK: What the connection brings
+    // MARK: Input from the connection
 
-    /// Takes a message of the broker.
+    /// Handles a message from the broker.
     mutating func receive(_ message: ServerMessage, at now: Duration) -> [SessionEffect] {
-        liveness.heard(at: now)
+        liveness.received(at: now)
         switch phase {
         case .opening: receiveFirst(message, at: now)
         case .connected: receiveNext(message, at: now)
@@ -116,11 +116,11 @@ struct ClientSession {
         return takeEffects()
     }
 
-    /// Takes a message that is not one of the protocol's.
+    /// Handles a message that is not valid in the protocol.
     ///
-    /// As a first message it shows that this is no broker; later it is reported and skipped.
+    /// As the first message it ends the connection, since the server is not a broker; later it is reported and skipped.
     mutating func receiveInvalid(_ fault: String, at now: Duration) -> [SessionEffect] {
-        liveness.heard(at: now)
+        liveness.received(at: now)
         switch phase {
         case .opening: fail(.protocolViolation(fault), close: 1002, at: now)
         case .connected: effects.append(.report(.protocolViolation(fault)))
@@ -129,10 +129,10 @@ struct ClientSession {
         return takeEffects()
     }
 
-    /// Takes note of a ping or pong frame.
-    mutating func heard(at now: Duration) { liveness.heard(at: now) }
+    /// Records a ping or pong frame.
+    mutating func received(at now: Duration) { liveness.received(at: now) }
 
-    /// Takes the end of the connection, or of the attempt to open one.
+    /// Handles the end of the connection or of the attempt to open one.
     mutating func closed(_ closure: TransportClosure, at now: Duration) -> [SessionEffect] {
         switch phase {
         case .disconnected, .waiting, .failed: return []
@@ -142,8 +142,8 @@ struct ClientSession {
         case .closeFrame(let code?, let reason) where code >= 3000:
             lose(code: PusherCode(rawValue: Int(code)), reason: reason, at: now)
         case .closeFrame, .cut:
-            if let announced {
-                lose(code: announced.code, reason: announced.message, at: now)
+            if let pendingError {
+                lose(code: pendingError.code, reason: pendingError.message, at: now)
             } else if case .closeFrame(let code, let reason) = closure {
                 lose(.closed(code: code.map(Int.init), reason: reason), .backOff, at: now)
             } else if case .cut(let reason) = closure {
@@ -163,7 +163,7 @@ struct ClientSession {
         return takeEffects()
     }
 
-    /// Takes the end of the time asked for by `startTimer`.
+    /// Handles the timer of `startTimer`.
     mutating func timerFired(at now: Duration) -> [SessionEffect] {
         switch phase {
         case .disconnected, .failed: break
@@ -182,10 +182,10 @@ struct ClientSession {
         return takeEffects()
     }
 
-    /// Takes note that reading has stopped or goes on; silence means nothing meanwhile.
+    /// Records that reading is paused or resumed; silence is ignored while it is paused.
     mutating func setReading(_ isReading: Bool, at now: Duration) {
         liveness.isReading = isReading
-        liveness.heard(at: now)
+        liveness.received(at: now)
     }
 
     // MARK: Steps
@@ -195,7 +195,7 @@ struct ClientSession {
         case .connectionEstablished(let socketID, let activityTimeout):
             establish(socketID, activityTimeout, at: now)
         case .error(let code, let message):
-            // Without a code nothing says what to do; the close that follows may.
+            // Without a code the reaction is unknown; the close that follows may have one.
             guard let code else {
                 return effects.append(.report(.reported(code: nil, message: message)))
             }
@@ -203,7 +203,8 @@ struct ClientSession {
             lose(code: code, reason: message, at: now)
         case .ping: effects.append(.send(.pong))
         default:
-            let fault = "the first message is no pusher:connection_established, but \(message)"
+            let fault =
+                "expected pusher:connection_established as the first message, received \(message)"
             fail(.protocolViolation(fault), close: 1002, at: now)
         }
     }

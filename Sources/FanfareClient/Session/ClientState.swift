@@ -1,6 +1,6 @@
 import Logging
 
-/// What a client remembers, under its lock.
+/// A client's state, under its lock.
 struct ClientState: Sendable {
     var session: ClientSession
     var connection: (any TransportConnection)?
@@ -11,7 +11,7 @@ struct ClientState: Sendable {
     var alarmNumber = 0
     var requests = BackendRequests()
     var queues = CallbackQueues()
-    /// Queues with more waiting than they may; while there are any, nothing is read.
+    /// The executors of queues above their limit; while there are any, reading is paused.
     var overloaded: Set<ObjectIdentifier> = []
     var events = EventListeners()
     var statuses = Listeners<StatusChange>()
@@ -27,14 +27,14 @@ struct ClientState: Sendable {
     var signInWaiters = Listeners<SignedInUser>()
     var log: [(Logger.Level, String)] = []
 
-    /// A time that the session waits for, told apart from its predecessors.
+    /// A running alarm, with a number that distinguishes it from earlier ones.
     struct Alarm: Sendable {
         var number: Int
         var task: Task<Void, Never>
     }
 }
 
-/// A client's status before and after.
+/// A client's status before and after a change.
 struct StatusChange: Sendable {
     let old: ConnectionStatus
     let new: ConnectionStatus

@@ -1,12 +1,12 @@
 import PusherProtocol
 
-/// The members of a JSON object, as the text has them: numbers keep their digits.
+/// The members of a JSON object as text, so that numbers keep their digits.
 struct JSONMembers {
     private let text: [UInt8]
     private(set) var names: [String] = []
     private var values: [String: JSONValue] = [:]
 
-    /// Reads an object; `nil` for anything else.
+    /// Parses an object; `nil` for anything else.
     init?(_ json: String) { self.init(Array(json.utf8)) }
 
     private init?(_ json: [UInt8]) {
@@ -26,19 +26,19 @@ struct JSONMembers {
         }
     }
 
-    /// A member that is an object.
+    /// Returns a member that is an object.
     func object(_ name: String) -> JSONMembers? {
         values[name].flatMap { JSONMembers($0.token(in: text.span)) }
     }
 
-    /// A member as JSON text; `nil` also for `null`.
+    /// Returns a member as JSON text; `nil` also for `null`.
     func json(_ name: String) -> String? {
         values[name].flatMap {
             $0.kind == .null ? nil : String(decoding: $0.token(in: text.span), as: UTF8.self)
         }
     }
 
-    /// A member that is an id: a string, or a number as its digits.
+    /// Returns a member that is an ID: a string, or the digits of a number.
     func identifier(_ name: String) -> String? {
         values[name].flatMap {
             $0.kind == .string || $0.kind == .number ? $0.string(in: text.span) : nil

@@ -1,50 +1,50 @@
-/// Whether the other side still lives: silence, then a ping, then an answer or the end.
+/// Detects a dead connection: after a silence it sends a ping, and expects an answer within a timeout.
 struct Liveness {
-    /// What to do now.
+    /// The next step.
     enum Verdict: Equatable {
-        /// Look again after this time.
+        /// Check again after this time.
         case wait(Duration)
-        /// Ask, and look again after this time.
+        /// Send a ping, and check again after this time.
         case ping(Duration)
-        /// Nobody is there.
+        /// The connection is dead.
         case dead
     }
 
     private var activityTimeout = Duration.zero
     private var pongTimeout = Duration.zero
-    private var heardAt = Duration.zero
-    private var askedAt: Duration?
-    /// While this side does not read, it cannot hear either.
+    private var receivedAt = Duration.zero
+    private var pingedAt: Duration?
+    /// Whether the client reads; while it does not, silence is ignored.
     var isReading = true
 
-    /// Begins with a connection.
+    /// Starts with a new connection.
     ///
     /// - Parameters:
-    ///   - activityTimeout: Silence after which to ask.
-    ///   - pongTimeout: Time for an answer, of any kind.
+    ///   - activityTimeout: The silence after which to send a ping.
+    ///   - pongTimeout: The time limit for an answer, which may be any message.
     ///   - now: The time of the first message.
     mutating func begin(activityTimeout: Duration, pongTimeout: Duration, at now: Duration) {
         self.activityTimeout = activityTimeout
         self.pongTimeout = pongTimeout
-        heard(at: now)
+        received(at: now)
     }
 
-    /// Takes note of a sign of life.
-    mutating func heard(at now: Duration) {
-        heardAt = now
-        askedAt = nil
+    /// Records a received message or frame.
+    mutating func received(at now: Duration) {
+        receivedAt = now
+        pingedAt = nil
     }
 
-    /// Judges the silence, and says when to be asked again: signs of life set no timer.
+    /// Returns the next step and the time of the next check, so that received messages need not restart the timer.
     mutating func check(at now: Duration) -> Verdict {
         guard isReading else { return .wait(activityTimeout) }
-        if let askedAt {
-            let left = askedAt + pongTimeout - now
+        if let pingedAt {
+            let left = pingedAt + pongTimeout - now
             return left > .zero ? .wait(left) : .dead
         }
-        let left = heardAt + activityTimeout - now
+        let left = receivedAt + activityTimeout - now
         guard left <= .zero else { return .wait(left) }
-        askedAt = now
+        pingedAt = now
         return .ping(pongTimeout)
     }
 }

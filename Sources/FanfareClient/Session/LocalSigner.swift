@@ -1,27 +1,28 @@
 import PusherProtocol
 
-/// Signs for a client on a machine that has the app's secret, as a backend signs for all others.
+/// Signs subscriptions and sign-ins with the app's secret, in place of a backend.
 ///
-/// For the command-line program alone: a secret has no place in an app that leaves its author's hands.
+/// For the command-line program only: an app that is distributed must not contain the secret.
 package struct LocalSigner: Sendable {
     private let key: String
     private let secret: AppSecret
-    /// The user to sign in as, as JSON text; `nil` for nobody.
+    /// The user to sign in as, as JSON text; `nil` for no sign-in.
     private let userData: String?
 
-    /// Takes what signs, and who is to be signed in with each connection.
+    /// Creates a signer.
     ///
     /// - Parameters:
     ///   - key: The app's key.
     ///   - secret: The app's secret.
-    ///   - userData: An object with `id` and perhaps `user_info` and `watchlist`, as JSON text; `nil` for nobody.
+    ///   - userData: The user to sign in on each connection, as JSON text: an object with `id` and optionally
+    ///     `user_info` and `watchlist`; `nil` for no sign-in.
     package init(key: String, secret: String, userData: String? = nil) {
         self.key = key
         self.secret = AppSecret(secret)
         self.userData = userData
     }
 
-    /// What signs a connection in, unless it is to be nobody's.
+    /// Returns the sign-in message; `nil` without user data.
     func signIn(_ socketID: SocketID) -> ClientMessage? {
         userData.map { userData in
             let auth = UserSignature.auth(
@@ -34,9 +35,9 @@ package struct LocalSigner: Sendable {
         }
     }
 
-    /// What subscribes to a channel, with a signature if it needs one.
+    /// Returns the message that subscribes to a channel, with a signature if the channel requires one.
     ///
-    /// A presence channel is joined as the user who is signed in.
+    /// A presence channel is joined as the signed-in user.
     func subscribe(to channel: String, _ socketID: SocketID) -> ClientMessage {
         let isSigned = ChannelKind(ofName: channel).requiresSignature
         return .subscribe(

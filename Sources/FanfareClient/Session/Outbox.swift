@@ -1,12 +1,12 @@
 import PusherProtocol
 
-/// Client events that wait for their channel, or for their turn.
+/// The client events that wait for their subscription or for the rate limit.
 struct Outbox {
-    /// What may wait, and how fast it may leave.
+    /// The limits of the queue, and the rate limit.
     struct Limits {
         var countMax = 100
         var bytesMax = 256 << 10
-        /// What a broker takes in a second from one connection; `nil` to send without a pause.
+        /// The most events sent in a second on one connection; `nil` for no limit.
         var perSecond: Int? = 10
         var dataLengthMax = 10_240
     }
@@ -19,10 +19,10 @@ struct Outbox {
     let limits: Limits
     private var entries: [Entry] = []
     private var bytes = 0
-    /// How many events may leave at once, as of `filledAt`.
+    /// The tokens of the rate limit at `filledAt`.
     private var tokens: Double
     private var filledAt = Duration.zero
-    /// Whether the session will be reminded.
+    /// Whether an alarm for the next token is running.
     var isWaiting = false
 
     init(limits: Limits) {
@@ -30,18 +30,18 @@ struct Outbox {
         tokens = Outbox.tokensMax(limits)
     }
 
-    /// A fifth less than what a broker allows in one go: events may come closer together than they left.
+    /// The burst size: a fifth less than a broker's, since events may arrive closer together than they were sent.
     private static func tokensMax(_ limits: Limits) -> Double {
         max(1, Double(limits.perSecond ?? 1) * 0.8)
     }
 
-    /// Whether an event of this channel has to wait behind another.
+    /// Whether events of this channel wait.
     func holds(_ channel: String) -> Bool { entries.contains { $0.event.channel == channel } }
 
-    /// How many events of a channel wait.
+    /// The number of waiting events of a channel.
     func count(of channel: String) -> Int { entries.count { $0.event.channel == channel } }
 
-    /// Keeps an event, or returns `false` when there is no room.
+    /// Queues an event; returns `false` when there is no room.
     mutating func add(_ event: ClientEvent) -> Bool {
         let length = event.nameToken.count + (event.dataToken?.count ?? 0)
         guard entries.count < limits.countMax, bytes + length <= limits.bytesMax else {
@@ -52,7 +52,7 @@ struct Outbox {
         return true
     }
 
-    /// Takes leave to send one event now.
+    /// Consumes one token of the rate limit, if there is one.
     mutating func takeToken(at now: Duration) -> Bool {
         guard let perSecond = limits.perSecond else { return true }
         let refill = (now - filledAt) / .seconds(1) * Double(perSecond)
@@ -63,13 +63,13 @@ struct Outbox {
         return true
     }
 
-    /// How long until the next event may leave.
+    /// The time until the next token.
     var pause: Duration {
         guard let perSecond = limits.perSecond else { return .zero }
         return .seconds(max(0, 1 - tokens) / Double(perSecond)) + .milliseconds(1)
     }
 
-    /// Takes out the first event of a channel that is open.
+    /// Removes and returns the first event of an open channel.
     mutating func next(where isOpen: (String) -> Bool) -> ClientEvent? {
         guard let index = entries.firstIndex(where: { isOpen($0.event.channel) }) else {
             return nil
@@ -79,12 +79,12 @@ struct Outbox {
         return entry.event
     }
 
-    /// Whether an event could leave.
+    /// Whether an event of an open channel waits.
     func hasNext(where isOpen: (String) -> Bool) -> Bool {
         entries.contains { isOpen($0.event.channel) }
     }
 
-    /// Takes out all events, or those of one channel: their channels and names.
+    /// Removes all events, or those of one channel, and returns their channels and names.
     mutating func removeAll(of channel: String? = nil) -> [(channel: String, event: String)] {
         let dropped = entries.filter { channel == nil || $0.event.channel == channel }
         entries.removeAll { channel == nil || $0.event.channel == channel }

@@ -1,6 +1,6 @@
-/// What has been asked of the app's backend for one connection, by number.
+/// The requests to the app's backend for one connection, by number.
 struct Tickets {
-    /// What an answer is for.
+    /// The purpose of a request.
     enum Purpose: Equatable {
         case join(String)
         case secret(String)
@@ -10,17 +10,17 @@ struct Tickets {
     private var purposes: [Int: Purpose] = [:]
     private var last = 0
 
-    /// Notes a request; no two have the same number.
+    /// Adds a request and returns its unique number.
     mutating func add(_ purpose: Purpose) -> Int {
         last += 1
         purposes[last] = purpose
         return last
     }
 
-    /// Takes a request out; `nil` for one that nobody waits for any more.
+    /// Removes a request; `nil` if it was cancelled.
     mutating func remove(_ number: Int) -> Purpose? { purposes.removeValue(forKey: number) }
 
-    /// Takes all requests out.
+    /// Removes all requests.
     mutating func removeAll() -> [Int] {
         defer { purposes = [:] }
         return purposes.keys.sorted()
@@ -28,7 +28,7 @@ struct Tickets {
 }
 
 extension ClientSession {
-    /// Takes what became of a request for a channel.
+    /// Handles the outcome of a request for a channel.
     mutating func authorized(
         _ ticket: Int,
         _ outcome: Result<ChannelAuthorization, AuthorizationFailure>
@@ -40,24 +40,24 @@ extension ClientSession {
             case .failure(let failure):
                 refuse(channel, .authorizationFailed(channel: channel, failure))
             }
-        case .secret(let channel) where subscriptions[of: channel]?.seal.ticket == ticket:
-            secretCame(for: channel, outcome)
+        case .secret(let channel) where subscriptions[of: channel]?.decryption.ticket == ticket:
+            receiveSecret(for: channel, outcome)
         case nil, .join, .secret, .user: break
         }
         return takeEffects()
     }
 
-    /// Lets go of what a channel waits for.
-    mutating func abandonTicket(of channel: String) {
-        var abandoned: [Int] = []
-        if case .authorizing(let ticket) = subscriptions[channel] { abandoned.append(ticket) }
-        if let ticket = subscriptions[of: channel]?.seal.ticket { abandoned.append(ticket) }
-        for ticket in abandoned { _ = tickets.remove(ticket) }
-        forgetTickets(abandoned)
+    /// Cancels the requests of a channel.
+    mutating func cancelTickets(of channel: String) {
+        var cancelled: [Int] = []
+        if case .authorizing(let ticket) = subscriptions[channel] { cancelled.append(ticket) }
+        if let ticket = subscriptions[of: channel]?.decryption.ticket { cancelled.append(ticket) }
+        for ticket in cancelled { _ = tickets.remove(ticket) }
+        cancelTickets(cancelled)
     }
 
-    mutating func forgetTickets(_ tickets: [Int]) {
+    mutating func cancelTickets(_ tickets: [Int]) {
         guard !tickets.isEmpty else { return }
-        effects.append(.forget(tickets: tickets))
+        effects.append(.cancel(tickets: tickets))
     }
 }

@@ -1,16 +1,16 @@
 import PusherProtocol
 
-/// What an app sends to the others on a channel.
+/// Sends client events.
 extension ClientSession {
-    /// Sends an event, or keeps it until it can be sent.
+    /// Sends an event, or queues it.
     ///
     /// - Parameters:
     ///   - name: The event's name.
     ///   - channel: The channel.
     ///   - json: The data as JSON text.
     ///   - now: The time.
-    /// - Returns: What is to be done, and whether the event has left.
-    /// - Throws: Why it cannot be sent, ever or now.
+    /// - Returns: The effects, and whether the event was sent.
+    /// - Throws: The reason it can be neither sent nor queued.
     mutating func trigger(
         _ name: String,
         on channel: String,
@@ -37,7 +37,7 @@ extension ClientSession {
                 event: name,
                 channel: channel,
                 reason:
-                    "\(limits) wait already. Send less often, or raise ClientOptions.clientEventQueue…Max"
+                    "the queue is full (\(limits)). Send less often, or raise ClientOptions.clientEventQueue…Max"
             )
         }
         sendClientEvents(at: now)
@@ -46,32 +46,32 @@ extension ClientSession {
 
     private func refusal(of name: String, on channel: String, _ json: [UInt8]) -> String? {
         let kind = ChannelKind(ofName: channel)
-        // By bytes, as the broker does: a combining mark would be one character with the hyphen.
+        // Compares bytes, as the broker does: a combining mark would form one character with the hyphen.
         guard name.utf8.starts(with: "client-".utf8), name != "client-" else {
-            return "its name has to begin with client-, and to go on"
+            return "its name must begin with client-, followed by at least one character"
         }
         let limits = ProtocolLimits()
         guard name.count <= limits.eventNameLengthMax else {
             return "its name has \(name.count) characters of \(limits.eventNameLengthMax) allowed"
         }
         guard kind.allowsClientEvents else {
-            return "only private and presence channels take events from clients"
+            return "only private and presence channels allow client events"
         }
         guard !kind.isEncrypted else {
-            return "encrypted channels take events from backends alone"
+            return "encrypted channels do not allow client events"
         }
         guard json.count <= outbox.limits.dataLengthMax else {
             return "its data has \(json.count) bytes of \(outbox.limits.dataLengthMax) allowed"
         }
         switch subscriptions[channel] {
-        case nil, .leaving: return "the channel is not subscribed to. Call subscribe() before"
+        case nil, .leaving: return "the channel is not subscribed. Call subscribe() first"
         case .refused:
             return "the subscription was refused"
         case .wanted, .authorizing, .awaitingUser, .pending, .subscribed: return nil
         }
     }
 
-    /// Sends what waits for no channel any more, as fast as the broker takes it.
+    /// Sends queued events of subscribed channels, within the rate limit.
     mutating func sendClientEvents(at now: Duration) {
         func isOpen(_ channel: String) -> Bool { subscriptions[channel] == .subscribed }
         while outbox.hasNext(where: isOpen) {
@@ -85,8 +85,8 @@ extension ClientSession {
         }
     }
 
-    /// Takes the end of a time asked for by `startAlarm`.
-    mutating func alarmRang(_ alarm: SessionAlarm, at now: Duration) -> [SessionEffect] {
+    /// Handles an alarm of `startAlarm`.
+    mutating func alarmFired(_ alarm: SessionAlarm, at now: Duration) -> [SessionEffect] {
         switch alarm {
         case .clientEvents:
             outbox.isWaiting = false
@@ -96,7 +96,7 @@ extension ClientSession {
         return takeEffects()
     }
 
-    /// Gives up what waits, for one channel or for all, and says so.
+    /// Drops the queued events of one channel or of all, and reports them.
     mutating func dropClientEvents(of channel: String? = nil, because error: FanfareError) {
         let dropped = outbox.removeAll(of: channel)
         guard !dropped.isEmpty else { return }

@@ -1,53 +1,53 @@
 import PusherProtocol
 
-/// What a ``ClientSession`` wants done, in this order.
+/// An effect for the client to perform, in order, as returned by ``ClientSession``.
 enum SessionEffect: Equatable {
-    /// Open a connection; nothing more is to be heard from an earlier one.
+    /// Open a connection; ignore input from an earlier one.
     case open
-    /// Close the connection politely; nothing more is to be heard from it.
+    /// Close the connection with a close frame; ignore further input from it.
     case close(code: UInt16, reason: String)
     /// Send a message on the open connection.
     case send(ClientMessage)
-    /// Call back after this time, in place of any earlier such request.
+    /// Start the timer, replacing a running one.
     case startTimer(Duration)
-    /// Forget that request.
+    /// Stop the timer.
     case stopTimer
-    /// Call back about one matter after this time, in place of an earlier such request.
+    /// Start an alarm, replacing a running one of its kind.
     case startAlarm(SessionAlarm, Duration)
-    /// Forget that request.
+    /// Stop an alarm.
     case stopAlarm(SessionAlarm)
-    /// Have a channel signed for this connection, and come back with the ticket's number.
+    /// Request the authorisation of a channel, and return the outcome with the ticket's number.
     case authorize(ticket: Int, channel: String, socketID: String)
-    /// Have the user signed for this connection, and come back with the ticket's number.
+    /// Request the authentication of the user, and return the outcome with the ticket's number.
     case authenticate(ticket: Int, socketID: String)
-    /// Nobody waits for what these tickets asked for.
-    case forget(tickets: [Int])
-    /// The status has changed to this one.
+    /// Cancel the requests of these tickets.
+    case cancel(tickets: [Int])
+    /// Report the new status.
     case status(ConnectionStatus)
-    /// Hand an event to those who asked for it.
+    /// Deliver an event to its listeners.
     case deliver(ChannelEvent)
-    /// Hand an event to those who asked for the user's own.
+    /// Deliver an event to the listeners of the user's events.
     case deliverToUser(ChannelEvent)
-    /// Tell who came and went on a presence channel.
+    /// Report a change of a presence channel's members.
     case presence(channel: String, PresenceChange)
-    /// Tell which of the watched users came and went.
+    /// Report a change of the watchlist.
     case watchlist(WatchlistChange)
-    /// Tell those who ask about faults.
+    /// Report an error to the error listeners.
     case report(FanfareError)
-    /// The subscription to this channel is confirmed.
+    /// Resume the tasks that wait for this subscription: it is confirmed.
     case subscribed(channel: String)
-    /// The subscription to this channel is refused, or given up.
+    /// Resume the tasks that wait for this subscription: it was refused or cancelled.
     case refused(channel: String, FanfareError)
-    /// The broker knows who the user is.
+    /// Report that the sign-in is confirmed.
     case signedIn(SignedInUser)
-    /// The user is not signed in, for this reason.
+    /// Report that the sign-in failed.
     case signInFailed(FanfareError)
 }
 
-/// What a session wants to be reminded of, beside its connection.
+/// A kind of alarm of a session, besides the connection's timer.
 enum SessionAlarm: Hashable {
-    /// Client events may leave again.
+    /// The rate limit allows the next client event.
     case clientEvents
-    /// The broker should have answered the sign-in.
+    /// The time limit for the broker's answer to a sign-in.
     case signIn
 }

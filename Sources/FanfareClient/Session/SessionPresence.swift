@@ -1,15 +1,15 @@
 import PusherProtocol
 
-/// Who is on the session's presence channels.
+/// The members of presence channels.
 extension ClientSession {
-    /// Takes the list of members that a success brings, in place of whatever was known.
+    /// Replaces the list of members with the one of a successful subscription.
     ///
-    /// - Returns: What has changed for those who watch; `nil` where there are no members.
-    mutating func seatMembers(of channel: String, _ data: String) -> PresenceChange? {
+    /// - Returns: The change; `nil` if it is not a presence channel.
+    mutating func replaceMembers(of channel: String, _ data: String) -> PresenceChange? {
         guard ChannelKind(ofName: channel).isPresence else { return nil }
         let members = PresenceMember.members(inSuccess: data)
         if members.count > settings.membersMax {
-            let limit = "\(members.count) members, and \(settings.membersMax) are remembered"
+            let limit = "\(members.count) members, more than the limit of \(settings.membersMax)"
             effects.append(.report(.protocolViolation("\(channel) has \(limit)")))
         }
         let old = subscriptions[of: channel]?.roster
@@ -23,30 +23,30 @@ extension ClientSession {
 
     mutating func addMember(_ member: PresenceMember, to channel: String, _ message: ServerMessage)
     {
-        guard hears(channel), let roster = subscriptions[of: channel]?.roster else {
+        guard delivers(channel), let roster = subscriptions[of: channel]?.roster else {
             return deliver(message)
         }
-        // Some brokers tell of each connection of a user.
+        // Some brokers send this for each connection of a user.
         guard roster[member.id] == nil else { return }
         guard roster.count < settings.membersMax else {
-            let limit = "more members than the \(settings.membersMax) that are remembered"
+            let limit = "more members than the limit of \(settings.membersMax)"
             return effects.append(.report(.protocolViolation("\(channel) has \(limit)")))
         }
         subscriptions[of: channel]?.roster?.add(member)
         deliver(message)
-        tellPresence(of: channel, joined: [member], left: [])
+        reportPresence(of: channel, joined: [member], left: [])
     }
 
     mutating func removeMember(_ id: String, from channel: String, _ message: ServerMessage) {
-        guard hears(channel), subscriptions[of: channel]?.roster != nil else {
+        guard delivers(channel), subscriptions[of: channel]?.roster != nil else {
             return deliver(message)
         }
         guard let member = subscriptions[of: channel]?.roster?.remove(id) else { return }
         deliver(message)
-        tellPresence(of: channel, joined: [], left: [member])
+        reportPresence(of: channel, joined: [], left: [member])
     }
 
-    private mutating func tellPresence(
+    private mutating func reportPresence(
         of channel: String,
         joined: [PresenceMember],
         left: [PresenceMember]
@@ -58,7 +58,7 @@ extension ClientSession {
 }
 
 extension PresenceMember {
-    /// The members in the data of a success: those of `hash`, in the order of `ids`.
+    /// Parses the members from the data of a successful subscription: those of `hash`, in its order.
     static func members(inSuccess data: String) -> [PresenceMember] {
         guard let hash = JSONMembers(data)?.object("presence")?.object("hash") else { return [] }
         return hash.names.map { PresenceMember(id: $0, info: hash.json($0)) }

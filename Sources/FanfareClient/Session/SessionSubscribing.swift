@@ -1,16 +1,16 @@
 import PusherProtocol
 
-/// How a session gets into channels, and out of them.
+/// Subscribes to channels and unsubscribes from them.
 extension ClientSession {
-    /// How far the subscription to a channel has got; `nil` when nobody asked for it.
+    /// Returns the state of a subscription; `nil` if the app has not subscribed.
     func subscription(to channel: String) -> Subscription.State? { subscriptions[channel] }
 
-    /// Subscribes now, or as soon as there is a connection, and again with each further one.
+    /// Subscribes now or when connected, and again on each later connection.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
-    ///   - token: What lets this connection in; `nil` to have that asked for where it is needed.
-    /// - Returns: What is to be done.
+    ///   - token: A signature for this connection; `nil` to request one if the channel requires it.
+    /// - Returns: The effects.
     mutating func subscribe(
         to channel: String,
         with token: ChannelAuthorization? = nil
@@ -19,8 +19,8 @@ extension ClientSession {
         case .pending, .subscribed: return []
         case .authorizing, .awaitingUser:
             guard token != nil else { return [] }
-            abandonTicket(of: channel)
-        // The answer that is on its way is welcome again.
+            cancelTickets(of: channel)
+        // The answer in flight applies to the new subscription.
         case .leaving:
             subscriptions[channel] = .pending
             return []
@@ -31,22 +31,22 @@ extension ClientSession {
             let inline = InlineToken(authorization: token, socketID: socketID?.description)
             subscriptions[of: channel]?.token = inline
         }
-        if case .connected = phase { ask(for: channel) }
+        if case .connected = phase { requestSubscription(to: channel) }
         return takeEffects()
     }
 
-    /// Unsubscribes: no event of the channel is delivered any more.
+    /// Unsubscribes: no further event of the channel is delivered.
     mutating func unsubscribe(from channel: String) -> [SessionEffect] {
         switch subscriptions[channel] {
         case nil, .leaving: return []
         case .wanted, .refused, .authorizing, .awaitingUser:
-            abandonTicket(of: channel)
+            cancelTickets(of: channel)
             subscriptions[channel] = nil
         case .pending:
             subscriptions[channel] = .leaving
             subscriptions[of: channel]?.roster = nil
         case .subscribed:
-            abandonTicket(of: channel)
+            cancelTickets(of: channel)
             subscriptions[channel] = nil
             effects.append(.send(.unsubscribe(channel: channel)))
         }
@@ -56,13 +56,13 @@ extension ClientSession {
         return takeEffects()
     }
 
-    /// What the broker calls the connection; `nil` without one.
+    /// The connection's socket ID; `nil` without a connection.
     var socketID: SocketID? {
         if case .connected(let id) = status { SocketID(id) } else { nil }
     }
 
-    /// Takes the first step into a channel, on the present connection.
-    mutating func ask(for channel: String) {
+    /// Starts a subscription on the current connection.
+    mutating func requestSubscription(to channel: String) {
         guard let socketID else { return }
         if let signer = settings.signer {
             subscriptions[channel] = .pending
@@ -77,7 +77,7 @@ extension ClientSession {
             refuse(channel, .decrypterMissing(channel: channel))
         } else if let token = subscriptions[of: channel]?.token {
             subscriptions[of: channel]?.token = nil
-            // What was given without a connection is tried on the first one.
+            // A signature passed without a connection is used on the first one.
             if token.socketID == nil || token.socketID == socketID.description {
                 subscribe(channel, authorizedBy: token.authorization)
             } else {
@@ -103,22 +103,22 @@ extension ClientSession {
         )
     }
 
-    /// Goes on with what the backend has signed.
+    /// Continues a subscription with the backend's signature.
     mutating func subscribe(_ channel: String, authorizedBy authorization: ChannelAuthorization) {
         let kind = ChannelKind(ofName: channel)
         if kind.isEncrypted {
             guard let secret = authorization.sharedSecret else {
                 let reason =
-                    "the answer about \(channel) has no \"shared_secret\". \(EndpointAnswer.advice)"
+                    "the response for \(channel) has no \"shared_secret\". \(AuthorizationResponse.advice)"
                 return refuse(channel, .authorizationFailed(channel: channel, .malformed(reason)))
             }
-            subscriptions[of: channel]?.seal.secret = secret
+            subscriptions[of: channel]?.decryption.secret = secret
         }
         if kind.isPresence {
             if let data = authorization.channelData {
                 guard let id = JSONMembers(data)?.identifier("user_id"), !id.isEmpty else {
                     let reason =
-                        "the \"channel_data\" of \(channel) has no \"user_id\": {\"user_id\":\"7\"}"
+                        "the \"channel_data\" of \(channel) has no \"user_id\": expected {\"user_id\":\"7\"}"
                     return refuse(
                         channel,
                         .authorizationFailed(channel: channel, .malformed(reason))
@@ -133,8 +133,8 @@ extension ClientSession {
                 return
             } else {
                 let reason = """
-                    the answer about \(channel) has no "channel_data", and nobody is signed in. \
-                    \(EndpointAnswer.advice)
+                    the response for \(channel) has no "channel_data", and no user is signed in. \
+                    \(AuthorizationResponse.advice)
                     """
                 return refuse(channel, .authorizationFailed(channel: channel, .malformed(reason)))
             }
@@ -142,7 +142,7 @@ extension ClientSession {
         join(channel, auth: authorization.auth, channelData: authorization.channelData)
     }
 
-    /// Asks the broker.
+    /// Sends the subscription to the broker.
     mutating func join(_ channel: String, auth: String?, channelData: String?) {
         subscriptions[channel] = .pending
         effects.append(
@@ -160,12 +160,12 @@ extension ClientSession {
         case .pending, .refused:
             subscriptions[channel] = .subscribed
             subscriptions[of: channel]?.refusal = nil
-            // In place before anybody is told: who hears of the success finds the members.
-            let change = seatMembers(of: channel, data)
+            // Before the success is delivered, so that its callbacks find the members.
+            let change = replaceMembers(of: channel, data)
             effects.append(.subscribed(channel: channel))
             deliver(message)
             if let change { effects.append(.presence(channel: channel, change)) }
-            openHeld(of: channel)
+            decryptHeld(of: channel)
             sendClientEvents(at: now)
         case .leaving:
             subscriptions[channel] = nil
@@ -185,7 +185,7 @@ extension ClientSession {
         }
     }
 
-    /// Refuses a channel on this side, which the app is told as it is told of the broker's refusals.
+    /// Fails a subscription in the client; reported to the app as the broker's refusals are.
     mutating func refuse(_ channel: String, _ error: FanfareError) {
         effects.append(.deliver(ChannelEvent(refusalOf: channel, error)))
         close(channel, error)

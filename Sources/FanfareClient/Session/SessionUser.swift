@@ -1,28 +1,28 @@
 import PusherProtocol
 
-/// How far a session has got with telling the broker who its user is.
+/// The state of a session's sign-in.
 struct SignIn {
     enum State: Equatable {
-        /// Nothing is under way.
+        /// No sign-in is in progress.
         case idle
-        /// The app's backend has been asked, by the request of this number.
+        /// The request to the app's backend is in flight, with this ticket.
         case authenticating(Int)
-        /// The broker has been asked.
+        /// The message to the broker was sent.
         case pending
         case done(SignedInUser)
         case refused(FanfareError)
     }
 
-    /// Whether the app wants to be signed in, now and with each further connection.
+    /// Whether the app has called `signIn()`: applies to each connection.
     var isWanted = false
     var state = State.idle
-    /// The user's own channel, which brings what a backend sends to them.
+    /// The user's own channel, for events from the backend.
     var channel: String?
-    /// Whether this session has joined that channel by itself, and not the app.
+    /// Whether the session subscribed to that channel, not the app.
     var ownsChannel = false
-    /// Whether the session will be reminded that the broker has not answered.
+    /// Whether the alarm for the broker's answer is running.
     var isTimed = false
-    /// Which of the watched users are there.
+    /// The watched users.
     var watchlist = Watchlist()
 
     var isPending: Bool { state == .pending }
@@ -38,7 +38,7 @@ struct SignIn {
 }
 
 extension ClientSession {
-    /// Signs in now, or as soon as there is a connection, and again with each further one.
+    /// Signs in now or when connected, and again on each later connection.
     mutating func startSigningIn() -> [SessionEffect] {
         signIn.isWanted = true
         switch signIn.state {
@@ -61,7 +61,7 @@ extension ClientSession {
         effects.append(.authenticate(ticket: ticket, socketID: socketID.description))
     }
 
-    /// Takes what became of a request for the user.
+    /// Handles the outcome of a request for the user.
     mutating func authenticated(
         _ ticket: Int,
         _ outcome: Result<UserAuthentication, AuthorizationFailure>
@@ -85,7 +85,7 @@ extension ClientSession {
     mutating func completeSignIn(_ userData: String, _ message: ServerMessage) {
         guard let user = SignedInUser(userData) else {
             effects.append(
-                .report(.protocolViolation("the user who was signed in has no id"))
+                .report(.protocolViolation("the signed-in user has no id"))
             )
             return
         }
@@ -106,7 +106,7 @@ extension ClientSession {
         }
     }
 
-    /// The user's own channel brings what a backend sends to the user.
+    /// Subscribes to the user's own channel, on which a backend sends events to the user.
     private mutating func joinChannel(of user: SignedInUser) {
         let channel = SignedInUser.channelPrefix + user.id
         guard signIn.channel != channel else { return }
@@ -148,7 +148,7 @@ extension ClientSession {
         effects.append(.stopAlarm(.signIn))
     }
 
-    /// Takes note that the connection which was signed in is no more.
+    /// Resets the sign-in after the connection has ended.
     mutating func endSignIn() {
         stopSignInAlarm()
         signIn.state = .idle
@@ -158,9 +158,9 @@ extension ClientSession {
         signIn.channel = nil
     }
 
-    mutating func watch(online: [String], offline: [String], _ message: ServerMessage) {
+    mutating func updateWatchlist(online: [String], offline: [String], _ message: ServerMessage) {
         deliver(message)
-        let change = signIn.watchlist.take(
+        let change = signIn.watchlist.update(
             online: online,
             offline: offline,
             usersMax: settings.membersMax

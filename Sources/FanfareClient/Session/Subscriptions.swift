@@ -1,40 +1,40 @@
-/// One channel that an app wants to hear.
+/// The subscription to one channel.
 struct Subscription {
-    /// How far a subscription has got.
+    /// The state of a subscription.
     enum State: Equatable {
-        /// Asked for by the app, not yet of the broker: there is no connection.
+        /// Requested by the app, not yet sent: there is no connection.
         case wanted
-        /// The app's backend has been asked, by the request of this number.
+        /// The request to the app's backend is in flight, with this ticket.
         case authorizing(Int)
-        /// Waits until the user is signed in.
+        /// Waiting for the sign-in.
         case awaitingUser
-        /// The broker has been asked.
+        /// Sent to the broker.
         case pending
-        /// The broker has agreed.
+        /// Confirmed by the broker.
         case subscribed
-        /// The broker or the backend has refused; they are asked again with the next connection.
+        /// Refused by the broker or the backend; tried again on the next connection.
         case refused
-        /// Given up while pending. Brokers may refuse to end what has not begun, so the answer
-        /// is waited for.
+        /// Cancelled while pending. Brokers may refuse to end a subscription before it is confirmed, so the client
+        /// waits for the answer.
         case leaving
     }
 
     fileprivate(set) var state: State
     fileprivate let ordinal: Int
-    /// What the app has given to be let in with, for one connection.
+    /// The signature the app has passed, for one connection.
     var token: InlineToken?
-    /// What lets the client in, while that waits for the user.
+    /// The authorisation, while the subscription waits for the sign-in.
     var authorization: ChannelAuthorization?
-    /// Why the channel is refused.
+    /// The reason for a refusal.
     var refusal: FanfareError?
-    /// How many connections are subscribed, where the broker tells.
+    /// The number of subscribed connections, if the broker reports it.
     var count: Int?
-    /// Who is there, on a presence channel whose members were told once.
+    /// The members of a presence channel, once received.
     var roster: PresenceRoster?
-    /// The user who this client is on a presence channel, as the backend has signed.
+    /// The ID of this client's member on a presence channel, as signed by the backend.
     var memberID: String?
-    /// The key of an encrypted channel, and what waits for another.
-    var seal = ChannelDecryption()
+    /// The key of an encrypted channel, and the events that wait for a new key.
+    var decryption = ChannelDecryption()
 
     fileprivate init(state: State, ordinal: Int) {
         self.state = state
@@ -42,19 +42,19 @@ struct Subscription {
     }
 }
 
-/// A signature that an app has given together with a subscription.
+/// A signature that an app has passed with a subscription.
 struct InlineToken: Equatable {
     var authorization: ChannelAuthorization
-    /// The connection that it was given on; `nil` when there was none.
+    /// The connection at that time; `nil` if there was none.
     var socketID: String?
 }
 
-/// The channels that an app wants to hear, and how far each has got.
+/// The subscriptions of an app.
 struct Subscriptions {
     private var subscriptions: [String: Subscription] = [:]
     private var nextOrdinal = 0
 
-    /// How far the subscription to a channel has got; `nil` when nobody asked for it.
+    /// The state of a subscription; `nil` if the app has not subscribed.
     subscript(channel: String) -> Subscription.State? {
         get { subscriptions[channel]?.state }
         set {
@@ -71,18 +71,18 @@ struct Subscriptions {
         }
     }
 
-    /// All that is known of a subscription.
+    /// The subscription to a channel.
     subscript(of channel: String) -> Subscription? {
         get { subscriptions[channel] }
         _modify { yield &subscriptions[channel] }
     }
 
-    /// The channels, in the order in which the app asked for them.
+    /// The channels, in the order of subscription.
     var channels: [String] {
         subscriptions.sorted { $0.value.ordinal < $1.value.ordinal }.map(\.key)
     }
 
-    /// Loses the connection: all that is not given up is wanted again.
+    /// Resets the subscriptions after the connection has ended; cancelled ones are removed.
     mutating func end() {
         subscriptions = subscriptions.filter { $0.value.state != .leaving }
         for channel in subscriptions.keys {
@@ -90,12 +90,12 @@ struct Subscriptions {
             subscriptions[channel]?.authorization = nil
             subscriptions[channel]?.refusal = nil
             subscriptions[channel]?.count = nil
-            subscriptions[channel]?.seal.ticket = nil
+            subscriptions[channel]?.decryption.ticket = nil
         }
     }
 
-    /// Forgets who is where: nothing will be told of it any more.
-    mutating func forgetMembers() {
+    /// Clears the member lists: no further changes will be received.
+    mutating func clearMembers() {
         for channel in subscriptions.keys { subscriptions[channel]?.roster = nil }
     }
 }

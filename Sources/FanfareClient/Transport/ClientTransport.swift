@@ -1,77 +1,127 @@
+import PusherProtocol
+
 /// Opens WebSocket connections for clients.
 ///
-/// The default goes over the project's own sockets on Linux and over `URLSession` elsewhere. Another
-/// one can carry a client in a way of its own, or in a test over no network at all.
+/// The default uses the package's own sockets on Linux and `URLSession` elsewhere. A test can use a transport without a
+/// network.
 public protocol ClientTransport: Sendable {
-    /// Begins to open a connection and returns at once.
+    /// Starts to open a connection and returns at once.
     ///
     /// - Parameters:
-    ///   - request: Where to, and within which limits.
-    ///   - receiver: Is told what happens, in order, never from within a call of `open` or of a
-    ///     method of the connection: the client calls those while it holds its lock.
-    /// - Returns: The connection, which may be used before it is open: what is sent early waits.
+    ///   - request: The address and the limits.
+    ///   - receiver: Receives the connection's events, in order. It must not be called from within `open` or a method
+    ///     of the connection, since the client calls those under its lock.
+    /// - Returns: The connection. It may be used before it is open.
     func open(
         _ request: TransportRequest,
         receiver: any TransportReceiver
     ) -> any TransportConnection
 }
 
-/// Where a connection goes, and what the other side may make this one hold.
+/// The address and the limits of a connection.
 public struct TransportRequest: Sendable {
     /// The broker.
     public var endpoint: Endpoint
-    /// Path and query to ask for, with the endpoint's prefix.
+    /// The path and query, including the endpoint's prefix.
     public var target: String
     /// The WebSocket subprotocols to offer.
     public var subprotocols: [String]
-    /// Whom to trust, with a secure endpoint.
+    /// The certificates to trust, with a secure endpoint.
     public var trust: ClientOptions.Trust
-    /// By which proxy to go, if by any.
+    /// The proxy, if any.
     public var proxy: ClientOptions.Proxy = .system
     /// The longest message to accept, in bytes; a longer one ends the connection (1009).
     public var messageLengthMax: Int
-    /// How long names, addresses, TLS and the opening handshake may take together.
+    /// The time limit for name lookup, TCP, TLS and the opening handshake together.
     public var timeout: Duration
 }
 
-/// One WebSocket connection, or the attempt at one, whose methods never block.
+/// A WebSocket connection, open or being opened.
+///
+/// Its methods never block.
 public protocol TransportConnection: Sendable {
     /// Sends a text message.
     func send(_ text: [UInt8])
-    /// Closes politely: sends what waits and a close frame, and lets go within a few seconds.
+    /// Sends what is queued and a close frame, then closes the connection within a few seconds.
     func close(code: UInt16, reason: String)
-    /// Stops reading, so that the broker notices that this side is slow.
+    /// Stops reading, so that back-pressure reaches the broker.
     func pauseReading()
-    /// Reads on.
+    /// Resumes reading.
     func resumeReading()
 }
 
-/// Is told what happens on a connection, one call at a time.
+/// Receives the events of a connection, one call at a time.
 public protocol TransportReceiver: AnyObject, Sendable {
-    /// The opening handshake is done.
+    /// Called when the opening handshake has succeeded.
     func transportOpened()
-    /// A text message came; it is lent for the time of the call.
+    /// Called with each text message, which is valid during the call.
     func transportReceived(_ text: Span<UInt8>)
-    /// A ping or a pong came, which proves that the other side lives.
+    /// Called for each ping and pong, which prove that the connection is alive.
     func transportHeard()
-    /// The connection ended, or never came about. Nothing is told after this.
+    /// Called when the connection has ended or could not be opened. The last call.
     func transportClosed(_ closure: TransportClosure)
 }
 
 /// How a connection ended.
 public enum TransportClosure: Sendable, Equatable {
-    /// With a close frame; `code` is `nil` if it had none.
+    /// A close frame was received; `code` is `nil` if it had none.
     case closeFrame(code: UInt16?, reason: String)
-    /// Without one: the other side, or the network, cut it.
+    /// The connection ended without a close frame.
     case cut(reason: String)
-    /// Before it was open: name, address or TLS.
+    /// The connection could not be opened: name lookup, TCP or TLS failed.
     case unreachable(reason: String)
-    /// Before it was open: a certificate is not trusted, or what is to be trusted cannot be read.
+    /// A certificate is not trusted, or the trusted certificates cannot be read.
     case untrusted(reason: String)
-    /// Before it was open: the proxy was not reached, or refused to go on.
+    /// The proxy was not reached, or refused the tunnel.
     case proxyFailed(reason: String)
-    /// By an answer to the opening handshake that agrees to nothing.
+    /// The response to the opening handshake was not an upgrade.
     case upgradeRefused(reason: String)
-    /// By this side, since the other one broke a rule.
+    /// Closed by this side after a protocol violation.
     case protocolViolation(String)
+}
+
+/// The default transport.
+enum DefaultTransport {
+    #if os(Linux)
+        /// The package's own sockets, on epoll.
+        static let shared: any ClientTransport = SocketTransport()
+    #else
+        /// The platform's own WebSocket.
+        static let shared: any ClientTransport = URLSessionTransport()
+    #endif
+}
+
+/// Forwards the events of one connection to its client.
+final class ConnectionReceiver: TransportReceiver {
+    private let client: FanfareClient
+    /// The number of the connection in its client, from one.
+    private let number: Int
+
+    init(_ client: FanfareClient, number: Int) {
+        self.client = client
+        self.number = number
+    }
+
+    func transportOpened() {}
+
+    func transportReceived(_ text: Span<UInt8>) {
+        do throws(MessageError) {
+            let message = try ServerMessage.parse(text)
+            client.receive(from: number) { $0.receive(message, at: $1) }
+        } catch {
+            let fault = "a message of the broker cannot be parsed: \(error)"
+            client.receive(from: number) { $0.receiveInvalid(fault, at: $1) }
+        }
+    }
+
+    func transportHeard() {
+        client.receive(from: number) { session, now in
+            session.received(at: now)
+            return []
+        }
+    }
+
+    func transportClosed(_ closure: TransportClosure) {
+        client.receive(from: number) { $0.closed(closure, at: $1) }
+    }
 }

@@ -1,17 +1,17 @@
 import HTTP1
 import Net
 
-/// An HTTP proxy on a real port that opens tunnels, to wherever it is asked, on this machine.
+/// An HTTP proxy on a real port that opens tunnels to ports of this machine.
 actor ConnectProxy: LoopResident {
-    /// How the proxy treats those who ask.
+    /// The behaviour of the proxy.
     enum Manner: Sendable {
-        /// Opens a tunnel, for whoever names these in the field Proxy-Authorization if that is wanted.
+        /// Opens a tunnel; requires this value of the field Proxy-Authorization, if set.
         case tunnels(authorization: String? = nil)
-        /// Answers with these bytes, then leaves the connection as it is.
+        /// Answers with these bytes and keeps the connection.
         case answers(String)
-        /// Answers with these bytes and ends the connection.
+        /// Answers with these bytes and closes the connection.
         case ends(String)
-        /// Takes the connection and says nothing.
+        /// Accepts the connection and sends nothing.
         case deaf
     }
 
@@ -20,7 +20,7 @@ actor ConnectProxy: LoopResident {
     private let reactor: Reactor
     private let manner: Manner
     private var isStopping = false
-    /// What the proxy was asked for: `CONNECT host:port`.
+    /// The requests: `CONNECT host:port`.
     nonisolated let requests: AsyncStream<String>
     private let asked: AsyncStream<String>.Continuation
 
@@ -64,7 +64,7 @@ actor ConnectProxy: LoopResident {
     nonisolated func waitUntilStopped() async { await loop.waitUntilStopped() }
 }
 
-/// Who asked, on the proxy's loop.
+/// The client's side of a tunnel, on the proxy's loop.
 private final class ProxyConnection: StreamDelegate {
     private let stream: Net.Stream
     private let manner: ConnectProxy.Manner
@@ -120,7 +120,7 @@ private final class ProxyConnection: StreamDelegate {
     func streamClosed(_ stream: Net.Stream, error: StreamError?) {}
 }
 
-/// One end of a tunnel: what comes out of it goes into the other.
+/// One end of a tunnel: received bytes go to the other end.
 private final class TunnelEnd: StreamDelegate {
     private let other: Net.Stream
     private let opened: () -> Void

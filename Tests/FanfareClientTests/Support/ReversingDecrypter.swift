@@ -1,6 +1,6 @@
 import FanfareClient
 
-/// Opens what is `KEY:` and a text written backwards.
+/// Decrypts data of the form `KEY:` and a reversed text.
 struct ReversingDecrypter: EventDecrypter {
     func open(_ data: String, sharedSecret: String) throws(DecryptionFailure) -> String {
         guard let colon = data.firstIndex(of: ":") else { throw .malformed("there is no colon") }

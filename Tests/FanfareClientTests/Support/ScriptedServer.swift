@@ -6,9 +6,9 @@ import WebSocket
 
 @testable import FanfareClient
 
-/// A WebSocket server on a real port, that says and does what a test tells it to.
+/// A WebSocket server on a real port, controlled by a test.
 actor ScriptedServer: LoopResident {
-    /// What a client did.
+    /// An action of a client.
     enum Sign: Equatable {
         case connected(target: String)
         case said(ClientMessage)
@@ -16,15 +16,15 @@ actor ScriptedServer: LoopResident {
         case gone
     }
 
-    /// How the server treats the next clients.
+    /// The behaviour towards the next clients.
     enum Manner: Sendable {
-        /// Upgrades and says what a broker says first, agrees to every subscription, answers pings.
+        /// Upgrades, sends a broker's first message, confirms every subscription, answers pings.
         case broker
-        /// Upgrades, then says nothing.
+        /// Upgrades, then sends nothing.
         case silent
-        /// Answers the opening handshake with these bytes and ends the connection.
+        /// Answers the opening handshake with these bytes and closes the connection.
         case answers(String)
-        /// Takes the connection and nothing else.
+        /// Accepts the connection and does nothing else.
         case deaf
     }
 
@@ -71,32 +71,32 @@ actor ScriptedServer: LoopResident {
 
     func stop() {
         isStopping = true
-        // This runs between two turns, and the next one would wait.
+        // This runs between two turns; the next one would block.
         loop.wake()
     }
 
     nonisolated func waitUntilStopped() async { await loop.waitUntilStopped() }
 
-    /// Waits for the next thing that a client does.
+    /// Waits for the next action of a client.
     nonisolated func next() async -> Sign? {
         for await sign in signStream { return sign }
         return nil
     }
 
-    /// Waits until a client does this, whatever else is done before.
+    /// Waits for a certain action of a client, and skips others.
     nonisolated func wait(for sign: Sign) async {
         for await next in signStream where next == sign { return }
     }
 
     /// Sends a message to every client.
-    func say(_ message: ServerMessage) { say(message.bytes) }
+    func send(_ message: ServerMessage) { sendText(message.bytes) }
 
-    func say(_ text: [UInt8]) { send(FrameEncoder.frame(.text, payload: text.span)) }
+    func sendText(_ text: [UInt8]) { send(FrameEncoder.frame(.text, payload: text.span)) }
 
-    /// Sends bytes as they are to every client.
+    /// Sends bytes unchanged to every client.
     func send(_ bytes: [UInt8]) { for client in clients { client.stream.write(bytes) } }
 
-    /// Sends each byte in a packet of its own.
+    /// Sends each byte in its own packet.
     func sendSlowly(_ bytes: [UInt8]) async {
         for byte in bytes {
             send([byte])
@@ -110,7 +110,7 @@ actor ScriptedServer: LoopResident {
         clients = []
     }
 
-    /// Cuts every client's connection.
+    /// Aborts every client's connection.
     func cut() {
         for client in clients { client.stream.abort() }
         clients = []
@@ -180,7 +180,7 @@ private final class ScriptedClient: StreamDelegate {
             isUpgraded = true
             signs?.yield(.connected(target: head.target))
             if case .broker = manner {
-                say(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
+                send(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
             }
         } catch {
             stream.abort()
@@ -196,9 +196,9 @@ private final class ScriptedClient: StreamDelegate {
             signs?.yield(.said(message))
             guard case .broker = manner else { return }
             if case .subscribe(let channel, _, _) = message {
-                say(.subscriptionSucceeded(channel: channel, data: "{}"))
+                send(.subscriptionSucceeded(channel: channel, data: "{}"))
             } else if case .ping = message {
-                say(.pong)
+                send(.pong)
             }
         case .close(let code):
             signs?.yield(.closed(code: code?.rawValue))
@@ -208,7 +208,7 @@ private final class ScriptedClient: StreamDelegate {
         }
     }
 
-    private func say(_ message: ServerMessage) {
+    private func send(_ message: ServerMessage) {
         stream.write(FrameEncoder.frame(.text, payload: message.bytes.span))
     }
 }

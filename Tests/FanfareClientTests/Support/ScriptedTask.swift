@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import FanfareClient
 
-/// A WebSocket task whose other end is the test.
+/// A WebSocket task controlled by a test.
 final class ScriptedTask: WebSocketTask {
     enum Command: Equatable {
         case resume
@@ -20,9 +20,9 @@ final class ScriptedTask: WebSocketTask {
 
     private let state = Mutex(State())
 
-    /// What the link has had done.
+    /// The calls of the link.
     var commands: [Command] { state.withLock { $0.commands } }
-    /// Whether the link waits for a message.
+    /// Whether the link has a pending `receive`.
     var isRead: Bool { state.withLock { $0.reader != nil } }
 
     var receivedCloseCode: Int { state.withLock { $0.closeFrame.code } }
@@ -47,32 +47,32 @@ final class ScriptedTask: WebSocketTask {
         state.withLock { $0.reader = completion }
     }
 
-    /// The oldest message that was given to the task is on its way.
+    /// Completes the oldest send.
     func finishSending(_ error: (any Error)? = nil) {
         state.withLock { $0.sent.isEmpty ? nil : $0.sent.removeFirst() }?(error)
     }
 
-    /// Gives whoever waits for a message this one, or an error.
-    func bring(_ result: Result<WebSocketTaskMessage, any Error>) {
+    /// Completes the pending `receive` with a message or an error.
+    func deliver(_ result: Result<WebSocketTaskMessage, any Error>) {
         state.withLock { exchange(&$0.reader, with: nil) }?(result)
     }
 
-    /// Calls nobody any more.
-    func forget() {
-        let forgotten = state.withLock { state in
+    /// Releases all completion handlers.
+    func releaseCallbacks() {
+        let released = state.withLock { state in
             (exchange(&state.sent, with: []), exchange(&state.reader, with: nil))
         }
-        // What their closures own ends here, where no lock is held.
-        _ = forgotten
+        // The closures' captures are released here, outside the lock.
+        _ = released
     }
 
-    /// A close frame has come, and nobody was told yet.
-    func noteClose(_ code: Int, _ reason: String = "") {
+    /// Sets the received close frame without a callback.
+    func setCloseFrame(_ code: Int, _ reason: String = "") {
         state.withLock { $0.closeFrame = (code, reason) }
     }
 }
 
-/// Notes what a connection tells.
+/// Records the events of a connection.
 final class ScriptedReceiver: TransportReceiver {
     enum Sign: Equatable {
         case opened

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import FanfareClient
 
-/// A transport without a network, whose other end is the test.
+/// A transport without a network, controlled by a test.
 final class ScriptedTransport: ClientTransport {
     private let opened = AsyncStream.makeStream(of: ScriptedConnection.self)
 
@@ -22,10 +22,10 @@ final class ScriptedTransport: ClientTransport {
         preconditionFailure("the transport lives as long as the test")
     }
 
-    /// Waits for the client's next connection and greets it.
+    /// Waits for the client's next connection and sends the broker's first message.
     func greet() async -> ScriptedConnection {
         let connection = await accept()
-        connection.say(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
+        connection.deliver(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
         return connection
     }
 }
@@ -62,19 +62,19 @@ final class ScriptedConnection: TransportConnection {
         return nil
     }
 
-    func say(_ message: ServerMessage) { say(message.bytes) }
-    func say(_ text: [UInt8]) { receiver.transportReceived(text.span) }
+    func deliver(_ message: ServerMessage) { deliver(message.bytes) }
+    func deliver(_ text: [UInt8]) { receiver.transportReceived(text.span) }
     func end(_ closure: TransportClosure) { receiver.transportClosed(closure) }
 
-    /// Says an event of a channel.
+    /// Delivers an event on a channel.
     func event(_ name: String, _ channel: String, _ data: String?) {
-        say(.event(ReceivedEvent(name: name, channel: channel, data: data)))
+        deliver(.event(ReceivedEvent(name: name, channel: channel, data: data)))
     }
 
-    /// Takes the subscription that is expected next, and agrees.
+    /// Expects a subscription as the next command, and confirms it.
     func confirm(_ channel: String) async -> Bool {
         let command = await next()
-        say(.subscriptionSucceeded(channel: channel, data: "{}"))
+        deliver(.subscriptionSucceeded(channel: channel, data: "{}"))
         return command == .send(.subscribe(channel))
     }
 }

@@ -3,7 +3,7 @@ import TestRandom
 
 @testable import FanfareClient
 
-/// A session and the little that a test needs around it: a clock that is moved by hand.
+/// A session with a manual clock.
 struct SessionDriver {
     var session: ClientSession
     var now = Duration.zero
@@ -31,7 +31,7 @@ struct SessionDriver {
         session = ClientSession(settings: settings, generator: SeededRandom(seed: seed))
     }
 
-    /// A session that the broker has greeted, and that has somebody who signs.
+    /// Returns a connected session with an authorizer.
     static func authorized(
         _ change: (inout ClientSession.Settings) -> Void = { _ in }
     ) -> SessionDriver {
@@ -45,7 +45,7 @@ struct SessionDriver {
         return driver
     }
 
-    /// A session that the broker has greeted.
+    /// Returns a connected session.
     static func connected(
         activityTimeout: Duration = .seconds(120),
         asked: Int = 120,
@@ -85,13 +85,13 @@ struct SessionDriver {
 }
 
 extension [SessionEffect] {
-    /// The delay of the status `waiting`, if that is among the effects.
+    /// The delay of the status `waiting`, if it is among the effects.
     var delay: Duration? {
         for case .status(.waiting(let delay, _)) in self { return delay }
         return nil
     }
 
-    /// The error of the status `failed`, if that is among the effects.
+    /// The error of the status `failed`, if it is among the effects.
     var failure: FanfareError? {
         for case .status(.failed(let error)) in self { return error }
         return nil
@@ -99,7 +99,7 @@ extension [SessionEffect] {
 
     var opens: Bool { contains(.open) }
 
-    /// The numbers of the tickets that are asked for.
+    /// The tickets of the requests.
     var tickets: [Int] {
         compactMap {
             switch $0 {
@@ -109,22 +109,22 @@ extension [SessionEffect] {
         }
     }
 
-    /// The messages that are sent.
+    /// The sent messages.
     var sent: [ClientMessage] {
         compactMap { if case .send(let message) = $0 { message } else { nil } }
     }
 
-    /// The names of the events that are delivered.
+    /// The names of the delivered events.
     var delivered: [String] {
         compactMap { if case .deliver(let event) = $0 { event.name } else { nil } }
     }
 
-    /// What is reported.
+    /// The reported errors.
     var reports: [FanfareError] {
         compactMap { if case .report(let error) = $0 { error } else { nil } }
     }
 
-    /// Why channels are refused.
+    /// The reasons for refused channels.
     var refusals: [FanfareError] {
         compactMap { if case .refused(_, let error) = $0 { error } else { nil } }
     }

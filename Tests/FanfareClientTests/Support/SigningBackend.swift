@@ -7,8 +7,8 @@ import Synchronization
 
 /// An app's backend with an authorisation endpoint, for the app of `Configuration.development`.
 final class SigningBackend: Sendable {
-    /// What was asked: the path, the channels and two header fields.
-    struct Question: Sendable, Equatable {
+    /// A received request: the path, the channels and two header fields.
+    struct Request: Sendable, Equatable {
         var path: String
         var channels: [String]
         var token: String?
@@ -16,7 +16,7 @@ final class SigningBackend: Sendable {
     }
 
     private struct State {
-        var questions: [Question] = []
+        var requests: [Request] = []
         var refusals: [Int] = []
     }
 
@@ -29,14 +29,14 @@ final class SigningBackend: Sendable {
 
     private struct NoAddress: Error {}
 
-    /// Starts it.
+    /// Starts a backend.
     ///
     /// - Parameters:
-    ///   - refusals: ConnectionStates that the first requests are answered with.
-    ///   - user: Whom presence channels and sign-ins are signed for.
-    ///   - watchlist: Whom the user watches.
-    ///   - tls: Its certificate; `nil` for one without TLS.
-    /// - Throws: There is no port.
+    ///   - refusals: The statuses of the first responses.
+    ///   - user: The user of presence channels and sign-ins.
+    ///   - watchlist: The user's watchlist.
+    ///   - tls: The TLS context; `nil` for no TLS.
+    /// - Throws: When no port is available.
     init(
         refusing refusals: [Int] = [],
         user: String,
@@ -50,8 +50,8 @@ final class SigningBackend: Sendable {
         service = try HTTPService.start(on: [address], tls: tls) { request in
             let fields = Self.fields(of: request)
             let refusal = state.mutex.withLock { state in
-                state.questions.append(
-                    Question(
+                state.requests.append(
+                    Request(
                         path: request.path,
                         channels: fields.channels,
                         token: request.field("X-Token"),
@@ -69,7 +69,7 @@ final class SigningBackend: Sendable {
         }
     }
 
-    var questions: [Question] { state.mutex.withLock { $0.questions } }
+    var requests: [Request] { state.mutex.withLock { $0.requests } }
 
     var port: UInt16 { service.addresses[0].port ?? 0 }
 

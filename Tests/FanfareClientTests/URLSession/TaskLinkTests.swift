@@ -7,18 +7,18 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A link over a scripted task.
+/// A link with a scripted task.
 private struct LinkBench {
     let task = ScriptedTask()
     let receiver = ScriptedReceiver()
     let link: TaskLink
     private let ending: Ending
 
-    /// Has the task let go of what waits for it, as one that has ended does.
+    /// Releases the task's callbacks, as a task that has ended does.
     private final class Ending {
         private let task: ScriptedTask
         init(of task: ScriptedTask) { self.task = task }
-        deinit { task.forget() }
+        deinit { task.releaseCallbacks() }
     }
 
     init(
@@ -38,7 +38,7 @@ private struct LinkBench {
         return bench
     }
 
-    /// What the receiver was told last.
+    /// The last event of the receiver.
     var closure: TransportClosure? {
         if case .closed(let closure) = receiver.all.last { closure } else { nil }
     }
@@ -59,22 +59,22 @@ extension TransportRequest {
 
 private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost)
 
-@Suite("A connection over a task") struct TaskLinkTests {
-    @Test func opensSaysAndHears() {
+@Suite("A connection over a WebSocket task") struct TaskLinkTests {
+    @Test func opensSendsAndReceives() {
         let bench = LinkBench()
         bench.link.begin(bench.task)
         #expect(bench.task.commands == [.resume])
         #expect(!bench.task.isRead)
         bench.link.opened(subprotocol: nil)
         bench.link.send(Array("hi é".utf8))
-        bench.task.bring(.success(.text("ho é")))
-        bench.task.bring(.success(.text("ho")))
+        bench.task.deliver(.success(.text("ho é")))
+        bench.task.deliver(.success(.text("ho")))
         #expect(bench.task.commands == [.resume, .send("hi é")])
         #expect(bench.receiver.all == [.opened, .text("ho é"), .text("ho")])
         #expect(bench.task.isRead)
     }
 
-    @Test func keepsWhatIsSaidEarlyInOrder() {
+    @Test func keepsEarlyMessagesInOrder() {
         let bench = LinkBench()
         bench.link.send(Array("1".utf8))
         bench.link.begin(bench.task)
@@ -108,12 +108,12 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
     @Test func readsOneMessageAtATimeAndNoneWhilePaused() {
         let bench = LinkBench.open()
         bench.link.pauseReading()
-        bench.task.bring(.success(.text("1")))
+        bench.task.deliver(.success(.text("1")))
         #expect(!bench.task.isRead)
         bench.link.resumeReading()
         bench.link.resumeReading()
         #expect(bench.task.isRead)
-        bench.task.bring(.success(.text("2")))
+        bench.task.deliver(.success(.text("2")))
         #expect(bench.receiver.all == [.opened, .text("1"), .text("2")])
     }
 
@@ -124,33 +124,33 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             (4200, .closeFrame(code: 4200, reason: "r")),
             (4999, .closeFrame(code: 4999, reason: "r")),
             (1005, .closeFrame(code: nil, reason: "r")),
-            (1006, .cut(reason: "the other side ended it")),
-            (0, .cut(reason: "the other side ended it")),
-            (1015, .cut(reason: "the other side ended it")),
-            (5000, .cut(reason: "the other side ended it")),
-            (-1, .cut(reason: "the other side ended it")),
+            (1006, .cut(reason: "the peer closed it")),
+            (0, .cut(reason: "the peer closed it")),
+            (1015, .cut(reason: "the peer closed it")),
+            (5000, .cut(reason: "the peer closed it")),
+            (-1, .cut(reason: "the peer closed it")),
         ] as [(Int, TransportClosure)]
     )
-    func tellsTheCloseCode(code: Int, closure: TransportClosure) {
+    func reportsTheCloseCode(code: Int, closure: TransportClosure) {
         let told = LinkBench.open()
         told.link.closed(code: code, reason: "r")
         told.link.completed(nil, status: 101)
         #expect(told.receiver.all == [.opened, .closed(closure)])
-        // The same when the end is told before the frame, or without it.
+        // The same when the end is reported before the close frame, or without it.
         let found = LinkBench.open()
-        found.task.noteClose(code, "r")
+        found.task.setCloseFrame(code, "r")
         found.link.completed(nil, status: 101)
         #expect(found.receiver.all == [.opened, .closed(closure)])
     }
 
-    @Test func prefersTheCloseFrameToTheErrorThatComesWithIt() {
+    @Test func prefersTheCloseFrameToItsError() {
         let error = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ENOTCONN.rawValue))
         let before = LinkBench.open()
-        before.task.noteClose(4001, "no such app")
-        before.task.bring(.failure(error))
+        before.task.setCloseFrame(4001, "no such app")
+        before.task.deliver(.failure(error))
         #expect(before.closure == .closeFrame(code: 4001, reason: "no such app"))
         let after = LinkBench.open()
-        after.task.bring(.failure(error))
+        after.task.deliver(.failure(error))
         #expect(after.closure == nil)
         #expect(after.task.commands == [.resume, .cancel])
         after.link.closed(code: 4001, reason: "no such app")
@@ -162,10 +162,10 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         )
     }
 
-    @Test func tellsWhyItWasCut() {
+    @Test func reportsTheReasonOfAnAbort() {
         let bench = LinkBench.open()
-        bench.task.bring(.failure(lost))
-        // Cancelled by the link itself; the first error counts.
+        bench.task.deliver(.failure(lost))
+        // Cancelled by the link itself; the first error is reported.
         bench.link.completed(
             NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled),
             status: 101
@@ -177,18 +177,18 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(reason.contains("-1005"))
     }
 
-    @Test func refusesWhatTheProtocolDoesNotHave() {
+    @Test func refusesBinaryAndTooLongMessages() {
         let binary = LinkBench.open()
-        binary.task.bring(.success(.binary))
+        binary.task.deliver(.success(.binary))
         guard case .protocolViolation = binary.closure else {
             Issue.record("\(binary.receiver.all)")
             return
         }
         #expect(binary.task.commands.last == .close(code: 1003, reason: ""))
         let long = LinkBench.open()
-        long.task.bring(.success(.text(String(repeating: "x", count: 1000))))
+        long.task.deliver(.success(.text(String(repeating: "x", count: 1000))))
         #expect(long.closure == nil)
-        long.task.bring(.success(.text(String(repeating: "x", count: 1001))))
+        long.task.deliver(.success(.text(String(repeating: "x", count: 1001))))
         guard case .protocolViolation(let text) = long.closure else {
             Issue.record("\(long.receiver.all.count)")
             return
@@ -197,7 +197,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(long.task.commands.last == .close(code: 1009, reason: ""))
     }
 
-    @Test func sendsWhatWaitsBeforeItCloses() {
+    @Test func sendsQueuedMessagesBeforeItCloses() {
         let bench = LinkBench.open()
         bench.link.send(Array("1".utf8))
         bench.link.send(Array("2".utf8))
@@ -210,7 +210,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(bench.receiver.all == [.opened])
     }
 
-    @Test func letsGoOfABrokerThatDoesNotClose() async {
+    @Test func cancelsWhenTheBrokerDoesNotClose() async {
         let bench = LinkBench(closeTimeout: .milliseconds(1))
         bench.link.begin(bench.task)
         bench.link.opened(subprotocol: nil)
@@ -220,7 +220,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(bench.task.commands == [.resume, .send("1"), .cancel])
     }
 
-    @Test func hearsNothingMoreOnceClosed() {
+    @Test func deliversNothingOnceClosed() {
         let early = LinkBench()
         early.link.close(code: 1000, reason: "")
         early.link.begin(early.task)
@@ -234,12 +234,12 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         #expect(connecting.receiver.all == [])
         let open = LinkBench.open()
         open.link.close(code: 1000, reason: "")
-        open.task.bring(.success(.text("late")))
+        open.task.deliver(.success(.text("late")))
         open.link.closed(code: 4001, reason: "")
         #expect(open.receiver.all == [.opened])
     }
 
-    @Test func shortensAReasonToWhatAFrameHolds() {
+    @Test func truncatesAReasonToTheFramesLimit() {
         let bench = LinkBench.open()
         bench.link.close(code: 1000, reason: String(repeating: "é", count: 100))
         #expect(
@@ -248,7 +248,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
         )
     }
 
-    @Test func givesUpOnABrokerThatDoesNotRead() async {
+    @Test func closesWhenTheBrokerDoesNotRead() async {
         let bench = LinkBench.open()
         let megabyte = [UInt8](repeating: 0x78, count: 1 << 20)
         for _ in 0..<16 { bench.link.send(megabyte) }
@@ -265,7 +265,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
     }
 }
 
-@Suite("What a task's errors mean") struct TaskFaultTests {
+@Suite("Errors of a WebSocket task") struct WebSocketTaskErrorTests {
     private func closure(
         _ domain: String,
         _ code: Int,
@@ -275,7 +275,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
     ) -> TransportClosure {
         var info: [String: Any] = [:]
         if let underlying { info[NSUnderlyingErrorKey] = underlying }
-        return TaskFault.closure(
+        return WebSocketTaskError.closure(
             for: NSError(domain: domain, code: code, userInfo: info),
             isOpen: isOpen,
             status: status,
@@ -313,7 +313,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             #expect("\(closure)".contains("\(code)"))
             #expect(kind(self.closure(NSURLErrorDomain, code, isOpen: true)) == "cut")
         }
-        #expect("\(closure(NSURLErrorDomain, NSURLErrorTimedOut))".contains("in time"))
+        #expect("\(closure(NSURLErrorDomain, NSURLErrorTimedOut))".contains("timed out"))
         #expect("\(closure(NSURLErrorDomain, -1022))".contains("Info.plist"))
         #expect(kind(closure("x", 1)) == "unreachable")
     }
@@ -370,10 +370,10 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             #expect(receiver.all.count == 1)
         }
 
-        @Test func saysWhatIsWrongWithItsOptions() async {
+        @Test func reportsInvalidOptions() async {
             for (change, word) in [
                 ({ $0.trust = .pem("x") }, "PEM"),
-                ({ $0.endpoint = .secure(host: "no host") }, "no URL"),
+                ({ $0.endpoint = .secure(host: "no host") }, "not a URL"),
             ] as [((inout TransportRequest) -> Void, String)] {
                 let receiver = ScriptedReceiver()
                 var request = TransportRequest.toBroker()
@@ -391,7 +391,7 @@ private let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConn
             #expect(receiver.all == [])
         }
 
-        @Test func leavesNoSessionBehindWhenCancelledBeforeItBegins() async throws {
+        @Test func leaksNoSessionWhenCancelledBeforeItStarts() async throws {
             weak var session: URLSession?
             do {
                 let request = TransportRequest.toBroker()

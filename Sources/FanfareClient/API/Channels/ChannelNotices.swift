@@ -1,10 +1,10 @@
 public import Dispatch
 
 extension Channel {
-    /// Calls back on the main actor with each new number of subscriptions, where the broker tells.
+    /// Calls `perform` on the main actor with each new number of subscribed connections, if the broker reports it.
     ///
     /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onSubscriptionCount(
         perform: @escaping @MainActor @Sendable (Int) -> Void
@@ -12,12 +12,12 @@ extension Channel {
         onSubscriptionCount(on: .main) { count in MainActor.assumeIsolated { perform(count) } }
     }
 
-    /// Calls back on a serial queue with each new number of subscriptions, where the broker tells.
+    /// Calls `perform` on a serial queue with each new number of subscribed connections, if the broker reports it.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onSubscriptionCount(
         on queue: DispatchQueue,
@@ -32,23 +32,23 @@ extension Channel {
         }
     }
 
-    /// Calls back on the main actor when a cache channel has no event to begin with.
+    /// Calls `perform` on the main actor when the cache of a cache channel is empty.
     ///
-    /// That is the time to fetch the state from the app's backend. The same arrives as the event `pusher:cache_miss`.
+    /// Fetch the state from the app's backend then. The event `pusher:cache_miss` reports the same.
     ///
     /// - Parameter perform: Called after each subscription that finds the cache empty.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onCacheMiss(perform: @escaping @MainActor @Sendable () -> Void) -> Binding {
         onCacheMiss(on: .main) { MainActor.assumeIsolated { perform() } }
     }
 
-    /// Calls back on a serial queue when a cache channel has no event to begin with.
+    /// Calls `perform` on a serial queue when the cache of a cache channel is empty.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called after each subscription that finds the cache empty.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onCacheMiss(
         on queue: DispatchQueue,

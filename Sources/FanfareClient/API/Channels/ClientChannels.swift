@@ -1,18 +1,18 @@
 import Synchronization
 
 extension FanfareClient {
-    /// A channel, whether subscribed to or not; asking for it does nothing else.
+    /// Returns a channel, subscribed or not.
+    ///
+    /// Has no side effect.
     public func channel(_ name: String) -> Channel { Channel(name: name, client: self) }
 
-    /// Subscribes to a channel now, or as soon as the client is connected, and again with each
-    /// further connection.
+    /// Subscribes to a channel now or when the client connects, and again on each later connection.
     ///
-    /// An event may arrive as soon as this is called. Whoever needs the very first one binds to
-    /// ``channel(_:)`` before.
+    /// Events may arrive at once. To receive the first one, bind to ``channel(_:)`` before.
     @discardableResult
     public func subscribe(_ name: String) -> Channel { channel(name).subscribe() }
 
-    /// Unsubscribes from a channel: its sequences end, its callbacks stay and rest.
+    /// Unsubscribes from a channel: ends its sequences and keeps its callbacks for the next subscription.
     public func unsubscribe(_ name: String) { channel(name).unsubscribe() }
 
     func subscribe(to channel: String, with token: ChannelAuthorization?) {

@@ -1,28 +1,28 @@
 public import Foundation
 
-/// Somebody on a presence channel.
+/// A member of a presence channel.
 public struct PresenceMember: Sendable, Hashable, Identifiable {
-    /// The user's id, as the app's backend has given it.
+    /// The user's ID, as the app's backend signed it.
     public let id: String
-    /// What the backend tells the others of the user, as JSON text; `nil` for nothing.
+    /// The user information for other members, as JSON text; `nil` if there is none.
     public let info: String?
 
-    /// Makes a member, for tests of what consumes members.
+    /// Creates a member, for tests.
     ///
     /// - Parameters:
-    ///   - id: The user's id.
-    ///   - info: What is told of the user, as JSON text.
+    ///   - id: The user's ID.
+    ///   - info: The user information as JSON text.
     public init(id: String, info: String? = nil) {
         self.id = id
         self.info = info
     }
 
-    /// Decodes what is told of the user.
+    /// Decodes the user information.
     ///
     /// - Parameters:
-    ///   - type: What to make of it.
-    ///   - decoder: Decides on dates, keys and so on.
-    /// - Returns: The value; for a member without information what `null` is decoded as.
+    ///   - type: The type to decode.
+    ///   - decoder: The decoder, with its strategies for dates and keys.
+    /// - Returns: The value; without information, the result of decoding `null`.
     /// - Throws: A `DecodingError`.
     public func decodeInfo<Value: Decodable>(
         _ type: Value.Type = Value.self,
@@ -32,51 +32,51 @@ public struct PresenceMember: Sendable, Hashable, Identifiable {
     }
 }
 
-/// Who is on a presence channel, in the order in which they came as far as this client knows it.
+/// The members of a presence channel, in the order in which this client learned of them.
 public struct PresenceRoster: Sendable, Hashable {
-    /// Everybody, this client's own user included.
+    /// All members, including this client's own user.
     public private(set) var members: [PresenceMember]
-    private var places: [String: Int]
+    private var indices: [String: Int]
     private let myID: String?
 
     init(members: [PresenceMember], myID: String?) {
         self.members = members
         self.myID = myID
-        places = Dictionary(
+        indices = Dictionary(
             zip(members.map(\.id), members.indices),
             uniquingKeysWith: { first, _ in first }
         )
     }
 
-    /// How many users there are; a user with several connections counts once.
+    /// The number of users; a user with several connections counts once.
     public var count: Int { members.count }
 
-    /// The user whom this client is.
+    /// This client's own user.
     public var me: PresenceMember? { myID.flatMap { self[$0] } }
 
-    /// The member with an id; `nil` for somebody who is not there.
-    public subscript(id: String) -> PresenceMember? { places[id].map { members[$0] } }
+    /// The member with an ID; `nil` if there is none.
+    public subscript(id: String) -> PresenceMember? { indices[id].map { members[$0] } }
 
     mutating func add(_ member: PresenceMember) {
-        places[member.id] = members.count
+        indices[member.id] = members.count
         members.append(member)
     }
 
     mutating func remove(_ id: String) -> PresenceMember? {
-        guard let place = places.removeValue(forKey: id) else { return nil }
-        let member = members.remove(at: place)
-        for index in place..<members.count { places[members[index].id] = index }
+        guard let index = indices.removeValue(forKey: id) else { return nil }
+        let member = members.remove(at: index)
+        for later in index..<members.count { indices[members[later].id] = later }
         return member
     }
 }
 
-/// A change of who is on a presence channel.
+/// A change of the members of a presence channel.
 public struct PresenceChange: Sendable, Hashable {
-    /// Everybody, with this change.
+    /// All members after this change.
     public let roster: PresenceRoster
-    /// Who has come.
+    /// The members that joined.
     public let joined: [PresenceMember]
-    /// Who has gone.
+    /// The members that left.
     public let left: [PresenceMember]
 
     init(roster: PresenceRoster, joined: [PresenceMember], left: [PresenceMember]) {
@@ -85,7 +85,7 @@ public struct PresenceChange: Sendable, Hashable {
         self.left = left
     }
 
-    /// Compares a new list with the last one; those of a first list have not come, they were there.
+    /// Computes the difference between two lists; a first list has no joined members.
     init(from old: PresenceRoster?, to new: PresenceRoster) {
         roster = new
         guard let old else {
@@ -97,12 +97,12 @@ public struct PresenceChange: Sendable, Hashable {
     }
 }
 
-/// A presence channel as an asynchronous sequence: who is there now, then every change.
+/// A presence channel as an asynchronous sequence: the current members first, then every change.
 ///
-/// Each change has the roster that it leads to. When more come than it holds unread, it ends by throwing
-/// ``FanfareError/overflow(limit:)``, as ``Events`` does. It ends with the subscription. One task reads it.
+/// Each change contains the resulting roster. When the buffer is full, the sequence ends by throwing
+/// ``FanfareError/overflow(limit:)``, as ``Events`` does. It ends with the subscription. To be read by one task.
 public struct PresenceChanges: AsyncSequence, Sendable {
-    /// Reads the changes, one after the other.
+    /// Iterates over the changes.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let buffer: EventBuffer<PresenceChange>
 
@@ -121,6 +121,6 @@ public struct PresenceChanges: AsyncSequence, Sendable {
 
     let buffer: EventBuffer<PresenceChange>
 
-    /// Begins to read.
+    /// Returns an iterator.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(buffer: buffer) }
 }

@@ -1,44 +1,44 @@
 public import Dispatch
 import Synchronization
 
-/// Who is on a presence channel.
+/// The members of a presence channel.
 ///
 /// ```swift
 /// let presence = client.subscribe("presence-room").presence
 /// presence.onJoin { member in print(member.id, "is here") }
 /// ```
 ///
-/// The list is the broker's: it is replaced with every success of the subscription, so that it is exact after a lost
-/// connection too, and what has changed meanwhile is told as joined and left. While there is no connection it is what
-/// was known last; it is empty before the first success and after ``Channel/unsubscribe()``.
+/// Each successful subscription replaces the list with the broker's, so it is exact again after a lost connection;
+/// changes in between are reported as joined and left. Without a connection it is the last known list. It is empty
+/// before the first success and after ``Channel/unsubscribe()``.
 public struct PresenceChannel: Sendable, Hashable {
     /// The channel.
     public let channel: Channel
 
-    /// Everybody who is there; `nil` before the broker has told.
+    /// All members; `nil` before the broker has sent the list.
     public var roster: PresenceRoster? { channel.client.roster(of: channel.name) }
 
-    /// Everybody who is there; empty before the broker has told.
+    /// All members; empty before the broker has sent the list.
     public var members: [PresenceMember] { roster?.members ?? [] }
 
-    /// How many users are there.
+    /// The number of users.
     public var count: Int { roster?.count ?? 0 }
 
-    /// The user whom this client is; `nil` before the broker has told.
+    /// This client's own user; `nil` before the broker has sent the list.
     public var me: PresenceMember? { roster?.me }
 
-    /// Who is there now, if the broker has told, and then every change.
+    /// Returns the current members, if known, and then every change.
     ///
-    /// - Parameter bufferLimit: How many unread changes are held before the sequence ends by an error.
+    /// - Parameter bufferLimit: The most unread changes; past it the sequence throws ``FanfareError/overflow(limit:)``.
     /// - Returns: A sequence for one task.
     public func changes(bufferLimit: Int = 1024) -> PresenceChanges {
         PresenceChanges(buffer: channel.client.presenceBuffer(channel.name, limit: bufferLimit))
     }
 
-    /// Calls back on the main actor with every change, the first list included.
+    /// Calls `perform` on the main actor with every change, the first list included.
     ///
     /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onChange(
         perform: @escaping @MainActor @Sendable (PresenceChange) -> Void
@@ -46,12 +46,12 @@ public struct PresenceChannel: Sendable, Hashable {
         onChange(on: .main) { change in MainActor.assumeIsolated { perform(change) } }
     }
 
-    /// Calls back on a serial queue with every change, the first list included.
+    /// Calls `perform` on a serial queue with every change, the first list included.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onChange(
         on queue: DispatchQueue,
@@ -60,10 +60,10 @@ public struct PresenceChannel: Sendable, Hashable {
         channel.client.onPresence(channel.name, on: .queue(queue), perform)
     }
 
-    /// Calls back on the main actor for each user who comes; not for those who were there before.
+    /// Calls `perform` on the main actor for each user who joins; not for the first list.
     ///
     /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onJoin(
         perform: @escaping @MainActor @Sendable (PresenceMember) -> Void
@@ -71,12 +71,12 @@ public struct PresenceChannel: Sendable, Hashable {
         onJoin(on: .main) { member in MainActor.assumeIsolated { perform(member) } }
     }
 
-    /// Calls back on a serial queue for each user who comes; not for those who were there before.
+    /// Calls `perform` on a serial queue for each user who joins; not for the first list.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onJoin(
         on queue: DispatchQueue,
@@ -85,10 +85,10 @@ public struct PresenceChannel: Sendable, Hashable {
         onChange(on: queue) { change in for member in change.joined { perform(member) } }
     }
 
-    /// Calls back on the main actor for each user who goes.
+    /// Calls `perform` on the main actor for each user who leaves.
     ///
     /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onLeave(
         perform: @escaping @MainActor @Sendable (PresenceMember) -> Void
@@ -96,12 +96,12 @@ public struct PresenceChannel: Sendable, Hashable {
         onLeave(on: .main) { member in MainActor.assumeIsolated { perform(member) } }
     }
 
-    /// Calls back on a serial queue for each user who goes.
+    /// Calls `perform` on a serial queue for each user who leaves.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onLeave(
         on queue: DispatchQueue,
@@ -112,7 +112,7 @@ public struct PresenceChannel: Sendable, Hashable {
 }
 
 extension Channel {
-    /// Who is on this channel, if it is a presence channel.
+    /// The members of this channel, if it is a presence channel.
     public var presence: PresenceChannel { PresenceChannel(channel: self) }
 }
 
@@ -134,9 +134,9 @@ extension FanfareClient {
 
     func onPresence(
         _ channel: String,
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         _ callback: @escaping @Sendable (PresenceChange) -> Void
     ) -> Binding {
-        add(to: \.presence[channel], on: place, callback)
+        add(to: \.presence[channel], on: executor, callback)
     }
 }

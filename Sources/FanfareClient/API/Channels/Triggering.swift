@@ -1,26 +1,26 @@
 public import Foundation
 import PusherProtocol
 
-/// What has become of a client event.
+/// Whether a client event was sent or queued.
 public enum ClientEventDelivery: Sendable, Hashable {
-    /// It has left.
+    /// The event was sent.
     case sent
-    /// It waits for the subscription, or for its turn; what is dropped after all is told to
-    /// ``FanfareClient/onError(perform:)``.
+    /// The event waits for the subscription or for the rate limit. If it is dropped later,
+    /// ``FanfareClient/onError(perform:)`` reports it.
     case queued
 }
 
 extension Channel {
-    /// Sends an event to the others on a private or presence channel.
+    /// Sends an event to the other subscribers of a private or presence channel.
     ///
-    /// Until the channel is subscribed to, it waits, as it does when more are sent than a broker takes
-    /// (``ClientOptions/clientEventsPerSecond``). What a broker refuses comes to ``FanfareClient/onError(perform:)``.
+    /// The event is queued until the channel is subscribed and while the rate limit is exceeded
+    /// (``ClientOptions/clientEventsPerSecond``). Errors from the broker go to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name, which begins with `client-`.
-    ///   - data: Becomes JSON.
-    ///   - encoder: Decides on dates, keys and so on.
-    /// - Returns: Whether it has left or waits.
+    ///   - data: The value to encode as JSON.
+    ///   - encoder: The encoder, with its strategies for dates and keys.
+    /// - Returns: Whether the event was sent or queued.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger<Payload: Encodable>(
@@ -35,19 +35,19 @@ extension Channel {
             throw .clientEventRefused(
                 event: event,
                 channel: name,
-                reason: "its data cannot be written as JSON: \(error)"
+                reason: "its data cannot be encoded as JSON: \(error)"
             )
         }
         return try client.trigger(event, on: name, json: Array(json))
     }
 
-    /// Sends an event to the others on a private or presence channel.
+    /// Sends an event to the other subscribers of a private or presence channel.
     ///
     /// - Parameters:
     ///   - event: The event's name, which begins with `client-`, and the type of its data.
-    ///   - payload: Becomes JSON.
-    ///   - encoder: Decides on dates, keys and so on.
-    /// - Returns: Whether it has left or waits.
+    ///   - payload: The value to encode as JSON.
+    ///   - encoder: The encoder, with its strategies for dates and keys.
+    /// - Returns: Whether the event was sent or queued.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger<Payload: Encodable>(
@@ -58,12 +58,12 @@ extension Channel {
         try trigger(event.text, payload, encoder: encoder)
     }
 
-    /// Sends an event whose data is JSON text already to the others on a private or presence channel.
+    /// Sends an event with data that is JSON text to the other subscribers of a private or presence channel.
     ///
     /// - Parameters:
     ///   - event: The event's name, which begins with `client-`.
-    ///   - json: One JSON value, which is sent as it is.
-    /// - Returns: Whether it has left or waits.
+    ///   - json: One JSON value, sent unchanged.
+    /// - Returns: Whether the event was sent or queued.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger(
@@ -72,7 +72,7 @@ extension Channel {
     ) throws(FanfareError) -> ClientEventDelivery {
         let bytes = Array(json.utf8)
         guard (try? JSONScanner.scan(bytes.span)) != nil else {
-            throw .clientEventRefused(event: event, channel: name, reason: "its data is no JSON")
+            throw .clientEventRefused(event: event, channel: name, reason: "its data is not JSON")
         }
         return try client.trigger(event, on: name, json: bytes)
     }

@@ -1,4 +1,4 @@
-/// What travels on a kind of channel: its events with the types of their data, and what is told of its members.
+/// The events of a kind of channel with the types of their data, and the type of its members' information.
 ///
 /// ```swift
 /// struct Room: ChannelSchema {
@@ -10,32 +10,32 @@
 /// room.message.bind { message in list.append(message.text) }
 /// ```
 public protocol ChannelSchema: Sendable {
-    /// What the backend tells of a member of a presence channel.
+    /// The type of the information about a member of a presence channel.
     associatedtype MemberInfo: Decodable & Sendable = NoMemberInfo
 
-    /// Makes the description, which has no state.
+    /// Creates the schema, which has no state.
     init()
 }
 
-/// Nothing is told of members, or nothing that the app wants to know.
+/// The member information of a channel that has none, or whose information the app ignores.
 public struct NoMemberInfo: Decodable, Sendable, Hashable {
-    /// Makes it, for tests.
+    /// Creates a value, for tests.
     public init() {}
 
-    /// Takes whatever is there.
+    /// Decodes from any value.
     public init(from decoder: any Decoder) {}
 }
 
-/// A channel whose events have types: those of its schema are its members.
+/// A channel with typed events: the events of its schema are its members.
 ///
-/// As a ``Channel``, a value without a life of its own. An event of the schema whose name is also that of a member below
-/// is found by ``subscript(dynamicMember:)`` alone.
+/// A lightweight handle, as ``Channel`` is. If an event of the schema has the name of a member below, use
+/// ``subscript(dynamicMember:)``.
 @dynamicMemberLookup
 public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
-    /// The channel without types, for everything that has none.
+    /// The channel without types.
     public let channel: Channel
 
-    /// Gives the events of a channel their types.
+    /// Creates a typed view of a channel.
     ///
     /// - Parameter channel: The channel.
     public init(_ channel: Channel) { self.channel = channel }
@@ -47,10 +47,10 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
         TypedEvent(name: Schema()[keyPath: event], channel: channel)
     }
 
-    /// Whether the broker has confirmed the subscription on the present connection.
+    /// Whether the broker has confirmed the subscription on the current connection.
     public var isSubscribed: Bool { channel.isSubscribed }
 
-    /// Subscribes now, or as soon as the client is connected, and again with each connection.
+    /// Subscribes now or when the client connects, and again on each later connection.
     ///
     /// - Returns: The same channel.
     @discardableResult
@@ -59,7 +59,7 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
         return self
     }
 
-    /// Unsubscribes: the channel's sequences end, its callbacks stay and rest.
+    /// Unsubscribes: ends the channel's sequences and keeps its callbacks for the next subscription.
     public func unsubscribe() { channel.unsubscribe() }
 
     /// Waits until the broker has confirmed the subscription; as ``Channel/waitUntilSubscribed()``.
@@ -69,11 +69,13 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
 }
 
 extension FanfareClient {
-    /// A channel whose events have types, whether subscribed to or not; asking for it does nothing else.
+    /// Returns a channel with typed events, subscribed or not.
+    ///
+    /// Has no side effect.
     ///
     /// - Parameters:
     ///   - name: The channel's name.
-    ///   - schema: What travels on it.
+    ///   - schema: The channel's events.
     /// - Returns: The channel.
     public func channel<Schema: ChannelSchema>(
         _ name: String,

@@ -1,54 +1,54 @@
 public import Dispatch
 public import Foundation
 
-/// One event of a ``TypedChannel``: where to bind to it, to read it, and to send it.
+/// One event of a ``TypedChannel``, to bind to, read and send.
 public struct TypedEvent<Payload: Decodable & Sendable>: Sendable, Hashable {
     /// The event's name and type.
     public let name: EventName<Payload>
     /// The channel.
     public let channel: Channel
 
-    /// Calls back on the main actor with each event's data.
+    /// Calls `perform` on the main actor with each event's data.
     ///
-    /// Data that is no `Payload` goes to ``FanfareClient/onError(perform:)`` instead.
+    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameter perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(perform: @escaping @MainActor @Sendable (Payload) -> Void) -> Binding {
         channel.bind(name, perform: perform)
     }
 
-    /// Calls back on a serial queue with each event's data; as ``bind(perform:)``.
+    /// Calls `perform` on a serial queue with each event's data; otherwise as ``bind(perform:)``.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         on queue: DispatchQueue,
         perform: @escaping @Sendable (Payload) -> Void
     ) -> Binding { channel.bind(name, on: queue, perform: perform) }
 
-    /// Calls back on an executor with each event's data; as ``bind(perform:)``.
+    /// Calls `perform` on an executor with each event's data; otherwise as ``bind(perform:)``.
     ///
     /// - Parameters:
-    ///   - place: The executor.
+    ///   - executor: The executor.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (Payload) -> Void
-    ) -> Binding { channel.bind(name, on: place, perform: perform) }
+    ) -> Binding { channel.bind(name, on: executor, perform: perform) }
 
-    /// Calls back on the actor that this is called from with each event's data; as ``bind(perform:)``.
+    /// Calls `perform` on the caller's actor with each event's data; otherwise as ``bind(perform:)``.
     ///
     /// - Parameters:
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in the order of the events, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in the order of the events, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         isolation: isolated any Actor,
@@ -57,9 +57,9 @@ public struct TypedEvent<Payload: Decodable & Sendable>: Sendable, Hashable {
 
     /// The data of the events from now on.
     ///
-    /// Made before the channel is subscribed to, the sequence misses not one.
+    /// Made before the channel is subscribed to, the sequence misses no event.
     ///
-    /// - Parameter bufferLimit: How many unread events are held before the sequence ends by an error.
+    /// - Parameter bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
     /// - Returns: A sequence for one task.
     public func events(bufferLimit: Int = 1024) -> DecodedEvents<Payload> {
         channel.events(name, bufferLimit: bufferLimit)
@@ -67,12 +67,12 @@ public struct TypedEvent<Payload: Decodable & Sendable>: Sendable, Hashable {
 }
 
 extension TypedEvent where Payload: Encodable {
-    /// Sends the event to the others on a private or presence channel, as soon as that is subscribed to.
+    /// Sends the event to the other subscribers of a private or presence channel, once it is subscribed.
     ///
     /// - Parameters:
-    ///   - payload: Becomes JSON.
-    ///   - encoder: Decides on dates, keys and so on.
-    /// - Returns: Whether it has left or waits.
+    ///   - payload: The value to encode as JSON.
+    ///   - encoder: The encoder, with its strategies for dates and keys.
+    /// - Returns: Whether the event was sent or queued.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger(

@@ -1,47 +1,47 @@
 public import Dispatch
 
-/// Somebody on a presence channel, with the type of what is told of them.
+/// A member of a presence channel, with typed information.
 public struct Member<Info: Decodable & Sendable>: Sendable, Hashable, Identifiable {
     /// The member without the type.
     public let untyped: PresenceMember
 
-    /// The user's id, as the app's backend has given it.
+    /// The user's ID, as the app's backend signed it.
     public var id: String { untyped.id }
 
-    /// What the backend tells the others of the user, decoded when it is asked for.
+    /// The user information for other members, decoded on each access.
     ///
-    /// - Throws: A `DecodingError`: it is no `Info`.
+    /// - Throws: A `DecodingError` when it is not an `Info`.
     public var info: Info { get throws { try untyped.decodeInfo() } }
 }
 
-/// Who is on a presence channel, in the order in which they came as far as this client knows it.
+/// The members of a presence channel, in the order in which this client learned of them.
 public struct Roster<Info: Decodable & Sendable>: Sendable, Hashable {
     /// The roster without the type.
     public let untyped: PresenceRoster
 
-    /// The user whom this client is.
+    /// This client's own user.
     public var me: Member<Info>? { untyped.me.map(Member.init) }
 
-    /// The member with an id; `nil` for somebody who is not there.
+    /// The member with an ID; `nil` if there is none.
     public subscript(id: String) -> Member<Info>? { untyped[id].map(Member.init) }
 }
 
 extension Roster: RandomAccessCollection {
-    /// Where the first member is.
+    /// The index of the first member.
     public var startIndex: Int { untyped.members.startIndex }
-    /// Behind the last member.
+    /// The index past the last member.
     public var endIndex: Int { untyped.members.endIndex }
-    /// The member at a place in the order of arrival.
+    /// The member at an index.
     public subscript(position: Int) -> Member<Info> { Member(untyped: untyped.members[position]) }
 }
 
-/// A change of who is on a presence channel.
+/// A change of the members of a presence channel.
 public struct RosterChange<Info: Decodable & Sendable>: Sendable, Hashable {
-    /// Everybody, with this change.
+    /// All members after this change.
     public let roster: Roster<Info>
-    /// Who has come.
+    /// The members that joined.
     public let joined: [Member<Info>]
-    /// Who has gone.
+    /// The members that left.
     public let left: [Member<Info>]
 
     init(_ change: PresenceChange) {
@@ -51,16 +51,16 @@ public struct RosterChange<Info: Decodable & Sendable>: Sendable, Hashable {
     }
 }
 
-/// Who is on the channel, if it is a presence channel: as its ``PresenceChannel`` tells, with a type.
+/// The members of the channel, if it is a presence channel: those of its ``PresenceChannel``, with typed information.
 extension TypedChannel {
-    /// Everybody who is there; `nil` before the broker has told.
+    /// All members; `nil` before the broker has sent the list.
     public var roster: Roster<Schema.MemberInfo>? {
         channel.presence.roster.map(Roster.init(untyped:))
     }
 
-    /// Who is there now, if the broker has told, and then every change.
+    /// Returns the current members, if known, and then every change.
     ///
-    /// - Parameter bufferLimit: How many unread changes are held before the sequence ends by an error.
+    /// - Parameter bufferLimit: The most unread changes; past it the sequence throws ``FanfareError/overflow(limit:)``.
     /// - Returns: A sequence for one task.
     public func changes(
         bufferLimit: Int = 1024
@@ -68,21 +68,21 @@ extension TypedChannel {
         channel.presence.changes(bufferLimit: bufferLimit).map { RosterChange($0) }
     }
 
-    /// Calls back on the main actor with every change, the first list included.
+    /// Calls `perform` on the main actor with every change, the first list included.
     ///
     /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onChange(
         perform: @escaping @MainActor @Sendable (RosterChange<Schema.MemberInfo>) -> Void
     ) -> Binding { channel.presence.onChange { perform(RosterChange($0)) } }
 
-    /// Calls back on a serial queue with every change, the first list included.
+    /// Calls `perform` on a serial queue with every change, the first list included.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onChange(
         on queue: DispatchQueue,

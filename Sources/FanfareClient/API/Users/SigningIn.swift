@@ -1,21 +1,54 @@
 public import Dispatch
+public import Foundation
 import Synchronization
 
+/// The user a connection is signed in as.
+public struct SignedInUser: Sendable, Hashable, Identifiable {
+    /// The prefix of the name of a user's own channel.
+    static let channelPrefix = "#server-to-user-"
+
+    /// The user's ID.
+    public let id: String
+    /// The signed user data: a JSON object with `id` and optionally `user_info` and `watchlist`, as text.
+    public let data: String
+
+    /// Parses signed user data; `nil` without an ID.
+    public init?(_ data: String) {
+        guard let id = JSONMembers(data)?.identifier("id"), !id.isEmpty else { return nil }
+        self.id = id
+        self.data = data
+    }
+
+    /// Decodes the signed user data.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - decoder: The decoder, with its strategies for dates and keys.
+    /// - Returns: The value.
+    /// - Throws: A `DecodingError`.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self,
+        with decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        try decoder.decode(type, from: Data(data.utf8))
+    }
+}
+
 extension FanfareClient {
-    /// The user of this client.
+    /// The client's user.
     public var user: User { User(client: self) }
 
-    /// Tells the broker who the user is, now or as soon as the client is connected, and again with each connection.
+    /// Signs the user in now or when the client connects, and again on each later connection.
     ///
-    /// Who that is, ``ClientOptions/userAuthenticator`` says. The client then hears what a backend sends to the user,
-    /// and joins presence channels as them where the authorisation names nobody else.
+    /// ``ClientOptions/userAuthenticator`` authenticates the user. The client then receives events sent to the user,
+    /// and joins presence channels as this user where the authorisation has no `channel_data`.
     public func signIn() { act { $0.startSigningIn() } }
 
-    /// Waits until the broker knows who the user is.
+    /// Waits until the broker has confirmed the sign-in.
     ///
     /// - Returns: The user.
-    /// - Throws: A ``FanfareError`` when backend or broker refuse, when ``signIn()`` was not called, or when the client
-    ///   ends; `CancellationError` when the task is cancelled.
+    /// - Throws: A ``FanfareError`` when the backend or the broker refuses, when ``signIn()`` was not called, or when
+    ///   the client disconnects or fails; `CancellationError` when the task is cancelled.
     @discardableResult
     public func waitUntilSignedIn() async throws -> SignedInUser {
         let buffer = EventBuffer<SignedInUser>(limit: 1, policy: .keepsNewest)
@@ -33,22 +66,22 @@ extension FanfareClient {
         return user
     }
 
-    /// Calls back on the main actor each time that the broker has learnt who the user is.
+    /// Calls `perform` on the main actor after each successful sign-in.
     ///
     /// - Parameter perform: Called once for each connection.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onSignIn(perform: @escaping @MainActor @Sendable (SignedInUser) -> Void) -> Binding
     {
         onSignIn(on: .main) { user in MainActor.assumeIsolated { perform(user) } }
     }
 
-    /// Calls back on a serial queue each time that the broker has learnt who the user is.
+    /// Calls `perform` on a serial queue after each successful sign-in.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called once for each connection.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onSignIn(
         on queue: DispatchQueue,

@@ -1,7 +1,7 @@
 public import Dispatch
 import Synchronization
 
-/// The user of a client: who is signed in, what the backend sends to them, and whom they watch.
+/// The user of a client: the sign-in, the events sent to the user, and the watchlist.
 ///
 /// ```swift
 /// client.user.bind("message") { event in print(event.data ?? "") }
@@ -11,23 +11,23 @@ public struct User: Sendable {
     /// The client.
     public let client: FanfareClient
 
-    /// Who is signed in on the present connection; `nil` for nobody.
+    /// The signed-in user of the current connection, if any.
     public var current: SignedInUser? { client.state.withLock { $0.session.signIn.user } }
 
-    /// Whether the broker knows who the user is, on the present connection.
+    /// Whether the broker has confirmed the sign-in on the current connection.
     public var isSignedIn: Bool { current != nil }
 
-    /// Which of the users on the watchlist are there, as far as the broker has told on this connection.
+    /// The users on the watchlist whose state the broker has reported on this connection.
     public var watchlist: Watchlist { client.state.withLock { $0.session.signIn.watchlist } }
 
     // MARK: Events
 
-    /// Calls back on the main actor for each event that a backend sends to the user.
+    /// Calls `perform` on the main actor for each event that a backend sends to the user.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -36,13 +36,13 @@ public struct User: Sendable {
         bind(event, on: .main) { event in MainActor.assumeIsolated { perform(event) } }
     }
 
-    /// Calls back on a serial queue for each event that a backend sends to the user.
+    /// Calls `perform` on a serial queue for each event that a backend sends to the user.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -52,14 +52,14 @@ public struct User: Sendable {
         client.bind(Topic(channel: Topic.user, event: event), on: .queue(queue), perform)
     }
 
-    /// Calls back on the main actor with the decoded data of each event of a name that a backend sends to the user.
+    /// Calls `perform` on the main actor with the decoded data of each event with this name for the user.
     ///
-    /// Data that is no `Payload` goes to ``FanfareClient/onError(perform:)`` instead.
+    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<Payload>(
         _ event: EventName<Payload>,
@@ -68,11 +68,11 @@ public struct User: Sendable {
         channel.bind(event, perform: perform)
     }
 
-    /// The events that a backend sends to the user, from now on and whoever that is.
+    /// The events that a backend sends to the user from now on, also after a sign-in as another user.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - bufferLimit: How many unread events are held before the sequence ends by an error.
+    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
     /// - Returns: A sequence for one task.
     public func events(_ event: String? = nil, bufferLimit: Int = 1024) -> Events {
         channel.events(event, bufferLimit: bufferLimit)
@@ -82,7 +82,7 @@ public struct User: Sendable {
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
-    ///   - bufferLimit: How many unread events are held before the sequence ends by an error.
+    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
     /// - Returns: A sequence for one task.
     public func events<Payload>(
         _ event: EventName<Payload>,
@@ -91,15 +91,15 @@ public struct User: Sendable {
         channel.events(event, bufferLimit: bufferLimit)
     }
 
-    /// Where the user's events are listened to: what is no channel of the broker's is like one here.
+    /// The topic of the user's events, as a channel; the broker has no such channel.
     private var channel: Channel { Channel(name: Topic.user, client: client) }
 
     // MARK: Watchlist
 
-    /// Calls back on the main actor with every change of the watchlist.
+    /// Calls `perform` on the main actor with every change of the watchlist.
     ///
     /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onWatchlistChange(
         perform: @escaping @MainActor @Sendable (WatchlistChange) -> Void
@@ -107,12 +107,12 @@ public struct User: Sendable {
         onWatchlistChange(on: .main) { change in MainActor.assumeIsolated { perform(change) } }
     }
 
-    /// Calls back on a serial queue with every change of the watchlist.
+    /// Calls `perform` on a serial queue with every change of the watchlist.
     ///
     /// - Parameters:
     ///   - queue: A serial queue.
     ///   - perform: Called in the order of the changes.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onWatchlistChange(
         on queue: DispatchQueue,
@@ -121,9 +121,9 @@ public struct User: Sendable {
         client.add(to: \.watchlists, on: .queue(queue), perform)
     }
 
-    /// The watchlist as a sequence: what is known now, then after every change.
+    /// Returns the watchlist as a sequence: its current state first, then its state after every change.
     ///
-    /// A reader who falls more than 64 changes behind misses the oldest of them, never the latest.
+    /// A reader more than 64 changes behind misses the oldest, never the latest.
     ///
     /// - Returns: A sequence for one task.
     public func watchlists() -> Watchlists {
@@ -136,9 +136,9 @@ public struct User: Sendable {
     }
 }
 
-/// A watchlist as an asynchronous sequence: what is known, then after every change.
+/// A watchlist as an asynchronous sequence: its current state first, then its state after every change.
 public struct Watchlists: AsyncSequence, Sendable {
-    /// Reads the states, one after the other.
+    /// Iterates over the states.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let buffer: EventBuffer<Watchlist>
 
@@ -147,13 +147,13 @@ public struct Watchlists: AsyncSequence, Sendable {
 
         /// Waits for the next state, on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Watchlist? {
-            // The buffer keeps the newest, so it never overflows, and nobody ends it by an error.
+            // The buffer keeps the newest elements: it never overflows, and is never finished with an error.
             try? await buffer.next(isolation: actor)
         }
     }
 
     let buffer: EventBuffer<Watchlist>
 
-    /// Begins to read.
+    /// Returns an iterator.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(buffer: buffer) }
 }

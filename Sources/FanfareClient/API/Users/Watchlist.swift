@@ -1,27 +1,29 @@
-/// Which of the users on the signed-in user's watchlist are there, as far as the broker has told.
+/// The users on the signed-in user's watchlist, as far as the broker has reported their state.
 public struct Watchlist: Sendable, Hashable {
-    /// Those with a connection.
+    /// The users with a connection.
     public private(set) var online: Set<String> = []
-    /// Those without one.
+    /// The users without a connection.
     public private(set) var offline: Set<String> = []
 
-    /// Knows of nobody.
+    /// Creates an empty watchlist.
     init() {}
 
-    /// Takes what the broker tells.
+    /// Applies a message of the broker.
     ///
-    /// - Returns: What has changed; `nil` when nothing has.
-    mutating func take(online came: [String], offline went: [String], usersMax: Int)
-        -> WatchlistChange?
-    {
+    /// - Returns: The change, or `nil` if there is none.
+    mutating func update(
+        online reportedOnline: [String],
+        offline reportedOffline: [String],
+        usersMax: Int
+    ) -> WatchlistChange? {
         var (newlyOnline, newlyOffline): ([String], [String]) = ([], [])
-        for user in came where !online.contains(user) {
+        for user in reportedOnline where !online.contains(user) {
             let isKnown = offline.remove(user) != nil
             guard isKnown || online.count + offline.count < usersMax else { continue }
             online.insert(user)
             newlyOnline.append(user)
         }
-        for user in went where !offline.contains(user) {
+        for user in reportedOffline where !offline.contains(user) {
             let isKnown = online.remove(user) != nil
             guard isKnown || online.count + offline.count < usersMax else { continue }
             offline.insert(user)
@@ -34,10 +36,10 @@ public struct Watchlist: Sendable, Hashable {
 
 /// A change of a watchlist.
 public struct WatchlistChange: Sendable, Hashable {
-    /// All that is known, with this change.
+    /// The watchlist after this change.
     public let watchlist: Watchlist
-    /// Who is online now and was not, or not known to be.
+    /// The users who came online, or are first reported as online.
     public let online: [String]
-    /// Who is offline now and was not, or not known to be.
+    /// The users who went offline, or are first reported as offline.
     public let offline: [String]
 }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A callback's place on an event; keep it to be able to unbind.
+/// The registration of a callback.
 ///
-/// A binding lives until it is unbound: letting go of this value changes nothing.
+/// It lasts until ``unbind()``; discarding this value changes nothing.
 public final class Binding: Sendable {
     private let active = Atomic(true)
-    /// What waits where the callback runs, which is where ``unbind()`` takes effect at once.
+    /// The queue of the callback's executor; ``unbind()`` called there takes effect at once.
     let queue: CallbackQueue
-    /// Where the binding is registered.
+    /// Removes the binding from its listeners.
     private let unregister: @Sendable (Binding) -> Void
 
     init(queue: CallbackQueue, unregister: @escaping @Sendable (Binding) -> Void) {
@@ -18,11 +18,10 @@ public final class Binding: Sendable {
     /// Whether the callback may still be called.
     public var isActive: Bool { active.load(ordering: .acquiring) }
 
-    /// Ends the binding.
+    /// Unregisters the callback.
     ///
-    /// Called where the callback runs (on the main actor, unless another actor, a queue or a serial
-    /// executor was chosen), nothing is delivered once this returns. Called from elsewhere, a call
-    /// that has begun may still run, but no other begins.
+    /// If this is called on the callback's executor (by default the main actor), the callback is not called after this
+    /// returns. If it is called elsewhere, a call in progress may still finish, but no other starts.
     public func unbind() {
         guard active.exchange(false, ordering: .acquiringAndReleasing) else { return }
         unregister(self)

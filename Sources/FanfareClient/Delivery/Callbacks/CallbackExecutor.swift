@@ -1,25 +1,26 @@
 public import Dispatch
 
-/// Where callbacks run, other than on the main actor: one after the other, in the order of events.
+/// An executor for callbacks other than the main actor.
+///
+/// It runs them one at a time, in the order of events.
 ///
 /// ```swift
 /// channel.bind("addUser", on: .executor(databaseThread)) { event in … }
 /// ```
 ///
-/// An actor needs no place: a callback that is bound with `isolation: #isolation`, or `on:` the
-/// actor, has its isolation.
+/// Actors need none: bind a callback with `isolation: #isolation`, or `on:` the actor.
 public struct CallbackExecutor: Sendable {
     private enum Kind: Sendable {
         case queue(DispatchQueue)
-        case serial(ExecutorSeat)
+        case serial(ExecutorActor)
         case tasks(any TaskExecutor)
         case actor(ActorReference)
     }
 
     private let kind: Kind
-    /// The same for two places of one order.
+    /// Equal for executors that share one callback queue.
     let id: ObjectIdentifier
-    /// What a log calls the place.
+    /// The executor's name in logs.
     let name: String
 
     private init(_ kind: Kind, of object: AnyObject, name: String) {
@@ -30,20 +31,20 @@ public struct CallbackExecutor: Sendable {
 
     /// A serial dispatch queue.
     ///
-    /// - Parameter queue: The queue. On a concurrent one callbacks still run one after the other, but one
-    ///   may have begun when ``Binding/unbind()`` returns.
-    /// - Returns: The place.
+    /// - Parameter queue: The queue. On a concurrent queue callbacks still run one at a time, but one may be in
+    ///   progress when ``Binding/unbind()`` returns.
+    /// - Returns: The executor.
     public static func queue(_ queue: DispatchQueue) -> CallbackExecutor {
         CallbackExecutor(.queue(queue), of: queue, name: "the queue \(queue.label)")
     }
 
     /// A serial executor, such as an actor's own or a thread.
     ///
-    /// - Parameter executor: The executor, kept alive as long as a callback is bound to it.
-    /// - Returns: The place.
+    /// - Parameter executor: The executor, retained as long as a callback is bound to it.
+    /// - Returns: The executor.
     public static func executor(_ executor: any SerialExecutor) -> CallbackExecutor {
         CallbackExecutor(
-            .serial(ExecutorSeat(executor)),
+            .serial(ExecutorActor(executor)),
             of: executor,
             name: "the executor \(type(of: executor))"
         )
@@ -51,11 +52,11 @@ public struct CallbackExecutor: Sendable {
 
     /// A task executor, such as a pool of threads.
     ///
-    /// Callbacks run one after the other, each on whichever of the threads is free: one may have
-    /// begun when ``Binding/unbind()`` returns, unless it was called by a callback.
+    /// Callbacks run one at a time, on any thread of the executor. One may be in progress when ``Binding/unbind()``
+    /// returns, unless a callback called it.
     ///
-    /// - Parameter executor: The executor, kept alive as long as a callback is bound to it.
-    /// - Returns: The place.
+    /// - Parameter executor: The executor, retained as long as a callback is bound to it.
+    /// - Returns: The executor.
     public static func taskExecutor(_ executor: any TaskExecutor) -> CallbackExecutor {
         CallbackExecutor(
             .tasks(executor),
@@ -64,9 +65,9 @@ public struct CallbackExecutor: Sendable {
         )
     }
 
-    /// An actor, which the place does not keep alive.
+    /// An actor, referenced weakly.
     static func actor(_ actor: any Actor) -> CallbackExecutor {
-        // One order with the callbacks that are bound without a place.
+        // Shares its queue, and so the order, with callbacks bound without an executor.
         if actor === MainActor.shared { return .queue(.main) }
         return CallbackExecutor(
             .actor(ActorReference(actor: actor)),
@@ -75,19 +76,19 @@ public struct CallbackExecutor: Sendable {
         )
     }
 
-    /// Whether anything can still run here: an actor may be gone.
-    var isThere: Bool {
+    /// Whether the executor can still run callbacks: an actor may have been deallocated.
+    var isAlive: Bool {
         if case .actor(let reference) = kind { reference.actor != nil } else { true }
     }
 
-    /// Has a block of calls run here soon, and nowhere if the place is gone.
+    /// Schedules a block, unless the actor has been deallocated.
     ///
-    /// - Returns: Whether it will run.
+    /// - Returns: Whether it was scheduled.
     func run(_ block: @escaping @Sendable () -> Void) -> Bool {
         switch kind {
         case .queue(let queue): queue.async { block() }
-        // Detached: what a task inherits is of the one who happened to bring the event.
-        case .serial(let seat): Task.detached { await seat.run(block) }
+        // Detached: the block must not inherit priority and task locals from the event's source.
+        case .serial(let actor): Task.detached { await actor.run(block) }
         case .tasks(let executor): Task.detached(executorPreference: executor) { block() }
         case .actor(let reference):
             guard let actor = reference.actor else { return false }
@@ -101,17 +102,35 @@ public struct CallbackExecutor: Sendable {
     }
 }
 
-/// An actor whose owner is its app: who binds `[weak self]` callbacks does not expect a client to keep it.
+/// A weak reference to the app's actor: the client must not extend its lifetime.
 private struct ActorReference: Sendable {
     weak let actor: (any Actor)?
 }
 
-/// An actor without state of its own, by which blocks get onto somebody's executor.
-private actor ExecutorSeat {
+/// An actor without state that runs blocks on a given executor.
+private actor ExecutorActor {
     private nonisolated let executor: any SerialExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(_ executor: any SerialExecutor) { self.executor = executor }
 
     func run(_ block: @Sendable () -> Void) { block() }
+}
+
+/// A callback that is only called on one actor.
+///
+/// `@unchecked Sendable`, because it is created by a function isolated to the actor and called by blocks that a
+/// ``CallbackExecutor`` runs on the same actor; in between it is only passed on.
+struct ConfinedCallback<Value>: @unchecked Sendable {
+    private let callback: (Value) -> Void
+
+    /// Wraps a callback with the isolation of the caller's actor.
+    init(of actor: isolated any Actor, _ callback: @escaping (Value) -> Void) {
+        self.callback = callback
+    }
+
+    /// Calls the callback.
+    ///
+    /// To be called on the actor only.
+    func callAsFunction(_ value: Value) { callback(value) }
 }

@@ -1,13 +1,13 @@
 import Dispatch
 import Synchronization
 
-/// The calls that wait for one place, in order.
+/// The callback calls that wait for one executor, in order.
 ///
-/// A burst of events costs the place one block, not one an event, and a flood is cut into blocks,
-/// so that a main queue gets to draw between them. The next block is asked for when one has run, so
-/// the order holds also where several threads serve a place.
+/// Calls are scheduled in blocks: a burst of events costs one block instead of one for each event, and blocks are
+/// bounded so that the main queue can draw between them. The next block is scheduled when one has run, so the order
+/// holds on executors with several threads too.
 final class CallbackQueue: Sendable {
-    /// What the waiting calls amount to.
+    /// The number and the size of the waiting calls.
     struct Load: Equatable {
         var count = 0
         var bytes = 0
@@ -25,32 +25,32 @@ final class CallbackQueue: Sendable {
         var isScheduled = false
     }
 
-    /// How many calls one block makes.
+    /// The most calls in one block.
     private static let callsPerBlock = 256
 
-    let place: CallbackExecutor
+    let executor: CallbackExecutor
     private let state = Mutex(State())
-    /// Told, at the place, what is still waiting after a block of calls.
+    /// Called on the executor after each block, with the remaining load.
     private let drained: @Sendable (Load) -> Void
 
-    init(_ place: CallbackExecutor, drained: @escaping @Sendable (Load) -> Void) {
-        self.place = place
+    init(_ executor: CallbackExecutor, drained: @escaping @Sendable (Load) -> Void) {
+        self.executor = executor
         self.drained = drained
     }
 
-    /// Adds a call for a binding, which is made unless the binding ends before.
+    /// Adds a call for a binding; it is skipped if the binding ends first.
     ///
     /// - Parameters:
     ///   - binding: The binding.
-    ///   - bytes: What the call keeps in memory, more or less.
+    ///   - bytes: The approximate memory the call holds.
     ///   - run: The call.
-    /// - Returns: What is waiting now.
+    /// - Returns: The load of the queue after this.
     func post(
         for binding: Binding,
         bytes: Int,
         _ run: @escaping @Sendable () -> Void
     ) -> Load {
-        guard place.isThere else { return Load() }
+        guard executor.isAlive else { return Load() }
         let (load, isNew) = state.withLock { state in
             state.calls.append(Call(binding: binding, bytes: bytes, run: run))
             state.load.count += 1
@@ -62,12 +62,12 @@ final class CallbackQueue: Sendable {
     }
 
     private func schedule() {
-        guard !place.run({ self.runBlock() }) else { return }
-        // Not from here: whoever posts holds the lock that `drained` takes.
+        guard !executor.run({ self.runBlock() }) else { return }
+        // Asynchronously: the caller of `post` holds the lock that `drained` takes.
         DispatchQueue.global().async { self.discard() }
     }
 
-    /// Nobody is there any more to be called.
+    /// Drops all calls of an actor that has been deallocated.
     private func discard() {
         state.withLock { $0 = State() }
         drained(Load())
@@ -88,5 +88,32 @@ final class CallbackQueue: Sendable {
         }
         if isMore { schedule() }
         drained(load)
+    }
+}
+
+/// The queues of a client's callbacks by executor, referenced weakly: a queue without bindings is deallocated.
+struct CallbackQueues: Sendable {
+    private struct Reference: Sendable {
+        weak let queue: CallbackQueue?
+    }
+
+    private var queues: [ObjectIdentifier: Reference] = [:]
+
+    /// Returns the queue of an executor, which all its callbacks share for one order.
+    ///
+    /// - Parameters:
+    ///   - executor: The executor.
+    ///   - drained: Called after each block with the remaining load, if the queue is new.
+    /// - Returns: The queue, to be retained by the caller.
+    mutating func queue(
+        of executor: CallbackExecutor,
+        drained: @escaping @Sendable (CallbackQueue.Load) -> Void
+    ) -> CallbackQueue {
+        // A new actor may have the address, and so the identity, of a deallocated one.
+        if let known = queues[executor.id]?.queue, known.executor.isAlive { return known }
+        queues = queues.filter { $0.value.queue != nil }
+        let new = CallbackQueue(executor, drained: drained)
+        queues[executor.id] = Reference(queue: new)
+        return new
     }
 }

@@ -1,8 +1,8 @@
-// Callbacks elsewhere than on the main actor or a queue.
+// Callbacks on other executors than the main actor and dispatch queues.
 extension Channel {
-    // MARK: Events as they are
+    // MARK: Events
 
-    /// Calls back on the actor that this is called from, for each event of a name.
+    /// Calls `perform` on the caller's actor for each event with this name.
     ///
     /// ```swift
     /// @DatabaseActor func listen(to channel: Channel) {
@@ -10,14 +10,14 @@ extension Channel {
     /// }
     /// ```
     ///
-    /// The callback has the isolation of the function around it, a global actor's or an actor's:
-    /// it reads and writes what is there without `await`, and need not be `Sendable`.
+    /// The callback has the isolation of the calling function, an actor's or a global actor's: it uses that actor's
+    /// state without `await`, and need not be `Sendable`.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in the order of the events, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in the order of the events, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -28,7 +28,7 @@ extension Channel {
         return bind(event, on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor for each event of a name.
+    /// Calls `perform` on an actor for each event with this name.
     ///
     /// ```swift
     /// channel.bind("addUser", on: store) { store, event in store.add(event) }
@@ -36,9 +36,9 @@ extension Channel {
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in the order of the events, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor in the order of the events, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<A: Actor>(
         _ event: String? = nil,
@@ -50,34 +50,34 @@ extension Channel {
         }
     }
 
-    /// Calls back on an executor for each event of a name.
+    /// Calls `perform` on an executor for each event with this name.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - place: The executor.
+    ///   - executor: The executor.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
-        client.bind(Topic(channel: name, event: event), on: place, perform)
+        client.bind(Topic(channel: name, event: event), on: executor, perform)
     }
 
-    // MARK: Decoded
+    // MARK: Decoded events
 
-    /// Calls back on the actor that this is called from, with the decoded data of each event.
+    /// Calls `perform` on the caller's actor with the decoded data of each event.
     ///
-    /// As ``bind(_:isolation:perform:)-(String?,_,_)``. Data that is no `Payload` goes to
-    /// ``FanfareClient/onError(perform:)`` instead.
+    /// As ``bind(_:isolation:perform:)-(String?,_,_)``. Data that cannot be decoded as `Payload` is reported to
+    /// ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in the order of the events, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in the order of the events, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<Payload>(
         _ event: EventName<Payload>,
@@ -88,15 +88,15 @@ extension Channel {
         return bind(event, on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor with the decoded data of each event of a name.
+    /// Calls `perform` on an actor with the decoded data of each event with this name.
     ///
-    /// Data that is no `Payload` goes to ``FanfareClient/onError(perform:)`` instead.
+    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in the order of the events, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor in the order of the events, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<Payload, A: Actor>(
         _ event: EventName<Payload>,
@@ -108,22 +108,22 @@ extension Channel {
         }
     }
 
-    /// Calls back on an executor with the decoded data of each event of a name.
+    /// Calls `perform` on an executor with the decoded data of each event with this name.
     ///
-    /// Data that is no `Payload` goes to ``FanfareClient/onError(perform:)`` instead.
+    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
-    ///   - place: The executor.
+    ///   - executor: The executor.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<Payload>(
         _ event: EventName<Payload>,
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (Payload) -> Void
     ) -> Binding {
-        bind(event.text, on: place) { [weak client] event in
+        bind(event.text, on: executor) { [weak client] event in
             do throws(FanfareError) {
                 perform(try event.decode())
             } catch {

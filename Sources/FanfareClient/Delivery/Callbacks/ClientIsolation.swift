@@ -1,16 +1,16 @@
-// Callbacks elsewhere than on the main actor or a queue.
+// Callbacks on other executors than the main actor and dispatch queues.
 extension FanfareClient {
     // MARK: Events of all channels
 
-    /// Calls back on the actor that this is called from, for each event of a name on any channel.
+    /// Calls `perform` on the caller's actor for each event with this name on any channel.
     ///
     /// As ``Channel/bind(_:isolation:perform:)-(String?,_,_)``.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in the order of the events, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in the order of the events, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -21,13 +21,13 @@ extension FanfareClient {
         return bind(event, on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor for each event of a name, on whatever channel.
+    /// Calls `perform` on an actor for each event with this name on any channel.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in the order of the events, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor in the order of the events, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<A: Actor>(
         _ event: String? = nil,
@@ -39,30 +39,30 @@ extension FanfareClient {
         }
     }
 
-    /// Calls back on an executor for each event of a name, on whatever channel.
+    /// Calls `perform` on an executor for each event with this name on any channel.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - place: The executor.
+    ///   - executor: The executor.
     ///   - perform: Called in the order of the events.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
-        bind(Topic(event: event), on: place, perform)
+        bind(Topic(event: event), on: executor, perform)
     }
 
     // MARK: Status
 
-    /// Calls back with the old and the new status, on the actor that this is called from.
+    /// Calls `perform` on the caller's actor with the old and the new status at each change.
     ///
     /// - Parameters:
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called at each change, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called at each change, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onStatusChange(
         isolation: isolated any Actor,
@@ -72,12 +72,12 @@ extension FanfareClient {
         return bindStatus(on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back with the old and the new status at each change, on an actor.
+    /// Calls `perform` on an actor with the old and the new status at each change.
     ///
     /// - Parameters:
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor at each change, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor at each change, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onStatusChange<A: Actor>(
         on actor: A,
@@ -90,28 +90,28 @@ extension FanfareClient {
         }
     }
 
-    /// Calls back with the old and the new status at each change, on an executor.
+    /// Calls `perform` on an executor with the old and the new status at each change.
     ///
     /// - Parameters:
-    ///   - place: The executor.
+    ///   - executor: The executor.
     ///   - perform: Called at each change.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onStatusChange(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (_ old: ConnectionStatus, _ new: ConnectionStatus) -> Void
     ) -> Binding {
-        bindStatus(on: place) { perform($0.old, $0.new) }
+        bindStatus(on: executor) { perform($0.old, $0.new) }
     }
 
-    // MARK: Faults
+    // MARK: Errors
 
-    /// Calls back with what goes wrong while the connection goes on, on the actor that this is called from.
+    /// Calls `perform` on the caller's actor with each error that leaves the connection open.
     ///
     /// - Parameters:
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called with each error, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called with each error, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onError(
         isolation: isolated any Actor,
@@ -121,12 +121,12 @@ extension FanfareClient {
         return bindErrors(on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back with what goes wrong while the connection goes on, on an actor.
+    /// Calls `perform` on an actor with each error that leaves the connection open.
     ///
     /// - Parameters:
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor and each error, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor and each error, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onError<A: Actor>(
         on actor: A,
@@ -137,17 +137,17 @@ extension FanfareClient {
         }
     }
 
-    /// Calls back with what goes wrong while the connection goes on, on an executor.
+    /// Calls `perform` on an executor with each error that leaves the connection open.
     ///
     /// - Parameters:
-    ///   - place: The executor.
+    ///   - executor: The executor.
     ///   - perform: Called with each error.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onError(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (FanfareError) -> Void
     ) -> Binding {
-        bindErrors(on: place, perform)
+        bindErrors(on: executor, perform)
     }
 }

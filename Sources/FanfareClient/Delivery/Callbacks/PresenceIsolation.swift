@@ -1,11 +1,11 @@
-// Callbacks elsewhere than on the main actor or a queue.
+// Callbacks on other executors than the main actor and dispatch queues.
 extension PresenceChannel {
-    /// Calls back on the actor that this is called from, with every change, the first list included.
+    /// Calls `perform` on the caller's actor with every change, the first list included.
     ///
     /// - Parameters:
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onChange(
         isolation: isolated any Actor,
@@ -15,12 +15,12 @@ extension PresenceChannel {
         return onChange(on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor, with every change, the first list included.
+    /// Calls `perform` on an actor with every change, the first list included.
     ///
     /// - Parameters:
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor, in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onChange<A: Actor>(
         on actor: A,
@@ -31,26 +31,26 @@ extension PresenceChannel {
         }
     }
 
-    /// Calls back on an executor, with every change, the first list included.
+    /// Calls `perform` on an executor with every change, the first list included.
     ///
     /// - Parameters:
-    ///   - place: The executor.
-    ///   - perform: Called in that order.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - executor: The executor.
+    ///   - perform: Called in order.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onChange(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (PresenceChange) -> Void
     ) -> Binding {
-        channel.client.onPresence(channel.name, on: place, perform)
+        channel.client.onPresence(channel.name, on: executor, perform)
     }
 
-    /// Calls back on the actor that this is called from, for each user who comes; not for those who were there before.
+    /// Calls `perform` on the caller's actor for each user who joins; not for the first list.
     ///
     /// - Parameters:
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onJoin(
         isolation: isolated any Actor,
@@ -60,12 +60,12 @@ extension PresenceChannel {
         return onJoin(on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor, for each user who comes; not for those who were there before.
+    /// Calls `perform` on an actor for each user who joins; not for the first list.
     ///
     /// - Parameters:
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor, in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onJoin<A: Actor>(
         on actor: A,
@@ -76,26 +76,26 @@ extension PresenceChannel {
         }
     }
 
-    /// Calls back on an executor, for each user who comes; not for those who were there before.
+    /// Calls `perform` on an executor for each user who joins; not for the first list.
     ///
     /// - Parameters:
-    ///   - place: The executor.
-    ///   - perform: Called in that order.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - executor: The executor.
+    ///   - perform: Called in order.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onJoin(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (PresenceMember) -> Void
     ) -> Binding {
-        onChange(on: place) { change in for member in change.joined { perform(member) } }
+        onChange(on: executor) { change in for member in change.joined { perform(member) } }
     }
 
-    /// Calls back on the actor that this is called from, for each user who goes.
+    /// Calls `perform` on the caller's actor for each user who leaves.
     ///
     /// - Parameters:
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onLeave(
         isolation: isolated any Actor,
@@ -105,12 +105,12 @@ extension PresenceChannel {
         return onLeave(on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor, for each user who goes.
+    /// Calls `perform` on an actor for each user who leaves.
     ///
     /// - Parameters:
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor, in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onLeave<A: Actor>(
         on actor: A,
@@ -121,17 +121,17 @@ extension PresenceChannel {
         }
     }
 
-    /// Calls back on an executor, for each user who goes.
+    /// Calls `perform` on an executor for each user who leaves.
     ///
     /// - Parameters:
-    ///   - place: The executor.
-    ///   - perform: Called in that order.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - executor: The executor.
+    ///   - perform: Called in order.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onLeave(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (PresenceMember) -> Void
     ) -> Binding {
-        onChange(on: place) { change in for member in change.left { perform(member) } }
+        onChange(on: executor) { change in for member in change.left { perform(member) } }
     }
 }

@@ -1,12 +1,12 @@
-// Callbacks elsewhere than on the main actor or a queue.
+// Callbacks on other executors than the main actor and dispatch queues.
 extension User {
-    /// Calls back on the actor that this is called from, for each event that a backend sends to the user.
+    /// Calls `perform` on the caller's actor for each event that a backend sends to the user.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
@@ -17,13 +17,13 @@ extension User {
         return bind(event, on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor, for each event that a backend sends to the user.
+    /// Calls `perform` on an actor for each event that a backend sends to the user.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor, in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind<A: Actor>(
         _ event: String? = nil,
@@ -35,28 +35,28 @@ extension User {
         }
     }
 
-    /// Calls back on an executor, for each event that a backend sends to the user.
+    /// Calls `perform` on an executor for each event that a backend sends to the user.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - place: The executor.
-    ///   - perform: Called in that order.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - executor: The executor.
+    ///   - perform: Called in order.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (ChannelEvent) -> Void
     ) -> Binding {
-        client.bind(Topic(channel: Topic.user, event: event), on: place, perform)
+        client.bind(Topic(channel: Topic.user, event: event), on: executor, perform)
     }
 
-    /// Calls back on the actor that this is called from, with every change of the watchlist.
+    /// Calls `perform` on the caller's actor with every change of the watchlist.
     ///
     /// - Parameters:
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onWatchlistChange(
         isolation: isolated any Actor,
@@ -66,12 +66,12 @@ extension User {
         return onWatchlistChange(on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor, with every change of the watchlist.
+    /// Calls `perform` on an actor with every change of the watchlist.
     ///
     /// - Parameters:
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor, in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onWatchlistChange<A: Actor>(
         on actor: A,
@@ -82,28 +82,28 @@ extension User {
         }
     }
 
-    /// Calls back on an executor, with every change of the watchlist.
+    /// Calls `perform` on an executor with every change of the watchlist.
     ///
     /// - Parameters:
-    ///   - place: The executor.
-    ///   - perform: Called in that order.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - executor: The executor.
+    ///   - perform: Called in order.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onWatchlistChange(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (WatchlistChange) -> Void
     ) -> Binding {
-        client.add(to: \.watchlists, on: place, perform)
+        client.add(to: \.watchlists, on: executor, perform)
     }
 }
 
 extension FanfareClient {
-    /// Calls back on the actor that this is called from, each time that the broker has learnt who the user is.
+    /// Calls `perform` on the caller's actor after each successful sign-in.
     ///
     /// - Parameters:
-    ///   - isolation: `#isolation`, where that is an actor.
-    ///   - perform: Called in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - isolation: The caller's actor: `#isolation`.
+    ///   - perform: Called in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onSignIn(
         isolation: isolated any Actor,
@@ -113,12 +113,12 @@ extension FanfareClient {
         return onSignIn(on: .actor(isolation)) { callback($0) }
     }
 
-    /// Calls back on an actor, each time that the broker has learnt who the user is.
+    /// Calls `perform` on an actor after each successful sign-in.
     ///
     /// - Parameters:
-    ///   - actor: The actor; the binding does not keep it alive.
-    ///   - perform: Called with the actor in that order, until the actor is gone.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - actor: The actor, referenced weakly.
+    ///   - perform: Called with the actor, in order, until the actor is deallocated.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onSignIn<A: Actor>(
         on actor: A,
@@ -129,17 +129,17 @@ extension FanfareClient {
         }
     }
 
-    /// Calls back on an executor, each time that the broker has learnt who the user is.
+    /// Calls `perform` on an executor after each successful sign-in.
     ///
     /// - Parameters:
-    ///   - place: The executor.
-    ///   - perform: Called in that order.
-    /// - Returns: What to unbind by; the binding lives on without it.
+    ///   - executor: The executor.
+    ///   - perform: Called in order.
+    /// - Returns: A token. Discarding it keeps the callback.
     @discardableResult
     public func onSignIn(
-        on place: CallbackExecutor,
+        on executor: CallbackExecutor,
         perform: @escaping @Sendable (SignedInUser) -> Void
     ) -> Binding {
-        add(to: \.signIns, on: place, perform)
+        add(to: \.signIns, on: executor, perform)
     }
 }

@@ -1,49 +1,49 @@
 import HTTPClient
 
 extension ClientOptions {
-    /// How a client gets through to its broker.
+    /// The proxy for a client's connections.
     ///
     /// ```swift
     /// var options = ClientOptions()
     /// options.proxy = .http(HTTPProxy(host: "proxy.example.com", port: 3128))
     /// ```
     public enum Proxy: Sendable, Hashable {
-        /// As the system is set up: on Apple platforms by its settings; elsewhere without a proxy.
+        /// The system's proxy settings on Apple platforms; no proxy elsewhere.
         case system
-        /// Without a proxy, whatever the system's settings say.
+        /// No proxy.
         case none
-        /// By this proxy, for `ws` as for `wss`.
+        /// This proxy, for `ws` and `wss`.
         case http(HTTPProxy)
-        /// By the proxy that the process's environment names.
+        /// The proxy from environment variables.
         ///
-        /// That is `http_proxy` for `ws`, and `https_proxy` or `HTTPS_PROXY` for `wss`, in the form
-        /// that ``HTTPProxy/init(_:)`` reads. `no_proxy` or `NO_PROXY` lists the hosts that are
-        /// reached without, with commas between: a name also stands for the names below it, `*`
-        /// for all. Without such a variable no proxy is used.
+        /// `http_proxy` for `ws`, and `https_proxy` or `HTTPS_PROXY` for `wss`, in the form of ``HTTPProxy/init(_:)``.
+        /// `no_proxy` or `NO_PROXY` lists hosts to connect to without a proxy, separated by commas: a name includes its
+        /// subdomains, `*` means all. Without these variables no proxy is used.
         case environment
     }
 }
 
-/// A proxy that opens tunnels (CONNECT, RFC 9110 §9.3.6): what runs through them is seen by the
-/// broker alone, if it is `wss`, and by a backend, if it is `https`.
+/// An HTTP proxy for tunnels (CONNECT, RFC 9110 §9.3.6).
+///
+/// It cannot read `wss` and `https` traffic.
 public struct HTTPProxy: Sendable, Hashable {
     /// A name or an address; an IPv6 address without brackets.
     public var host: String
     /// The TCP port.
     public var port: UInt16
-    /// Who asks (RFC 7617); `nil` for a proxy that lets everybody through.
+    /// The credentials for Basic authentication (RFC 7617); `nil` for a proxy without a login.
     ///
-    /// The connection to the proxy is not encrypted, so neither is this.
+    /// They are sent unencrypted, as the connection to the proxy is.
     public var credentials: Credentials?
 
-    /// What a proxy knows a user by.
+    /// A user name and a password.
     public struct Credentials: Sendable, Hashable {
         /// The user's name, without a colon.
         public var user: String
         /// The password.
         public var password: String
 
-        /// A user and the password.
+        /// Creates credentials.
         ///
         /// - Parameters:
         ///   - user: The user's name, without a colon.
@@ -54,25 +54,25 @@ public struct HTTPProxy: Sendable, Hashable {
         }
     }
 
-    /// Names a proxy.
+    /// Creates a proxy.
     ///
     /// - Parameters:
     ///   - host: A name or an address; an IPv6 address without brackets.
     ///   - port: The TCP port.
-    ///   - credentials: Who asks, if the proxy wants to know.
+    ///   - credentials: The user name and password, if the proxy requires them.
     public init(host: String, port: UInt16, credentials: Credentials? = nil) {
         self.host = host
         self.port = port
         self.credentials = credentials
     }
 
-    /// Reads `http://[USER:PASSWORD@]HOST[:PORT]`.
+    /// Parses `http://[USER:PASSWORD@]HOST[:PORT]`.
     ///
-    /// Without a port it is 80. The scheme may be left out; any other is refused, since the
-    /// connection to the proxy is neither TLS nor SOCKS. User and password are percent-decoded.
+    /// The port defaults to 80. The scheme may be left out; any other is refused, since TLS and SOCKS to the proxy are
+    /// not supported. User and password are percent-decoded.
     ///
     /// - Parameter url: The proxy's URL.
-    /// - Throws: What is wrong with it; a password is not repeated.
+    /// - Throws: What is wrong with the URL, without the password.
     public init(_ url: String) throws(InvalidOption) {
         self = try ProxyURL.read(url, called: "the proxy's URL")
     }
@@ -82,7 +82,7 @@ extension HTTPProxy: CustomStringConvertible, CustomReflectable {
     /// The proxy's URL, without the password.
     public var description: String { address.description }
 
-    /// The proxy as the rooms below know it.
+    /// The proxy for the HTTPClient module.
     var address: ProxyAddress {
         ProxyAddress(
             host: host,
@@ -92,6 +92,6 @@ extension HTTPProxy: CustomStringConvertible, CustomReflectable {
         )
     }
 
-    /// What a debugger shows: all but the password.
+    /// A mirror without the password.
     public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }

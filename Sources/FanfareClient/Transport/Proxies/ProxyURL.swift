@@ -1,7 +1,9 @@
 import Foundation
 import HTTPClient
 
-/// Reads the URL of a proxy, and says what is wrong with it without repeating the password.
+/// Parses the URL of a proxy.
+///
+/// Errors do not contain the password.
 enum ProxyURL {
     static func read(_ url: String, called name: String) throws(InvalidOption) -> HTTPProxy {
         var rest = url[...]
@@ -10,7 +12,7 @@ enum ProxyURL {
             guard scheme == "http" else {
                 throw InvalidOption(
                     """
-                    \(name) begins with \(scheme): only proxies that are spoken to in plain HTTP are known; write \
+                    \(name) begins with \(scheme): only plain HTTP to the proxy is supported; write \
                     http://HOST:PORT
                     """
                 )
@@ -27,7 +29,7 @@ enum ProxyURL {
             rest = rest[rest.index(after: at)...]
         }
         guard let (host, port) = Endpoint.authority(rest), isHost(host) else {
-            throw malformed(name, "names no host and port: \"\(rest)\"")
+            throw malformed(name, "has no valid host and port: \"\(rest)\"")
         }
         return HTTPProxy(host: host, port: port ?? 80, credentials: credentials)
     }
@@ -55,13 +57,13 @@ enum ProxyURL {
 }
 
 extension ClientOptions.Proxy {
-    /// The way to an endpoint, with the environment looked up.
+    /// Resolves the route to an endpoint; reads the environment if it is asked to.
     ///
     /// - Parameters:
-    ///   - endpoint: Where the connection goes.
-    ///   - environment: The value of a variable.
-    /// - Returns: How to get there.
-    /// - Throws: Which variable is wrong, and why.
+    ///   - endpoint: The endpoint.
+    ///   - environment: Returns the value of a variable.
+    /// - Returns: The route.
+    /// - Throws: The invalid variable and the reason.
     func resolved(
         for endpoint: Endpoint,
         environment: (String) -> String? = { ProcessInfo.processInfo.environment[$0] }
@@ -72,7 +74,7 @@ extension ClientOptions.Proxy {
         case .http(let proxy): return .proxy(proxy.address)
         case .environment: break
         }
-        // HTTP_PROXY in capitals is what a web server sets from a request's field `Proxy`.
+        // Not HTTP_PROXY: CGI servers set it from a request's `Proxy` field.
         let names = endpoint.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         for name in names {
             guard let url = environment(name), !url.isEmpty else { continue }

@@ -3,9 +3,9 @@
     import Net
     import Synchronization
 
-    /// The event loop that carries every connection of this process's clients.
+    /// The event loop of all connections of this process's clients.
     actor ClientLoop: LoopResident {
-        /// What is to be done with a connection.
+        /// A command for a connection.
         enum Command: Sendable {
             case begin(TransportRequest, any TransportReceiver)
             case connect(Route)
@@ -16,24 +16,25 @@
             case resumeReading
         }
 
-        private typealias Letter = (number: UInt64, command: Command)
+        private typealias Message = (number: UInt64, command: Command)
 
-        /// Started once, and kept: a thread that waits costs little, and stopping it a race.
+        /// Started once and never stopped: an idle thread costs little, and stopping it would race with new
+        /// connections.
         private static let running = Mutex<ClientLoop?>(nil)
 
         nonisolated private let loop: EventLoop
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-        nonisolated private let mailbox: Mailbox<Letter>
+        nonisolated private let mailbox: Mailbox<Message>
         private let reactor: Reactor
-        /// By number, since a link outlives its connection object: it still says farewell.
+        /// By number, since a link outlives its connection object: it still sends its close frame.
         private var links: [UInt64: SocketLink] = [:]
         private var contexts: [Verification: TLSContext] = [:]
-        /// More kinds of trust than one process has use for.
+        /// The most cached TLS contexts, more than one process needs.
         private static let contextCountMax = 16
 
-        /// The loop, running.
+        /// Returns the running loop; starts it on the first call.
         ///
-        /// - Throws: Descriptors, threads or memory have run out; the next call tries again.
+        /// - Throws: When descriptors, threads or memory are exhausted; the next call tries again.
         static func shared() throws(SystemError) -> ClientLoop {
             try running.withLock { running throws(SystemError) in
                 if let running { return running }
@@ -51,27 +52,27 @@
             self.loop = loop
         }
 
-        /// Has a command carried out on the loop, after all that were posted before.
+        /// Queues a command for the loop; commands run in order.
         nonisolated func post(_ command: Command, for number: UInt64) {
             mailbox.post((number, command))
         }
 
-        /// Waits, reads, does what clients want, writes.
+        /// One turn: waits for events, reads, performs commands, writes.
         func turn() -> Bool {
             reactor.poll()
-            for letter in mailbox.drain() { carryOut(letter.command, for: letter.number) }
+            for message in mailbox.drain() { perform(message.command, for: message.number) }
             reactor.flush()
             return true
         }
 
-        private func carryOut(_ command: Command, for number: UInt64) {
+        private func perform(_ command: Command, for number: UInt64) {
             if case .begin(let request, let receiver) = command {
                 links[number] = SocketLink(request, receiver, reactor: reactor) {
                     self.links[number] = nil
                 }
                 return
             }
-            // A link that has ended takes no more commands.
+            // Commands for a link that has ended are ignored.
             guard let link = links[number] else { return }
             switch command {
             case .begin: break
@@ -93,7 +94,7 @@
             guard let verification else { return nil }
             if let known = contexts[verification] { return known }
             let new = try TLSContext.client(verification)
-            // Which one goes hardly matters: a context that is made anew only forgets its sessions.
+            // Evicts any one: a recreated context only loses its TLS sessions.
             if contexts.count == Self.contextCountMax, let old = contexts.keys.first {
                 contexts[old] = nil
             }

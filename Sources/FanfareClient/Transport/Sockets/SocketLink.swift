@@ -4,43 +4,43 @@
     import Net
     import WebSocket
 
-    /// One connection on the loop's thread: addresses, then a stream, then a tunnel if a proxy is
-    /// asked for one, then a WebSocket.
+    /// One connection on the loop's thread: it tries addresses, opens a stream, a tunnel if there is a proxy, and a
+    /// WebSocket.
     final class SocketLink: StreamDelegate, TimerTarget {
         enum Phase {
-            /// Names are being looked up, or an address is being tried.
+            /// A name is being resolved or an address tried.
             case connecting
-            /// The proxy was asked for a tunnel.
+            /// The CONNECT request was sent to the proxy.
             case tunnelling(ProxyTunnel)
-            /// The tunnel is there, and the TLS handshake goes through it.
+            /// The TLS handshake runs through the tunnel.
             case securing
             /// The opening handshake has been sent.
             case upgrading(ClientHandshake)
             case open
-            /// The receiver has been told, or does not want to hear more.
+            /// The receiver has been notified, or the client has closed the connection.
             case ended
         }
 
         let request: TransportRequest
         var receiver: (any TransportReceiver)?
         private let reactor: Reactor
-        /// Called once, when the link holds no stream any more and never will.
+        /// Called once, when the link has no stream and will not open another.
         private let released: () -> Void
         var phase = Phase.connecting
         private var addresses: ArraySlice<SocketAddress> = []
         private var tls: TLSContext?
         private var tunnel: ProxyTunnel?
-        /// When the proxy has to have opened its tunnel.
+        /// The timeout of the tunnel.
         private var tunnelTimer: TimerID?
         private var deadline = MonotonicTime(nanoseconds: 0)
-        private var lastFault = TransportClosure.unreachable(reason: "the name has no address")
+        private var lastFailure = TransportClosure.unreachable(reason: "the name has no address")
         private(set) var stream: Stream?
         private var isReading = true
-        /// Reads the answer to the opening handshake; whatever content that announces is not read.
-        var answer = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
+        /// Parses the response to the opening handshake; its content is not read.
+        var response = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
         var endpoint: WebSocketEndpoint
 
-        /// How long a peer may take to end a connection that is closed politely.
+        /// The time limit for the peer's close frame.
         static let closeTimeout = Duration.seconds(5)
 
         init(
@@ -76,7 +76,7 @@
                 } catch {
                     return fail(.proxyFailed(reason: error.reason))
                 }
-                // Less than all the time there is, so that a proxy that is slow gets the blame.
+                // Shorter than the whole timeout, so that the error names a slow proxy.
                 deadline = reactor.now.advanced(by: tunnelTimeout)
                 tunnelTimer = reactor.schedule(after: tunnelTimeout, self)
             }
@@ -88,7 +88,7 @@
             write(endpoint.encode(.text, text.span, mask: Self.freshMask()))
         }
 
-        /// Closes without another word to the receiver.
+        /// Closes the connection without notifying the receiver.
         func close(code: UInt16, reason: String) {
             receiver = nil
             if case .open = phase {
@@ -113,9 +113,9 @@
             stream?.resumeReading()
         }
 
-        /// Ends the link and tells the receiver why.
+        /// Aborts the connection and notifies the receiver.
         func fail(_ closure: TransportClosure) {
-            tell(closure)
+            notifyClosed(closure)
             stream?.abort()
             if stream == nil { release() }
         }
@@ -134,7 +134,7 @@
         func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
             var position = 0
             if case .tunnelling(let tunnel) = phase {
-                readAnswer(to: tunnel, in: bytes.span, at: &position)
+                readResponse(to: tunnel, in: bytes.span, at: &position)
                 if case .ended = phase { return bytes.count }
                 return position
             }
@@ -150,11 +150,13 @@
 
         func streamReachedEnd(_ stream: Stream) {
             switch phase {
-            case .tunnelling(let tunnel): tell(.proxyFailed(reason: tunnel.ended.reason))
+            case .tunnelling(let tunnel): notifyClosed(.proxyFailed(reason: tunnel.ended.reason))
             case .upgrading:
-                tell(.upgradeRefused(reason: "it ended the connection instead of answering"))
+                notifyClosed(
+                    .upgradeRefused(reason: "the server closed the connection without a response")
+                )
             case .open, .connecting, .securing:
-                tell(.cut(reason: "the other side ended it"))
+                notifyClosed(.cut(reason: "the peer closed it"))
             case .ended: break
             }
             stream.close(within: Self.closeTimeout)
@@ -162,24 +164,24 @@
 
         func streamClosed(_ stream: Stream, error: StreamError?) {
             self.stream = nil
-            let fault = error?.description ?? "the other side ended it"
+            let fault = error?.description ?? "the peer closed it"
             switch phase {
             case .connecting:
-                lastFault = closure(for: error)
+                lastFailure = closure(for: error)
                 return tryNextAddress()
             case .tunnelling(let tunnel):
-                tell(.proxyFailed(reason: tunnel.unreachable(fault).reason))
-            case .securing: tell(closure(for: error))
-            case .upgrading: tell(.upgradeRefused(reason: fault))
-            case .open: tell(.cut(reason: fault))
+                notifyClosed(.proxyFailed(reason: tunnel.unreachable(fault).reason))
+            case .securing: notifyClosed(closure(for: error))
+            case .upgrading: notifyClosed(.upgradeRefused(reason: fault))
+            case .open: notifyClosed(.cut(reason: fault))
             case .ended: break
             }
             release()
         }
 
-        /// Before the connection is open: whose fault it is that it does not come about.
+        /// Returns the reason a connection could not be opened: certificate, proxy or network.
         private func closure(for error: StreamError?) -> TransportClosure {
-            let reason = error?.description ?? "the other side ended it"
+            let reason = error?.description ?? "the peer closed it"
             switch error {
             case .tls(.untrusted(let reason)): return .untrusted(reason: reason)
             case .tls(.unpinned(let keys)):
@@ -196,9 +198,9 @@
 
         private func tryNextAddress() {
             while case .connecting = phase, let address = addresses.popFirst() {
-                // What is left of the time is shared by the addresses that are left.
-                let left = reactor.now.duration(to: deadline)
-                let share = left / (addresses.count + 1)
+                // The remaining addresses share the remaining time.
+                let remaining = reactor.now.duration(to: deadline)
+                let share = remaining / (addresses.count + 1)
                 do throws(SystemError) {
                     stream = try reactor.connect(
                         to: address,
@@ -210,13 +212,13 @@
                     if !isReading { stream?.pauseReading() }
                     return
                 } catch {
-                    lastFault = .unreachable(reason: "\(address): \(error)")
+                    lastFailure = .unreachable(reason: "\(address): \(error)")
                 }
             }
-            fail(lastFault)
+            fail(lastFailure)
         }
 
-        /// The link is done: nothing of the loop's refers to it any more.
+        /// Removes the link from the loop.
         private func release() {
             stopTunnelTimer()
             released()
@@ -226,7 +228,7 @@
 
         private var tunnelTimeout: Duration { request.timeout * 2 / 3 }
 
-        private func readAnswer(
+        private func readResponse(
             to tunnel: ProxyTunnel,
             in bytes: Span<UInt8>,
             at position: inout Int
@@ -249,7 +251,7 @@
             if let timer = tunnelTimer.take() { reactor.cancel(timer) }
         }
 
-        /// The proxy has had its time.
+        /// Called when the proxy has not opened the tunnel in time.
         func timerFired(tag: Int) {
             tunnelTimer = nil
             guard let tunnel else { return }

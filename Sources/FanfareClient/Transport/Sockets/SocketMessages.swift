@@ -2,7 +2,7 @@
     import Net
     import WebSocket
 
-    // What goes to and fro on a link, once it is a WebSocket.
+    // The messages of an open WebSocket.
     extension SocketLink {
         func readMessages(in bytes: inout MutableSpan<UInt8>, at position: inout Int) {
             do throws(WebSocketError) {
@@ -19,7 +19,7 @@
                         mask: Self.freshMask()
                     )
                 )
-                tell(.protocolViolation(error.description))
+                notifyClosed(.protocolViolation(error.description))
                 stream?.close(within: Self.closeTimeout)
             }
         }
@@ -29,9 +29,9 @@
             case .text:
                 incoming.withPayload(in: bytes) { receiver?.transportReceived($0) }
             case .binary:
-                let fault = "a binary message, which the Pusher protocol does not have"
+                let fault = "a binary message, which the Pusher protocol does not allow"
                 write(endpoint.close(.unsupportedData, reason: fault, mask: Self.freshMask()))
-                tell(.protocolViolation(fault))
+                notifyClosed(.protocolViolation(fault))
                 stream?.close(within: Self.closeTimeout)
             case .ping:
                 write(
@@ -44,7 +44,7 @@
             case .close(let code):
                 let reason = String(decoding: incoming.payload(in: bytes), as: UTF8.self)
                 write(endpoint.answerClose(mask: Self.freshMask()))
-                tell(.closeFrame(code: code?.rawValue, reason: reason))
+                notifyClosed(.closeFrame(code: code?.rawValue, reason: reason))
                 stream?.close(within: Self.closeTimeout)
             }
         }
@@ -53,13 +53,13 @@
             if let frame { stream?.write(frame) }
         }
 
-        /// Tells the receiver, once.
-        func tell(_ closure: TransportClosure) {
+        /// Notifies the receiver of the end, once.
+        func notifyClosed(_ closure: TransportClosure) {
             phase = .ended
             receiver.take()?.transportClosed(closure)
         }
 
-        /// RFC 6455 §5.3: each frame's key must be new and not to be guessed.
+        /// RFC 6455 §5.3: each frame's masking key must be fresh and unpredictable.
         static func freshMask() -> UInt32 { .random(in: .min ... .max) }
     }
 #endif

@@ -3,13 +3,13 @@
     import Net
     import Synchronization
 
-    /// Carries clients over the project's own sockets, with OpenSSL for `wss`.
+    /// Connects clients over the package's own sockets, with OpenSSL for `wss`.
     ///
-    /// All connections of the process share one event loop, whose thread starts with the first of
-    /// them. Names are looked up and certificates read elsewhere, since that blocks. The addresses of a name are tried
-    /// one after the other, each with its share of the time.
+    /// All connections of the process share one event loop, whose thread starts with the first connection. Names are
+    /// resolved and certificates read on other threads, since both block. The addresses of a name are tried one after
+    /// the other, each with its share of the time.
     struct SocketTransport: ClientTransport {
-        /// Begins to open a connection and returns at once.
+        /// Starts to open a connection and returns at once.
         func open(
             _ request: TransportRequest,
             receiver: any TransportReceiver
@@ -36,11 +36,11 @@
         }
     }
 
-    /// A connection as its client sees it: what it is told to do goes to the loop, in order.
+    /// A client's handle of a connection: it posts commands to the loop, in order.
     final class SocketConnection: TransportConnection {
         private static let count = Atomic<UInt64>(0)
 
-        /// No other connection has this number, also not after this object is gone.
+        /// Unique in the process, also after this object is deallocated.
         let number = SocketConnection.count.add(1, ordering: .relaxed).newValue
         private let loop: ClientLoop
 
@@ -57,7 +57,7 @@
         func resumeReading() { loop.post(.resumeReading, for: number) }
     }
 
-    /// Stands for a connection that nothing could be done for.
+    /// A connection that could not be opened; it ignores all calls.
     private struct NoConnection: TransportConnection {
         func send(_ text: [UInt8]) {}
         func close(code: UInt16, reason: String) {}

@@ -21,14 +21,14 @@
             }
         }
 
-        /// Reads up to the end of the final head; nil when that has not come, or was no answer.
+        /// Parses up to the end of the final response head; `nil` when it is incomplete or invalid.
         func readHandshake(
             in bytes: Span<UInt8>,
             at position: inout Int
         ) -> ResponseHead? {
             do throws(HTTPError) {
                 while true {
-                    switch try answer.advance(over: bytes, from: &position) {
+                    switch try response.advance(over: bytes, from: &position) {
                     case .head(let head): return head
                     case .interim: continue
                     case .needsMore, .content: return nil
@@ -38,8 +38,8 @@
                 let fault =
                     switch error {
                     case .statusLineTooLong, .fieldsTooMany, .fieldsTooLong:
-                        "its answer is too long for a handshake"
-                    default: "its answer is no HTTP/1.1"
+                        "the response is too long for a handshake"
+                    default: "the response is not HTTP/1.1"
                     }
                 fail(.upgradeRefused(reason: "\(fault): \(error)"))
                 return nil
@@ -48,7 +48,7 @@
 
         func finishUpgrade(_ handshake: ClientHandshake, _ head: ResponseHead) {
             guard head.minorVersion == 1 else {
-                return fail(.upgradeRefused(reason: "its answer is HTTP/1.0, not 1.1"))
+                return fail(.upgradeRefused(reason: "the response is HTTP/1.0, not 1.1"))
             }
             do throws(HandshakeFailure) {
                 _ = try handshake.verify(status: head.status.code) { head.fields($0) }

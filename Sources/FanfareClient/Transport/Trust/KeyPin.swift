@@ -1,38 +1,38 @@
 import Digests
 import HTTPClient
 
-/// The public key of a certificate, by its SHA-256 digest, for ``ClientOptions/Trust/pinned(to:)``.
+/// The SHA-256 digest of a certificate's public key, for ``ClientOptions/Trust/pinned(to:)``.
 ///
-/// What is digested is the key with its algorithm (SubjectPublicKeyInfo, as in RFC 7469 §2.4), so a
-/// certificate that is renewed with the same key has the same pin. OpenSSL computes it by
-/// `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`.
+/// The digest covers the key and its algorithm (SubjectPublicKeyInfo, as in RFC 7469 §2.4), so a certificate renewed
+/// with the same key has the same pin. With OpenSSL: `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der |
+/// openssl dgst -sha256 -binary | base64`.
 public struct KeyPin: Sendable, Hashable {
     /// 32 bytes.
     let digest: [UInt8]
 
     init(publicKeyInfo: [UInt8]) { digest = Digest.sha256(publicKeyInfo.span) }
 
-    /// Reads a pin.
+    /// Parses a pin.
     ///
-    /// - Parameter text: The digest in base64, with or without `sha256/` in front of it.
+    /// - Parameter text: The digest in base64, with an optional prefix `sha256/`.
     /// - Throws: What is wrong with the text.
     public init(_ text: String) throws(InvalidOption) {
         let digits = text.hasPrefix("sha256/") ? text.dropFirst(7) : text[...]
         guard let digest = Base64.decode(Array(digits.utf8).span), digest.count == 32 else {
             throw InvalidOption(
                 """
-                "\(text.prefix(80))" is no pin: it takes the 32 bytes of a SHA-256 digest in base64, 44 \
-                characters, with or without "sha256/" in front of them
+                "\(text.prefix(80))" is not a pin: expected the 32 bytes of a SHA-256 digest in base64 (44 \
+                characters), with an optional prefix "sha256/"
                 """
             )
         }
         self.digest = digest
     }
 
-    /// The pin of a certificate's key.
+    /// Computes the pin of a certificate's key.
     ///
-    /// - Parameter certificate: In PEM or DER form; of several the first counts.
-    /// - Throws: Why that is no certificate.
+    /// - Parameter certificate: The certificate in PEM or DER form; of several, the first.
+    /// - Throws: The reason it is not a certificate.
     public init(certificate: [UInt8]) throws(InvalidOption) {
         let all: [[UInt8]]
         do throws(TrustFault) {
@@ -41,13 +41,13 @@ public struct KeyPin: Sendable, Hashable {
             throw InvalidOption(error.description)
         }
         guard let info = CertificateText.publicKeyInfo(of: all[0]) else {
-            throw InvalidOption("the certificate to pin is no X.509 certificate")
+            throw InvalidOption("the certificate to pin is not an X.509 certificate")
         }
         self.init(publicKeyInfo: info)
     }
 }
 
 extension KeyPin: CustomStringConvertible {
-    /// The pin as ``init(_:)`` reads it.
+    /// The pin, in the form of ``init(_:)``.
     public var description: String { "sha256/" + Base64.encode(digest) }
 }

@@ -1,16 +1,15 @@
 import Synchronization
 
-/// One connection over a ``WebSocketTask``: what its client says and hears, in order.
+/// One connection over a ``WebSocketTask``.
 ///
-/// URLSession answers pings by itself and tells of none, so ``TransportReceiver/transportHeard()``
-/// is never called: the client's own pings find out whether the broker is there. The client's timer
-/// also ends an attempt that takes too long.
+/// `URLSession` answers pings itself without reporting them, so ``TransportReceiver/transportHeard()`` is never called;
+/// the client's own pings detect a dead connection. The client's timer also limits the time of an attempt.
 final class TaskLink: TransportConnection {
     private enum Phase {
         /// There is no task yet, or it is connecting.
         case connecting
         case open
-        /// The receiver has been told, or does not want to hear more.
+        /// The receiver has been notified, or the client has closed the connection.
         case ended
     }
 
@@ -18,25 +17,25 @@ final class TaskLink: TransportConnection {
         var phase = Phase.connecting
         var task: (any WebSocketTask)?
         var receiver: (any TransportReceiver)?
-        /// What was said before the connection was open.
+        /// The messages sent before the connection was open.
         var early: [String] = []
-        /// Messages, and their bytes, that were given to the task and are not on their way yet.
+        /// The number and bytes of the messages that the task has not sent yet.
         var sending = (count: 0, bytes: 0)
-        /// How to close once those are.
-        var farewell: (code: UInt16, reason: String)?
+        /// The close frame to send after those.
+        var pendingClose: (code: UInt16, reason: String)?
         var isReading = true
-        /// Whether the task was asked for a message.
+        /// Whether a `receive` of the task is pending.
         var isReceiving = false
-        /// Why the connection ends, found out before the task has ended.
+        /// The reason for the end, if known before the task has ended.
         var fault: TransportClosure?
     }
 
     private let request: TransportRequest
     private let state: Mutex<State>
-    /// How long a polite end may take.
+    /// The time limit of the closing handshake.
     private let closeTimeout: Duration
 
-    /// Bytes that may wait for a broker that does not read.
+    /// The most bytes that may wait to be sent.
     static let sendingBytesMax = 16 << 20
 
     init(
@@ -51,7 +50,7 @@ final class TaskLink: TransportConnection {
 
     // MARK: Commands
 
-    /// Takes a task and begins to connect; the task is cancelled if nobody waits for it any more.
+    /// Starts a task; cancels it instead if the connection has ended.
     func begin(_ task: any WebSocketTask) {
         let isWanted = state.withLock { state in
             guard state.phase == .connecting, state.task == nil else { return false }
@@ -75,7 +74,7 @@ final class TaskLink: TransportConnection {
         }
         guard let overflow else { return }
         let reason = "\(overflow) bytes wait to be sent; the limit is \(Self.sendingBytesMax)"
-        // Not from here: the client holds its lock while it sends.
+        // Asynchronously: the client holds its lock while it sends.
         Task.detached { self.end(.cut(reason: reason)) }
     }
 
@@ -86,8 +85,8 @@ final class TaskLink: TransportConnection {
             state.receiver = nil
             state.early = []
             guard wasOpen else { return exchange(&state.task, with: nil) }
-            state.farewell = (code, Self.shortened(reason))
-            sayFarewell(&state)
+            state.pendingClose = (code, Self.truncated(reason))
+            sendPendingClose(&state)
             return nil
         }
         if let task { return task.cancel() }
@@ -106,7 +105,7 @@ final class TaskLink: TransportConnection {
         }
     }
 
-    /// Ends the connection and tells the receiver why, unless it knows.
+    /// Ends the connection and notifies the receiver, unless it has been notified.
     func end(_ closure: TransportClosure, code: UInt16? = nil) {
         let (receiver, task) = state.withLock { state in
             state.phase = .ended
@@ -117,16 +116,16 @@ final class TaskLink: TransportConnection {
         receiver?.transportClosed(closure)
     }
 
-    // MARK: What the task tells
+    // MARK: Events of the task
 
-    /// The opening handshake is done.
+    /// Called when the opening handshake has succeeded.
     ///
-    /// - Parameter subprotocol: What the broker chose.
+    /// - Parameter subprotocol: The broker's choice, if any.
     func opened(subprotocol: String?) {
         if let subprotocol, !request.subprotocols.contains(subprotocol) {
             return end(
                 .upgradeRefused(
-                    reason: "The server chose subprotocol '\(subprotocol)', not asked for."
+                    reason: "The server chose subprotocol '\(subprotocol)', which was not offered."
                 )
             )
         }
@@ -150,27 +149,32 @@ final class TaskLink: TransportConnection {
         switch result {
         case .success(.text(let text)):
             guard text.utf8.count <= request.messageLengthMax else {
-                let fault = TaskFault.tooLong(limit: request.messageLengthMax)
+                let fault = WebSocketTaskError.tooLong(limit: request.messageLengthMax)
                 return end(.protocolViolation(fault), code: 1009)
             }
             receiver.transportReceived(Array(text.utf8).span)
             state.withLock { receive(&$0) }
         case .success(.binary):
-            let fault = "a binary message, which the Pusher protocol does not have"
+            let fault = "a binary message, which the Pusher protocol does not allow"
             end(.protocolViolation(fault), code: 1003)
         case .failure(let error):
             if let closure = task.flatMap(closeFrame(of:)) { return end(closure) }
-            // The close frame may be told after this: what it says matters more.
+            // A close frame may still be reported after this, and takes precedence.
             state.withLock { state in
                 state.fault =
                     state.fault
-                    ?? TaskFault.closure(for: error, isOpen: true, status: nil, request: request)
+                    ?? WebSocketTaskError.closure(
+                        for: error,
+                        isOpen: true,
+                        status: nil,
+                        request: request
+                    )
             }
             task?.cancel()
         }
     }
 
-    /// A close frame has come.
+    /// Called for a close frame.
     ///
     /// - Parameters:
     ///   - code: Its code; 1005 if it had none.
@@ -180,18 +184,20 @@ final class TaskLink: TransportConnection {
         end(closure)
     }
 
-    /// The task has ended.
+    /// Called when the task has ended.
     ///
     /// - Parameters:
-    ///   - error: Why, if that was no close frame.
-    ///   - status: Of the answer to the opening handshake, if there was one.
+    ///   - error: The error, if it did not end with a close frame.
+    ///   - status: The status of the response to the opening handshake, if there was one.
     func completed(_ error: (any Error)?, status: Int?) {
         let (task, fault, isOpen) = state.withLock { state in
             (state.task, state.fault, state.phase == .open)
         }
         if let closure = task.flatMap(closeFrame(of:)) ?? fault { return end(closure) }
-        guard let error else { return end(.cut(reason: "the other side ended it")) }
-        end(TaskFault.closure(for: error, isOpen: isOpen, status: status, request: request))
+        guard let error else { return end(.cut(reason: "the peer closed it")) }
+        end(
+            WebSocketTaskError.closure(for: error, isOpen: isOpen, status: status, request: request)
+        )
     }
 
     // MARK: Steps
@@ -200,20 +206,20 @@ final class TaskLink: TransportConnection {
         let bytes = text.utf8.count
         state.sending.count += 1
         state.sending.bytes += bytes
-        // An error is not judged here: the task tells it once more when it has ended.
+        // Errors are ignored here: the task reports them again when it ends.
         state.task?.send(text) { _ in
             self.state.withLock { state in
                 state.sending.count -= 1
                 state.sending.bytes -= bytes
-                self.sayFarewell(&state)
+                self.sendPendingClose(&state)
             }
         }
     }
 
-    private func sayFarewell(_ state: inout State) {
-        guard state.sending.count == 0, let farewell = state.farewell else { return }
-        state.farewell = nil
-        state.task?.close(code: farewell.code, reason: farewell.reason)
+    private func sendPendingClose(_ state: inout State) {
+        guard state.sending.count == 0, let close = state.pendingClose else { return }
+        state.pendingClose = nil
+        state.task?.close(code: close.code, reason: close.reason)
     }
 
     private func receive(_ state: inout State) {
@@ -226,7 +232,7 @@ final class TaskLink: TransportConnection {
         closeFrame(code: task.receivedCloseCode, reason: task.receivedCloseReason)
     }
 
-    /// nil for the codes that stand for no close frame at all (RFC 6455 §7.4.1).
+    /// `nil` for the codes that mean no close frame was received (RFC 6455 §7.4.1).
     private func closeFrame(code: Int, reason: String) -> TransportClosure? {
         switch code {
         case 1005: .closeFrame(code: nil, reason: reason)
@@ -236,8 +242,8 @@ final class TaskLink: TransportConnection {
         }
     }
 
-    /// A close frame has room for 123 bytes of reason (RFC 6455 §5.5).
-    private static func shortened(_ reason: String) -> String {
+    /// Truncates a reason to the 123 bytes of a close frame (RFC 6455 §5.5).
+    private static func truncated(_ reason: String) -> String {
         var reason = reason
         while reason.utf8.count > 123 { reason.removeLast() }
         return reason

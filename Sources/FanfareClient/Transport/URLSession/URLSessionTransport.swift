@@ -1,5 +1,5 @@
-// On Linux in debug builds alone, where tests compile it: its library brings libcurl, which a
-// program that is linked for release would need to have for nothing.
+// On Linux in debug builds only, for tests: FoundationNetworking needs libcurl, which release builds should not depend
+// on.
 #if canImport(Darwin) || DEBUG
     import Foundation
     import HTTPClient
@@ -12,23 +12,23 @@
         import Security
     #endif
 
-    /// Carries clients over `URLSession`: the default where there is no epoll.
+    /// Connects clients over `URLSession`: the default without epoll.
     ///
-    /// A connection has a session of its own, since trust and proxy belong to a session.
+    /// Each connection has its own session, since trust and proxy are settings of a session.
     struct URLSessionTransport: ClientTransport {
-        /// Begins to open a connection and returns at once.
+        /// Starts to open a connection and returns at once.
         func open(
             _ request: TransportRequest,
             receiver: any TransportReceiver
         ) -> any TransportConnection {
             let link = TaskLink(request, receiver)
-            // Files are read for it, which blocks.
+            // Reads files, which blocks.
             DispatchQueue.global().async {
                 do throws(ConnectionPlan.Fault) {
                     let plan = try ConnectionPlan(for: request)
                     guard let task = SessionTask(request, plan, link) else {
                         let url = SessionTask.url(of: request)
-                        return link.end(.unreachable(reason: "\(url) is no URL"))
+                        return link.end(.unreachable(reason: "\(url) is not a URL"))
                     }
                     link.begin(task)
                 } catch {
@@ -39,7 +39,7 @@
         }
     }
 
-    /// A `URLSessionWebSocketTask` with the session that it alone has.
+    /// A `URLSessionWebSocketTask` with a session of its own.
     final class SessionTask: WebSocketTask {
         private struct State {
             var task: URLSessionWebSocketTask?
@@ -51,7 +51,7 @@
         private let messageLengthMax: Int
         private let state = Mutex(State())
 
-        /// Made when it is resumed: one that never is would keep its session for ever on Linux, even when cancelled.
+        /// Created on resume: on Linux a task that is never resumed leaks its session, even when cancelled.
         private var task: URLSessionWebSocketTask? { state.withLock { $0.task } }
 
         static func url(of request: TransportRequest) -> String {
@@ -59,18 +59,17 @@
             return "\(endpoint.isSecure ? "wss" : "ws")://\(endpoint.authority)\(request.target)"
         }
 
-        /// Prepares a task, unless host and target make no URL.
+        /// Creates a task; `nil` if host and target do not form a URL.
         ///
         /// - Parameters:
-        ///   - request: Where to, and within which limits.
-        ///   - plan: Whom to trust, and by which proxy.
-        ///   - link: Is told what happens.
+        ///   - request: The address and the limits.
+        ///   - plan: The trust and the proxy.
+        ///   - link: Receives the task's events.
         init?(_ request: TransportRequest, _ plan: ConnectionPlan, _ link: TaskLink) {
             guard let url = URL(string: Self.url(of: request)) else { return nil }
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpShouldSetCookies = false
-            // The client's own timers judge attempts and silence; this one would end a connection
-            // that is merely quiet.
+            // The client's own timers limit attempts and silence; this one would end an idle connection.
             configuration.timeoutIntervalForRequest = 86_400
             SessionProxy.apply(plan.route, to: configuration)
             let queue = OperationQueue()
@@ -97,12 +96,12 @@
 
         func resume() {
             state.withLock { state in
-                // A session that has been invalidated makes no task.
+                // An invalidated session cannot create a task.
                 guard !state.isCancelled else { return }
                 let task = session.webSocketTask(with: message)
                 task.maximumMessageSize = messageLengthMax
                 task.resume()
-                // The session keeps its delegate, and so the link, until its only task has ended.
+                // The session retains its delegate, and so the link, until its only task has ended.
                 session.finishTasksAndInvalidate()
                 state.task = task
             }
@@ -135,12 +134,12 @@
                 return state.task
             }
             task?.cancel()
-            // Without a task, it has nothing to wait for.
+            // Without a task, the session would never be invalidated otherwise.
             session.invalidateAndCancel()
         }
     }
 
-    /// Hands on what a session tells.
+    /// Forwards the events of a session.
     private final class SessionDelegate: NSObject, URLSessionWebSocketDelegate, Sendable {
         private let link: TaskLink
         private let verification: Verification?

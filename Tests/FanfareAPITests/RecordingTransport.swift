@@ -1,8 +1,8 @@
 import FanfareAPI
 import Synchronization
 
-/// A transport that notes requests and answers from memory.
-final class NotingTransport: APITransport {
+/// A transport that records requests and returns scripted responses.
+final class RecordingTransport: APITransport {
     private let answer: @Sendable (APIRequest) throws(FanfareAPIError) -> APIResponse
     private let log = Mutex<[APIRequest]>([])
 

@@ -1,28 +1,28 @@
 import PusherProtocol
 
-/// What a session says and hears on a connection that is established.
+/// The messages of an established connection.
 extension ClientSession {
     mutating func establish(_ socketID: SocketID, _ seconds: Int, at now: Duration) {
         phase = .connected(since: now)
-        announced = nil
-        // The broker may ask for more frequent signs of life, not for fewer.
+        pendingError = nil
+        // The broker may shorten the activity timeout, not extend it.
         let timeout =
             seconds > 0
             ? min(settings.activityTimeout, .seconds(seconds)) : settings.activityTimeout
         liveness.begin(activityTimeout: timeout, pongTimeout: settings.pongTimeout, at: now)
         effects.append(.startTimer(timeout))
         change(to: .connected(socketID: socketID.description))
-        // Ahead of the subscriptions, of which some may be for the user alone.
+        // Before the subscriptions, some of which may require the signed-in user.
         beginSignIn(socketID)
-        for channel in subscriptions.channels { ask(for: channel) }
+        for channel in subscriptions.channels { requestSubscription(to: channel) }
     }
 
     mutating func receiveNext(_ message: ServerMessage, at now: Duration) {
-        if case .error = message {} else { announced = nil }
+        if case .error = message {} else { pendingError = nil }
         switch message {
         case .ping: effects.append(.send(.pong))
         case .error(let code, let message):
-            if let code, code.mayClose { announced = (code, message) }
+            if let code, code.mayClose { pendingError = (code, message) }
             if code == .unauthorized, signIn.isPending { return refuseSignIn(message) }
             effects.append(.report(.reported(code: code?.rawValue, message: message)))
         case .subscriptionSucceeded(let channel, let data):
@@ -40,19 +40,19 @@ extension ClientSession {
         case .memberRemoved(let channel, let userID):
             removeMember(userID, from: channel, message)
         case .subscriptionCount(let channel, let count):
-            if hears(channel) { subscriptions[of: channel]?.count = count }
+            if delivers(channel) { subscriptions[of: channel]?.count = count }
             deliver(message)
         case .signinSuccess(let userData): completeSignIn(userData, message)
         case .watchlist(let online, let offline):
-            watch(online: online, offline: offline, message)
+            updateWatchlist(online: online, offline: offline, message)
         case .event(let event): receive(event)
         case .cacheMiss: deliver(message)
         case .connectionEstablished, .pong: break
         }
     }
 
-    /// Whether events of a channel are wanted, and not late ones of a channel that the app has left.
-    func hears(_ channel: String) -> Bool {
+    /// Whether the client delivers events of a channel; not late ones of a channel the app has unsubscribed from.
+    func delivers(_ channel: String) -> Bool {
         switch subscriptions[channel] {
         case .pending, .subscribed: true
         case nil, .wanted, .authorizing, .awaitingUser, .refused, .leaving: false
@@ -65,7 +65,7 @@ extension ClientSession {
     }
 
     mutating func deliver(_ event: ChannelEvent) {
-        if let channel = event.channel, !hears(channel) { return }
+        if let channel = event.channel, !delivers(channel) { return }
         effects.append(.deliver(event))
         if let channel = event.channel, channel == signIn.channel, !event.isFromProtocol {
             effects.append(.deliverToUser(event))
@@ -73,8 +73,8 @@ extension ClientSession {
     }
 
     private mutating func receive(_ event: ReceivedEvent) {
-        if let channel = event.channel, isSealed(channel), !event.name.hasPrefix("pusher") {
-            unseal(event, channel)
+        if let channel = event.channel, isEncrypted(channel), !event.name.hasPrefix("pusher") {
+            receiveEncrypted(event, channel)
         } else {
             deliver(.event(event))
         }

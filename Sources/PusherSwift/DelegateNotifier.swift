@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import Logging
 
-/// Tells one client's delegate, on the main queue.
-// SAFETY: the reference is only touched under `lock`; what it refers to is called on the main queue alone.
-final class Delegation: @unchecked Sendable {
+/// Notifies one client's delegate, on the main queue.
+// SAFETY: the reference is only accessed under `lock`; the delegate is only called on the main queue.
+final class DelegateNotifier: @unchecked Sendable {
     private let lock = NSLock()
     private weak var holder: (any PusherDelegate)?
 
@@ -13,22 +13,27 @@ final class Delegation: @unchecked Sendable {
         set { lock.withLock { holder = newValue } }
     }
 
-    /// Tells the delegate something.
+    /// Calls the delegate.
     ///
     /// - Parameters:
-    ///   - queue: Where this is called: on the main queue the delegate is told at once, in order with callbacks.
-    ///   - call: What to tell.
-    func tell(
+    ///   - queue: The queue of this call. On the main queue the delegate is called synchronously, in order with
+    ///     callbacks.
+    ///   - call: Calls a method of the delegate.
+    func notify(
         from queue: DispatchQueue,
         _ call: @escaping @MainActor @Sendable (any PusherDelegate) -> Void
     ) {
-        @Sendable func tell() {
+        @Sendable func perform() {
             MainActor.assumeIsolated { if let delegate = self.delegate { call(delegate) } }
         }
-        if queue === DispatchQueue.main { tell() } else { DispatchQueue.main.async { tell() } }
+        if queue === DispatchQueue.main {
+            perform()
+        } else {
+            DispatchQueue.main.async { perform() }
+        }
     }
 
-    /// Hands the delegate a line for its log.
+    /// Passes a log line to the delegate.
     func log(_ level: Logger.Level, _ line: String) {
         guard delegate != nil else { return }
         let name =
@@ -45,17 +50,17 @@ final class Delegation: @unchecked Sendable {
         }
     }
 
-    /// A logger whose lines go to the delegate.
+    /// A logger that passes its lines to the delegate.
     var logger: Logger {
-        var logger = Logger(label: "PusherSwift") { _ in DelegateLogHandler(delegation: self) }
+        var logger = Logger(label: "PusherSwift") { _ in DelegateLogHandler(notifier: self) }
         logger.logLevel = .debug
         return logger
     }
 }
 
-/// Hands what a client logs to that client's delegate.
+/// Passes a client's log lines to its delegate.
 private struct DelegateLogHandler: LogHandler {
-    let delegation: Delegation
+    let notifier: DelegateNotifier
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.debug
 
@@ -64,5 +69,5 @@ private struct DelegateLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) { delegation.log(event.level, "\(event.message)") }
+    func log(event: LogEvent) { notifier.log(event.level, "\(event.message)") }
 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Reads what an endpoint answers.
+/// Parses the responses of an authorisation endpoint.
 ///
-/// What is wrong is said by the names of members, never by their values: those are secrets.
-enum EndpointAnswer {
-    /// What every answer has to be.
+/// Errors mention the names of members, never their values, which are secrets.
+enum AuthorizationResponse {
+    /// The expected form of every response.
     static let advice = """
-        The endpoint has to answer 200 and JSON: {"auth":"KEY:signature"}, with "channel_data" for presence channels, \
+        The endpoint must answer 200 and JSON: {"auth":"KEY:signature"}, with "channel_data" for presence channels, \
         "shared_secret" for encrypted ones, and "user_data" for a sign-in
         """
 
@@ -17,7 +17,7 @@ enum EndpointAnswer {
         var user_data: String?
     }
 
-    /// What is said of one channel among many.
+    /// The entry of one channel among many.
     private struct Entry: Decodable {
         var status: Int?
         var data: Members?
@@ -33,7 +33,7 @@ enum EndpointAnswer {
         }
     }
 
-    /// Reads an answer about one channel.
+    /// Parses a response for one channel.
     static func channel(
         _ channel: String,
         _ body: [UInt8]
@@ -41,30 +41,30 @@ enum EndpointAnswer {
         authorization(try decode(Members.self, body), channel)
     }
 
-    /// Reads an answer about many channels.
+    /// Parses a response for many channels.
     static func channels(
         _ channels: [String],
         _ body: [UInt8]
-    ) throws(AuthorizationFailure) -> ChannelAuthorizer.Answers {
+    ) throws(AuthorizationFailure) -> ChannelAuthorizer.Responses {
         let entries = try decode([String: Entry].self, body)
-        var answers: ChannelAuthorizer.Answers = [:]
+        var responses: ChannelAuthorizer.Responses = [:]
         for channel in channels {
             guard let entry = entries[channel] else { continue }
             if let status = entry.status, status != 200, status != 201 {
-                answers[channel] = .failure(.refused(status: status, body: ""))
+                responses[channel] = .failure(.refused(status: status, body: ""))
             } else {
-                answers[channel] = authorization(entry.data ?? entry.members, channel)
+                responses[channel] = authorization(entry.data ?? entry.members, channel)
             }
         }
-        return answers
+        return responses
     }
 
-    /// Reads an answer about the user.
+    /// Parses a response for a sign-in.
     static func user(_ body: [UInt8]) throws(AuthorizationFailure) -> UserAuthentication {
         let members = try decode(Members.self, body)
         guard let auth = members.auth, let userData = members.user_data else {
             let missing = members.auth == nil ? "auth" : "user_data"
-            throw .malformed("the answer has no \"\(missing)\". \(advice)")
+            throw .malformed("the response has no \"\(missing)\". \(advice)")
         }
         return UserAuthentication(auth: auth, userData: userData)
     }
@@ -74,7 +74,7 @@ enum EndpointAnswer {
         _ channel: String
     ) -> Result<ChannelAuthorization, AuthorizationFailure> {
         guard let auth = members.auth else {
-            return .failure(.malformed("the answer about \(channel) has no \"auth\". \(advice)"))
+            return .failure(.malformed("the response for \(channel) has no \"auth\". \(advice)"))
         }
         return .success(
             ChannelAuthorization(
@@ -94,10 +94,10 @@ enum EndpointAnswer {
         } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
             let member = context.codingPath.map(\.stringValue).joined(separator: ".")
             throw .malformed(
-                "\"\(member)\" of the answer is of the wrong kind: a string is needed. \(advice)"
+                "\"\(member)\" of the response has the wrong type: expected a string. \(advice)"
             )
         } catch {
-            throw .malformed("the answer is no JSON object. \(advice)")
+            throw .malformed("the response is not a JSON object. \(advice)")
         }
     }
 }

@@ -4,21 +4,22 @@ import Testing
 
 @testable import FanfareClient
 
-@Suite("The way to an app's backend", .timeLimit(.minutes(1))) struct AuthorizationWayTests {
+@Suite("Connections to an app's backend", .timeLimit(.minutes(1)))
+struct AuthorizationConnectionTests {
     private let request = AuthorizationRequest(socketID: "1.2", channels: ["private-a"])
 
     private func terms(
         trust: ClientOptions.Trust = .system,
         proxy: ClientOptions.Proxy = .system,
         timeout: Duration = .seconds(10)
-    ) -> AuthorizationTerms {
-        AuthorizationTerms(timeout: timeout, trust: trust, proxy: proxy)
+    ) -> BackendSettings {
+        BackendSettings(timeout: timeout, trust: trust, proxy: proxy)
     }
 
-    /// What becomes of a request; `nil` if it is answered.
+    /// Returns the reason a request failed; `nil` if it succeeded.
     private func fault(
         _ endpoint: AuthorizationEndpoint,
-        _ terms: AuthorizationTerms
+        _ terms: BackendSettings
     ) async throws -> String? {
         do {
             _ = try await EndpointHTTPClient(endpoint).authorize(request, terms)
@@ -28,7 +29,7 @@ import Testing
         }
     }
 
-    /// A backend over TLS, and its certificate.
+    /// Returns a backend with TLS, and its certificate.
     private static func secure() throws -> (SigningBackend, certificate: [UInt8]) {
         let (certificate, key) = try DevelopmentCertificate.make(hosts: ["localhost"])
         let tls = try TLSContext.server([
@@ -37,7 +38,7 @@ import Testing
         return (try SigningBackend(user: "ann", tls: tls), certificate)
     }
 
-    @Test("It leads by the client's proxy, and a connection through it is kept")
+    @Test("Requests use the client's proxy and keep the tunnel open")
     func leadsByTheClientsProxy() async throws {
         let plain = try SigningBackend(user: "ann")
         let (secure, certificate) = try Self.secure()
@@ -60,8 +61,8 @@ import Testing
                 let answer = try await line.authorize(request, terms)
                 #expect(answer.keys.first == "private-a")
             }
-            #expect(backend.questions.count == 3)
-            // One question to the proxy, since the next one that it hears is about the other backend.
+            #expect(backend.requests.count == 3)
+            // One CONNECT request: the next one is for the other backend.
             #expect(await asked.next() == "CONNECT localhost:\(backend.port)")
         }
         await proxy.stop()
@@ -87,11 +88,11 @@ import Testing
             #expect(fault?.contains("http://127.0.0.1:\(port)") == true)
             await proxy.stop()
         }
-        #expect(backend.questions.isEmpty)
+        #expect(backend.requests.isEmpty)
         await backend.stop()
     }
 
-    @Test func endsInTimeAtAProxyThatSaysNothing() async throws {
+    @Test func timesOutAtASilentProxy() async throws {
         let backend = try SigningBackend(user: "ann")
         let (proxy, port) = try await ConnectProxy.start(.deaf)
         let fault = try await fault(
@@ -106,7 +107,7 @@ import Testing
         await backend.stop()
     }
 
-    @Test("It is held to the client's pins, by a proxy too")
+    @Test("The client's pins apply, through a proxy too")
     func isHeldToTheClientsPins() async throws {
         let (backend, certificate) = try Self.secure()
         let other = try DevelopmentCertificate.make(hosts: ["localhost"]).certificatePEM
@@ -132,12 +133,12 @@ import Testing
             let reason = try await fault(.system)
             #expect(reason?.contains("certificate") == true, "\(String(describing: reason))")
         }
-        #expect(backend.questions.count == 4)
+        #expect(backend.requests.count == 4)
         await proxy.stop()
         await backend.stop()
     }
 
-    @Test func isTheEndpointsOwnWhereThatSaysSo() async throws {
+    @Test func usesTheEndpointsOwnSettings() async throws {
         let (backend, certificate) = try Self.secure()
         let (proxy, port) = try await ConnectProxy.start(.ends(""))
         var endpoint = AuthorizationEndpoint("https://localhost:\(backend.port)/auth")
@@ -149,12 +150,12 @@ import Testing
             proxy: .http(HTTPProxy(host: "127.0.0.1", port: port))
         )
         #expect(try await fault(endpoint, terms) == nil)
-        #expect(backend.questions.count == 1)
+        #expect(backend.requests.count == 1)
         await proxy.stop()
         await backend.stop()
     }
 
-    @Test func isNotTakenWithWhatCannotBeTrusted() async throws {
+    @Test func failsWithInvalidTrust() async throws {
         let endpoint = AuthorizationEndpoint("https://localhost:1/auth")
         let reason = try await fault(endpoint, terms(trust: .file("/nowhere.pem")))
         #expect(

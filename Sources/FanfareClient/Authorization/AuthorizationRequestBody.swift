@@ -1,29 +1,29 @@
 import HTTP1
 import PusherProtocol
 
-/// A request to an endpoint, as it is written.
-struct EndpointQuestion {
+/// The body of a request to an authorisation endpoint.
+struct AuthorizationRequestBody {
     let contentType: String
-    let body: [UInt8]
+    let bytes: [UInt8]
 
     init(_ endpoint: AuthorizationEndpoint, _ request: AuthorizationRequest) {
         let parameters = endpoint.parameters.sorted { $0.key < $1.key }
-        let isAboutMany = endpoint.channelsPerRequestMax > 1
+        let hasManyChannels = endpoint.channelsPerRequestMax > 1
         switch endpoint.encoding {
         case .form:
             contentType = "application/x-www-form-urlencoded"
-            let name = isAboutMany ? "channel_name[]" : "channel_name"
+            let name = hasManyChannels ? "channel_name[]" : "channel_name"
             var pairs = [Field("socket_id", request.socketID)]
             pairs += request.channels.map { Field(name, $0) }
             pairs += parameters.map { Field($0.key, $0.value) }
-            body = FormURLEncoded(pairs).encode()
+            bytes = FormURLEncoded(pairs).encode()
         case .json:
             contentType = "application/json"
             var json = JSONWriter()
             json.beginObject()
             json.name("socket_id")
             json.string(request.socketID)
-            if isAboutMany, !request.channels.isEmpty {
+            if hasManyChannels, !request.channels.isEmpty {
                 json.name("channel_name")
                 json.beginArray()
                 for channel in request.channels { json.string(channel) }
@@ -37,7 +37,7 @@ struct EndpointQuestion {
                 json.string(value)
             }
             json.endObject()
-            body = json.bytes
+            bytes = json.bytes
         }
     }
 }

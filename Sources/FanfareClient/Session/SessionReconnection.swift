@@ -1,17 +1,17 @@
 import PusherProtocol
 
-/// How a session loses its connection, and what follows from that.
+/// The loss of a connection, and the reconnection.
 extension ClientSession {
-    /// Gives the connection up from this side.
+    /// Closes the connection after an error on this side.
     mutating func fail(_ error: FanfareError, close code: UInt16, at now: Duration) {
         effects.append(.close(code: code, reason: ""))
         lose(error, .backOff, at: now)
     }
 
-    /// Loses the connection with a code of the protocol, which says how to go on.
+    /// Handles the loss of the connection with a close code of the protocol, which determines the reconnection.
     mutating func lose(code: PusherCode, reason: String, at now: Duration) {
         let text = reason.isEmpty ? code.message : reason
-        // Codes below 1000 mean nothing that could be better next time.
+        // Codes below 1000 are not close codes: a retry would not help.
         guard code.reconnection != .never, code.rawValue >= 1000 else {
             return lose(.refused(code: code.rawValue, message: text), .never, at: now)
         }
@@ -31,11 +31,11 @@ extension ClientSession {
     ) {
         if case .connected(let since) = phase, now - since >= Self.stableAfter { failures = 0 }
         endConnection()
-        announced = nil
+        pendingError = nil
         let isLast = settings.attemptCountMax.map { failures + 1 > $0 } ?? false
         guard reconnection != .never, settings.reconnects, !isLast else {
             phase = .failed
-            subscriptions.forgetMembers()
+            subscriptions.clearMembers()
             dropClientEvents(because: error)
             effects.append(.stopTimer)
             return change(to: .failed(because: error))
@@ -54,15 +54,15 @@ extension ClientSession {
 
     mutating func open() {
         phase = .opening
-        announced = nil
+        pendingError = nil
         change(to: .connecting(attempt: failures + 1))
         effects += [.open, .startTimer(settings.connectTimeout)]
     }
 
-    /// Forgets what held for the connection that has ended.
+    /// Resets the state that belongs to the ended connection.
     mutating func endConnection() {
         subscriptions.end()
-        forgetTickets(tickets.removeAll())
+        cancelTickets(tickets.removeAll())
         endSignIn()
         if outbox.isWaiting { effects.append(.stopAlarm(.clientEvents)) }
         outbox.isWaiting = false

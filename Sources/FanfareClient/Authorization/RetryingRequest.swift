@@ -1,0 +1,85 @@
+/// Runs a request to a backend with a timeout and retries.
+struct RetryingRequest: Sendable {
+    /// The number of attempts, and the delay between them.
+    var retries: AuthorizationRetries
+    /// The time limit of one attempt.
+    var timeout: Duration
+    var clock: ClientClock
+
+    /// Runs the request until it succeeds, fails permanently or has used up its attempts.
+    ///
+    /// - Parameter request: One attempt.
+    /// - Returns: The response or the last failure; `nil` when the task was cancelled.
+    func run<Response: Sendable>(
+        _ request: @escaping @Sendable () async throws -> Response
+    ) async -> Result<Response, AuthorizationFailure>? {
+        var generator = SystemRandomNumberGenerator()
+        var failures = 0
+        while true {
+            guard let outcome = await attempt(request), !Task.isCancelled else { return nil }
+            guard case .failure(let failure) = outcome, failure.isTemporary,
+                failures + 1 < retries.attemptCountMax
+            else { return outcome }
+            let delay = retries.backoff.delay(failures: failures, using: &generator)
+            failures += 1
+            guard (try? await clock.sleep(clock.now() + delay)) != nil else { return nil }
+        }
+    }
+
+    /// Runs one attempt.
+    ///
+    /// Returns at the timeout even if the attempt ignores cancellation.
+    private func attempt<Response: Sendable>(
+        _ request: @escaping @Sendable () async throws -> Response
+    ) async -> Result<Response, AuthorizationFailure>? {
+        let outcomes = EventBuffer<Result<Response, AuthorizationFailure>>(
+            limit: 2,
+            policy: .keepsNewest
+        )
+        let running = Task { outcomes.send(await Self.outcome(of: request)) }
+        let end = clock.now() + timeout
+        let timing = Task {
+            guard (try? await clock.sleep(end)) != nil else { return }
+            outcomes.send(.failure(.timedOut(after: timeout)))
+        }
+        defer {
+            running.cancel()
+            timing.cancel()
+        }
+        return try? await outcomes.next()
+    }
+
+    private static func outcome<Response>(
+        of request: @Sendable () async throws -> Response
+    ) async -> Result<Response, AuthorizationFailure> {
+        do {
+            return .success(try await request())
+        } catch let failure as AuthorizationFailure {
+            return .failure(failure)
+        } catch {
+            return .failure(.failed("\(error)"))
+        }
+    }
+}
+
+/// The retries of requests to a backend after temporary failures.
+public struct AuthorizationRetries: Sendable, Hashable {
+    /// The most attempts of one request, including the first.
+    public var attemptCountMax: Int
+    /// The delay before the next attempt: a random time from a window that doubles.
+    public var backoff: Backoff
+
+    /// By default four attempts, with delays of up to one, two and four seconds.
+    ///
+    /// - Parameters:
+    ///   - attemptCountMax: The most attempts of one request, at least one.
+    ///   - backoff: The delay before the next attempt.
+    public init(
+        attemptCountMax: Int = 4,
+        backoff: Backoff = Backoff(floor: .zero, window: .seconds(1), cap: .seconds(10))
+    ) {
+        precondition(attemptCountMax > 0, "at least one attempt is needed")
+        self.attemptCountMax = attemptCountMax
+        self.backoff = backoff
+    }
+}

@@ -1,0 +1,76 @@
+import HTTPClient
+
+#if os(Linux)
+    import Net
+#endif
+
+/// The resolved trust and proxy of a request, which may have to be read from files and the environment.
+struct ConnectionPlan: Sendable {
+    /// The certificate verification; `nil` without TLS.
+    let verification: Verification?
+    /// The route to the broker: direct or by a proxy.
+    let route: HTTPRoute
+
+    /// The reason the options are unusable.
+    struct Fault: Error {
+        let closure: TransportClosure
+    }
+
+    /// Reads files and the environment; blocks.
+    ///
+    /// - Parameter request: The connection to open.
+    /// - Throws: The invalid option, as a closure of the connection.
+    init(for request: TransportRequest) throws(Fault) {
+        do throws(TrustFault) {
+            verification =
+                request.endpoint.isSecure ? try Verification(reading: request.trust.rules) : nil
+        } catch {
+            throw Fault(closure: .untrusted(reason: error.description))
+        }
+        do throws(InvalidOption) {
+            route = try request.proxy.resolved(for: request.endpoint)
+        } catch {
+            throw Fault(closure: .proxyFailed(reason: error.description))
+        }
+    }
+}
+
+#if os(Linux)
+    /// The resolved addresses, verification and proxy of a connection.
+    struct Route: Sendable {
+        /// The broker's or the proxy's addresses, in the order in which to try them.
+        let addresses: [SocketAddress]
+        /// The certificate verification; `nil` without TLS.
+        let verification: Verification?
+        /// The proxy that the addresses belong to, if any.
+        let proxy: ProxyAddress?
+
+        /// Resolves names and reads files; blocks.
+        ///
+        /// - Parameter request: The connection to open.
+        /// - Throws: The name that cannot be resolved, or the invalid option.
+        init(for request: TransportRequest) throws(ConnectionPlan.Fault) {
+            let plan = try ConnectionPlan(for: request)
+            verification = plan.verification
+            let endpoint = request.endpoint
+            proxy = plan.route.proxy
+            if let proxy {
+                do throws(ResolveError) {
+                    addresses = try SocketAddress.resolve(host: proxy.host, port: proxy.port)
+                } catch {
+                    throw ConnectionPlan.Fault(
+                        closure: .proxyFailed(
+                            reason: "the proxy \(proxy) is not reached: \(error). Check its host"
+                        )
+                    )
+                }
+            } else {
+                do throws(ResolveError) {
+                    addresses = try SocketAddress.resolve(host: endpoint.host, port: endpoint.port)
+                } catch {
+                    throw ConnectionPlan.Fault(closure: .unreachable(reason: error.description))
+                }
+            }
+        }
+    }
+#endif
