@@ -23,7 +23,7 @@ import Testing
         #expect(try ChannelName(name).text == name)
     }
 
-    @Test func knowsWhatEachKindNeeds() {
+    @Test func returnsThePropertiesOfEachKind() {
         let signed: Set<ChannelKind> = [
             .private, .privateCache, .encrypted, .encryptedCache, .presence, .presenceCache,
         ]

@@ -9,7 +9,7 @@ import Testing
         .watchlistLimitExceeded,
     ]
 
-    @Test func haveTheirNumbers() {
+    @Test func haveTheDocumentedNumbers() {
         #expect(
             Self.all.map(\.rawValue) == [
                 4000, 4001, 4003, 4004, 4005, 4006, 4007, 4008, 4009, 4100, 4200, 4201, 4202, 4301,
@@ -24,7 +24,7 @@ import Testing
         (4199, .backOff), (4200, .immediately), (4202, .immediately), (4299, .immediately),
         (4300, .backOff), (4301, .backOff), (4999, .backOff),
     ])
-    func sayHowToReconnect(code: Int, reconnection: PusherCode.Reconnection) {
+    func determineTheReconnection(code: Int, reconnection: PusherCode.Reconnection) {
         #expect(PusherCode(rawValue: code).reconnection == reconnection)
     }
 

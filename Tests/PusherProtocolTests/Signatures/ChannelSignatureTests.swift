@@ -152,7 +152,7 @@ import Testing
         #expect(auth == "k:" + signature)
     }
 
-    @Test func refusesWhatIsNotSignedForThisSocketAndChannel() throws {
+    @Test func refusesSignaturesForOtherSocketsAndChannels() throws {
         let good = Example.key + ":" + Self.channels[0].3
         let encrypted = Example.key + ":" + Self.channels[2].3
         #expect(Self.refusal(good, channel: "private-foobar") == nil)
@@ -245,7 +245,7 @@ import Testing
                 secret
             }
         }
-        // As the documentation's protocol example writes it, which no library sends.
+        // The form of the documentation's protocol example, which no library sends.
         #expect(throws: SignatureError.self) {
             try UserSignature.verify(
                 "k::user::" + signature,
