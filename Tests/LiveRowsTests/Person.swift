@@ -21,7 +21,7 @@ extension SeededRandom {
         return ids.prefix(Int.random(in: 0...countMax, using: &self)).map { Person($0) }
     }
 
-    /// Some go, some come, some move and some are called otherwise.
+    /// Removes, inserts, moves and renames some people.
     mutating func change(_ people: [Person]) -> [Person] {
         var people = people
         for _ in 0..<Int.random(in: 0...(people.count / 3 + 3), using: &self) {
@@ -41,7 +41,7 @@ extension SeededRandom {
         return people
     }
 
-    /// An operation that may also name rows and anchors that are not there.
+    /// Returns an operation, also with rows and anchors that do not exist.
     mutating func operation(on people: [Person]) -> ListOperation<Person> {
         let stranger = Int.random(in: 500_000..<600_000, using: &self)
         let id = people.randomElement(using: &self)?.id ?? stranger
