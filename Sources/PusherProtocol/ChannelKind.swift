@@ -43,7 +43,7 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
             }
     }
 
-    /// Whether the first character is that of a prefix. A fast path: most names have none.
+    /// Whether the first character is that of a prefix: a fast path, since most names have none.
     private static func mayHavePrefix(_ name: Span<UInt8>) -> Bool {
         guard !name.isEmpty else { return false }
         return switch name[0] {

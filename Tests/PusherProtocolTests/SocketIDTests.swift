@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(
-        "Well formed for every library, but no connection of ours",
+        "Well formed for every library, but never assigned by this broker",
         arguments: ["01.2", "1.02", "00.0", "1.18446744073709551616", "99999999999999999999999.1"]
     )
     func acceptsForeignIDsAsWellFormed(text: String) {

@@ -114,7 +114,7 @@ public struct ConnectionURL: Equatable, Sendable {
         return version
     }
 
-    /// Whether names and values need no decoding. A fast path: no library sends any that do.
+    /// Whether names and values need no decoding: the fast path, since no library sends any that do.
     private static func isPlain(_ query: Span<UInt8>) -> Bool {
         let first = query.firstIndex(from: 0) {
             $0.equal(to: UInt8(ascii: "%")) | $0.equal(to: UInt8(ascii: "[")) | $0.capital

@@ -5,7 +5,7 @@ struct ControlData {
     private(set) var channelData: JSONValue?
     private(set) var userData: JSONValue?
 
-    /// Calls `body` with the data of a message: an object, or a string that holds one. Absent data has no members.
+    /// Calls `body` with the data of a message, an object or a string that holds one; absent data has no members.
     static func read(
         _ message: MessageMembers,
         in text: Span<UInt8>,

@@ -13,7 +13,7 @@ struct EventFields {
         self.isInBatch = isInBatch
     }
 
-    /// Stores one member. `null` counts as absent, unknown members are ignored, the last of equal names wins.
+    /// Stores one member; `null` counts as absent, unknown members are ignored, the last of equal names wins.
     mutating func set(_ name: JSONValue, _ value: JSONValue, in text: Span<UInt8>) {
         let value = value.kind == .null ? nil : value
         if name.equals("name", in: text) {
@@ -59,7 +59,10 @@ struct EventFields {
     ) throws(APIError) -> EventEnvelope {
         let name = try checkedName(in: text, limits)
         let data = try checkedData(limits)
-        var envelope = EventEnvelope(name: text.extracting(name.range), memberLength: data.range.count)
+        var envelope = EventEnvelope(
+            name: text.extracting(name.range),
+            memberLength: data.range.count
+        )
         if data.kind == .string {
             envelope.add(#","data":"#, text.extracting(data.range))
         } else {

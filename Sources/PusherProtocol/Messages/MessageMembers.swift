@@ -30,7 +30,7 @@ struct MessageMembers {
 /// The data of a broker's control event: an object, or a string that holds one.
 struct MessageData {
     private let text: [UInt8]
-    /// The members in the given order. An array: there are few, and each is looked up once.
+    /// The members in the given order; an array, because there are few and each is looked up once.
     private var members: [(name: JSONValue, value: JSONValue)] = []
 
     private init() { text = [] }
