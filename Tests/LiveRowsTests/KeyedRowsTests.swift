@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "Random operations do what a plain array does, pass the table's rules, and can be taken back"
+        "Random operations match a plain array, satisfy the table's rules, and can be reverted"
     )
     func random() throws {
         for seed in 0..<24 {

@@ -23,7 +23,7 @@ import Testing
         #expect(try ChannelName(name).text == name)
     }
 
-    @Test func returnsThePropertiesOfEachKind() {
+    @Test func knowsWhatEachKindNeeds() {
         let signed: Set<ChannelKind> = [
             .private, .privateCache, .encrypted, .encryptedCache, .presence, .presenceCache,
         ]

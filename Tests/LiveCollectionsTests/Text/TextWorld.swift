@@ -295,7 +295,7 @@ struct TextWorld {
         }
         // A last entry reveals a lost previous one; a real broker does not lose it.
         var last = TextDocument(replica: .random(using: &random), from: authority.snapshot)
-        if let batch = try? last.replace(0..<0, with: "."), case .taken = take(batch) {}
+        if let batch = try? last.replace(0..<0, with: "."), case .accepted = take(batch) {}
         for index in devices.indices {
             for entry in devices[index].inbox {
                 show(devices[index].session.receive(entry), index)

@@ -24,7 +24,7 @@ import Testing
         (4199, .backOff), (4200, .immediately), (4202, .immediately), (4299, .immediately),
         (4300, .backOff), (4301, .backOff), (4999, .backOff),
     ])
-    func determineTheReconnection(code: Int, reconnection: PusherCode.Reconnection) {
+    func sayHowToReconnect(code: Int, reconnection: PusherCode.Reconnection) {
         #expect(PusherCode(rawValue: code).reconnection == reconnection)
     }
 

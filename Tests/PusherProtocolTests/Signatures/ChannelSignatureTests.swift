@@ -152,7 +152,7 @@ import Testing
         #expect(auth == "k:" + signature)
     }
 
-    @Test func refusesSignaturesForOtherSocketsAndChannels() throws {
+    @Test func refusesWhatIsNotSignedForThisSocketAndChannel() throws {
         let good = Example.key + ":" + Self.channels[0].3
         let encrypted = Example.key + ":" + Self.channels[2].3
         #expect(Self.refusal(good, channel: "private-foobar") == nil)

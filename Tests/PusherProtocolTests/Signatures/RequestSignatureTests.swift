@@ -379,7 +379,7 @@ import TestRandom
     }
 
     @Test("The head is verified without the body, and the body by the digest in the head")
-    func verifiesHeadAndBodySeparately() throws {
+    func verifiesHeadAndBodyApart() throws {
         let query = Self.signed("POST", "/x", body: "whole")
         let parameters = QueryParameters(query)
         try RequestSignature.verifyHead(
@@ -394,7 +394,7 @@ import TestRandom
         }
     }
 
-    @Test func refusesAWrongDigestOfAnEmptyBody() {
+    @Test func refusesADigestOfAnEmptyBodyThatIsNone() {
         let query = Self.signed("GET", "/x", [("body_md5", "0123")])
         #expect(Self.refusal(path: "/x", query: query)?.message == "Invalid body MD5")
     }
@@ -404,7 +404,7 @@ import TestRandom
         arguments: [(-600, false), (-599, true), (0, true), (599, true), (600, false)]
             as [(Int64, Bool)]
     )
-    func enforcesTheTimeWindow(offset: Int64, isAccepted: Bool) {
+    func keepsTheTimeWindow(offset: Int64, isAccepted: Bool) {
         let query = Self.signed("GET", "/x")
         let error = Self.refusal(path: "/x", query: query, now: 1_700_000_000 + offset)
         #expect((error == nil) == isAccepted)
@@ -421,7 +421,7 @@ import TestRandom
         #expect(error?.status == 401)
     }
 
-    @Test func neverRevealsASecret() {
+    @Test func neverTellsASecret() {
         for (name, value, _) in Self.refusals + [("auth_signature", "deadbeef", "")] {
             let error = Self.refusal(
                 path: "/apps/3/channels",
@@ -447,7 +447,7 @@ import TestRandom
     }
 
     @Test("During a rotation every secret is accepted, and the oldest signs")
-    func acceptsEverySecretOfARotation() {
+    func acceptsEverySecretOfAReplacement() {
         let query = Self.signed("GET", "/x")
         for others in [["new"], ["new", "newer"]] {
             let oldest = AppSecret([Example.secretText] + others)
