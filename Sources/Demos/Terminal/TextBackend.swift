@@ -3,7 +3,7 @@ import FanfareClient
 import Foundation
 import LiveCollections
 
-/// The text's backend, by its HTTP routes.
+/// The HTTP client of the text's backend.
 struct TextBackend: Sendable {
     private let transport: any APITransport
 
@@ -11,7 +11,7 @@ struct TextBackend: Sendable {
         transport = try SocketTransport(to: BrokerAddress(url))
     }
 
-    /// The text over these routes and a channel.
+    /// Returns a source of the text over these routes and a channel.
     func source(_ channel: Channel) -> ChannelTextSource {
         ChannelTextSource(
             channel: channel,
