@@ -81,7 +81,7 @@ import Testing
         ("add", #"{"id":"ID","name":"A","email":"a"}"#, 422, #""field":"email""#),
         ("change", #"{"id":"ID","name":"A"}"#, 404, "This contact no longer exists."),
         ("change", #"{"id":"ID","name":7}"#, 400, "name: Expected to decode String"),
-        ("change", "name=A", 400, "The body is not"),
+        ("change", "name=A", 400, "The body has the wrong structure"),
         ("remove", #"{"id":null}"#, 400, "The body has the wrong structure"),
     ])
     func refusalsSayWhy(

@@ -66,7 +66,7 @@ package struct SiteRoutes: Sendable {
                 return try await action(request)
             }
             if method == .get, let response = try page(request) { return response }
-            throw RequestError.nothingHere(method: "\(request.method)", path: request.path)
+            throw RequestError.noRoute(method: "\(request.method)", path: request.path)
         } catch let error as RequestError {
             return .refusing(error)
         } catch {

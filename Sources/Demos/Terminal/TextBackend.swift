@@ -18,7 +18,7 @@ struct TextBackend: Sendable {
             snapshot: { try await ask("GET", "/text/snapshot") },
             recovery: { try await ask("GET", "/text/operations?after=\($0)&epoch=\($1)") },
             send: { batch in
-                let _: Taken = try await ask(
+                let _: Committed = try await ask(
                     "POST",
                     "/text/operations",
                     try JSONEncoder().encode(batch)
@@ -27,7 +27,7 @@ struct TextBackend: Sendable {
         )
     }
 
-    private struct Taken: Decodable { let serial: UInt64 }
+    private struct Committed: Decodable { let serial: UInt64 }
     private struct Failure: Error { let status: Int }
 
     private func ask<Answer: Decodable>(

@@ -135,7 +135,7 @@ import Testing
         }
         let deadline = ContinuousClock.now + .seconds(60)
         while !recorder.events.contains(where: { $0.name == "list_failed" }) {
-            try #require(ContinuousClock.now < deadline, "no failure was told")
+            try #require(ContinuousClock.now < deadline, "no failure was published")
             try await Task.sleep(for: .milliseconds(10))
         }
         await #expect(throws: RequestError.self) { try await query.snapshot() }

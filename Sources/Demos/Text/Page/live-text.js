@@ -122,14 +122,14 @@ export class TextDocument {
   }
 
   #applyWaiting(splices) {
-    for (let hasMoved = this.waitingCount > 0; hasMoved;) {
-      hasMoved = false;
+    for (let hasApplied = this.waitingCount > 0; hasApplied;) {
+      hasApplied = false;
       for (const [replica, mine] of this.waiting) {
         for (const number of [...mine.keys()].sort((one, other) => one - other)) {
           if (!this.#applyIfReady(mine.get(number), number, replica, splices)) break;
           mine.delete(number);
           this.waitingCount -= 1;
-          hasMoved = true;
+          hasApplied = true;
         }
       }
     }
