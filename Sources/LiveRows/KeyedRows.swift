@@ -204,16 +204,18 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
 
     /// Merges a small piece with its neighbour, if the rows fit into one piece.
     private mutating func merge(_ position: Int) {
-        let beside = position == 0 ? 1 : position - 1
-        guard beside < list.pieces.count else { return }
+        let neighbour = position == 0 ? 1 : position - 1
+        guard neighbour < list.pieces.count else { return }
         let rows = list.pieces[position].rows
-        guard rows.count + list.pieces[beside].rows.count <= RowList<Row>.pieceCount else { return }
-        for row in rows { keys[row.id] = list.pieces[beside].key }
-        if beside < position {
-            list.pieces[beside].rows += rows
-            list.ends[beside] += rows.count
+        guard rows.count + list.pieces[neighbour].rows.count <= RowList<Row>.pieceCount else {
+            return
+        }
+        for row in rows { keys[row.id] = list.pieces[neighbour].key }
+        if neighbour < position {
+            list.pieces[neighbour].rows += rows
+            list.ends[neighbour] += rows.count
         } else {
-            list.pieces[beside].rows.insert(contentsOf: rows, at: 0)
+            list.pieces[neighbour].rows.insert(contentsOf: rows, at: 0)
         }
         removePiece(position)
     }

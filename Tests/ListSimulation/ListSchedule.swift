@@ -88,7 +88,7 @@ package struct ListSchedule {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<26: edit(by: index)
         case 26..<54: clients[index].takeEvent()
-        case 54..<76: carry(index, isFaulty: true)
+        case 54..<76: advance(index, isFaulty: true)
         case 76..<82: clients[index].loseEvent()
         case 82..<87: clients[index].repeatEvent(&random)
         case 87..<92: clients[index].disconnect()
@@ -108,10 +108,10 @@ package struct ListSchedule {
         while fault == nil, clients.contains(where: \.isBusy) {
             for index in clients.indices {
                 while clients[index].hasEvents { clients[index].takeEvent() }
-                if clients[index].hasMessages { carry(index, isFaulty: false) }
+                if clients[index].hasMessages { advance(index, isFaulty: false) }
             }
             rounds += 1
-            if rounds > 2000 { fault = "the clients do not come to rest" }
+            if rounds > 2000 { fault = "the clients do not become idle" }
         }
     }
 
@@ -153,13 +153,13 @@ package struct ListSchedule {
     @discardableResult
     private mutating func commit(_ commit: ListCommit<ScheduledRow>) -> UInt64 {
         guard let (revision, change) = try? writer.commit(commit) else { return 0 }
-        if let change { for index in clients.indices { clients[index].tell(change) } }
+        if let change { for index in clients.indices { clients[index].send(change) } }
         return revision
     }
 
     /// Advances one of a client's messages by one step.
-    private mutating func carry(_ index: Int, isFaulty: Bool) {
-        guard let (place, message) = clients[index].nextMessage(&random) else { return }
+    private mutating func advance(_ index: Int, isFaulty: Bool) {
+        guard let (position, message) = clients[index].nextMessage(&random) else { return }
         let luck = isFaulty ? Int.random(in: 0..<10, using: &random) : 9
         var answer: Message?
         switch message {
@@ -180,6 +180,6 @@ package struct ListSchedule {
             }
         default: break
         }
-        clients[index].carried(place, message, answer: answer)
+        clients[index].deliver(position, message, answer: answer)
     }
 }

@@ -45,7 +45,7 @@ struct ScheduledClient {
         events = []
     }
 
-    mutating func tell(_ change: ListChange<ScheduledRow>) {
+    mutating func send(_ change: ListChange<ScheduledRow>) {
         if isConnected { events.append(change) }
     }
 
@@ -73,17 +73,17 @@ struct ScheduledClient {
     // MARK: Messages
 
     /// Returns a random message in flight: they are unordered.
-    func nextMessage(_ random: inout SeededRandom) -> (place: Int, ListSchedule.Message)? {
+    func nextMessage(_ random: inout SeededRandom) -> (index: Int, ListSchedule.Message)? {
         messages.indices.randomElement(using: &random).map { ($0, messages[$0]) }
     }
 
     /// Handles the arrival of a message, at the writer with an answer or at the client.
-    mutating func carried(
-        _ place: Int,
+    mutating func deliver(
+        _ index: Int,
         _ message: ListSchedule.Message,
         answer: ListSchedule.Message?
     ) {
-        messages.remove(at: place)
+        messages.remove(at: index)
         if let answer {
             messages.append(answer)
             return

@@ -124,7 +124,7 @@ import Testing
         let duplicate = duplicateRow(in: [Person(1), Person(2), Person(1)])
         #expect(
             duplicate?.description
-                == "rows 0 and 2 have the same id 1; give each row an id of its own"
+                == "rows 0 and 2 have the same id 1; give each row its own id"
         )
         #expect(duplicateRow(in: [Person(1), Person(2)]) == nil)
     }

@@ -287,7 +287,11 @@ import Testing
             try await list.edit { $0.remove(3) }.confirmed()
         }
         #expect(ids(list) == [3])
-        #expect(LiveListError.tooManyPendingEdits(limit: 2).description.contains("2 edits wait"))
+        #expect(
+            LiveListError.tooManyPendingEdits(limit: 2).description.contains(
+                "2 edits are unconfirmed"
+            )
+        )
     }
 
     @Test("A snapshot with too many rows, or duplicate ids, is reported; the rows stay")
