@@ -4,20 +4,19 @@ public import LiveRows
 
 import Dispatch
 
-/// The result of a database query, observed: the list's rows follow every write to the database.
+/// The observed result of a database query: the list's rows follow every write to the database.
 ///
-/// Whoever writes, the list itself, a sync with a backend or another part of the app: the query is
-/// made again, and exactly the rows that differ change. Edits of the list are the app's own writes.
+/// After every write, by the list, a sync or another part of the app, the query runs again and the rows that differ are
+/// updated. Edits of the list are written by the app's own closure.
 public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable {
     private let snapshots: SnapshotSource<Row>
 
-    /// Observes a query, and writes edits to the database.
+    /// Creates a source that observes a query and writes edits to the database.
     ///
     /// - Parameters:
     ///   - database: The database.
-    ///   - fetch: Makes the query; its rows are in order, and no id occurs twice.
-    ///   - write: Does an operation, in one transaction with the others of its edit. What it throws
-    ///     takes the edit back.
+    ///   - fetch: Runs the query; its rows are ordered and have unique ids.
+    ///   - write: Writes an operation. All operations of an edit are in one transaction; an error reverts the edit.
     public init(
         in database: any DatabaseWriter,
         fetch: @escaping @Sendable (Database) throws -> [Row],
@@ -31,11 +30,11 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
         )
     }
 
-    /// Observes a query; the list is read-only, its rows change by what is written elsewhere.
+    /// Creates a read-only source that observes a query.
     ///
     /// - Parameters:
     ///   - database: The database.
-    ///   - fetch: Makes the query; its rows are in order, and no id occurs twice.
+    ///   - fetch: Runs the query; its rows are ordered and have unique ids.
     public init(
         in database: any DatabaseReader,
         fetch: @escaping @Sendable (Database) throws -> [Row]
@@ -43,22 +42,23 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
         snapshots = SnapshotSource(snapshots: { Self.observe(database, fetch) })
     }
 
-    /// Tells the result of the query now and after each write that changes it.
-    public func listen(_ tell: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws {
-        try await snapshots.listen(tell)
+    /// Sends the result of the query now and after each write that changes it.
+    public func listen(_ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
+    {
+        try await snapshots.listen(handler)
     }
 
-    /// Never asked for: the observation begins with a snapshot.
+    /// Not supported: the observation begins with a snapshot.
     ///
-    /// - Throws: `LiveListError.refused` always.
+    /// - Throws: Always `LiveListError.refused`.
     public func snapshot() async throws -> ListSnapshot<Row> { try await snapshots.snapshot() }
 
     /// Writes an edit to the database, in one transaction.
     ///
     /// - Parameter commit: The edit.
-    /// - Returns: `nil`: the observation tells what came of it.
-    /// - Throws: `LiveListError.refused` with the database's error, unless
-    ///   the database is busy; then the edit is tried again.
+    /// - Returns: `nil`: the observation sends the result.
+    /// - Throws: `LiveListError.refused` with the database's error; SQLite's own error when the database is busy, and
+    ///   then the edit is retried.
     public func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         try await snapshots.commit(commit)
     }
@@ -69,7 +69,7 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     ) -> AsyncThrowingStream<[Row], any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let observation = ValueObservation.tracking(fetch).removeDuplicates()
-            // Serial: on another queue an older result could overtake the latest.
+            // A serial queue keeps the order of the results.
             let queue = DispatchQueue(label: "fanfare.query", qos: .userInitiated)
             let cancellable = observation.start(
                 in: database,
@@ -97,7 +97,7 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
         {
             throw error
         } catch {
-            throw LiveListError.refused(reason: "the database does not take it: \(error)")
+            throw LiveListError.refused(reason: "the database refused the write: \(error)")
         }
     }
 }

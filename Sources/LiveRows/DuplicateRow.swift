@@ -1,34 +1,34 @@
-/// Two rows of one list have the same id, so that nobody can tell which is meant.
+/// The error for two rows of one list with the same id.
 public struct DuplicateRow: Error, Hashable, Sendable, CustomStringConvertible {
     /// The id, as text.
     public let id: String
-    /// The index of the first row that has it.
+    /// The index of the first row with the id.
     public let first: Int
-    /// The index of the second row that has it.
+    /// The index of the second row with the id.
     public let second: Int
 
-    /// Names an id and where it occurs.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - id: The id, as text.
-    ///   - first: The index of the first row that has it.
-    ///   - second: The index of the second row that has it.
+    ///   - first: The index of the first row with the id.
+    ///   - second: The index of the second row with the id.
     public init(id: String, first: Int, second: Int) {
         self.id = id
         self.first = first
         self.second = second
     }
 
-    /// What is wrong, and what to do about it.
+    /// The error and its remedy.
     public var description: String {
-        "rows \(first) and \(second) have the same id \(id); give each row an id of its own"
+        "rows \(first) and \(second) have the same id \(id); give each row its own id"
     }
 }
 
-/// Looks for two rows with one id.
+/// Searches for two rows with the same id.
 ///
-/// - Parameter rows: The rows; each is looked at.
-/// - Returns: The first id that comes again, with both indices; `nil` when all ids are different.
+/// - Parameter rows: The rows; all of them are checked.
+/// - Returns: The first repeated id with both indices; `nil` when all ids are different.
 public func duplicateRow<Rows: Sequence>(in rows: Rows) -> DuplicateRow?
 where Rows.Element: Identifiable {
     var indices: [Rows.Element.ID: Int] = [:]

@@ -1,19 +1,19 @@
-/// Marks a longest increasing subsequence: the rows that can stay where they are.
+/// Returns a longest increasing subsequence: the rows that do not move.
 ///
-/// Patience sorting, O(n log n); a sequence that increases already costs one look at each number.
+/// Patience sorting, O(n log n); O(n) for a sequence that is already increasing.
 ///
-/// - Parameter numbers: Numbers of which none occurs twice; those that are negative do not count.
-/// - Returns: For each number, whether it belongs to the subsequence.
+/// - Parameter numbers: Distinct numbers; negative ones are ignored.
+/// - Returns: For each number, whether it is part of the subsequence.
 @inlinable
 func longestIncreasingSubsequence(_ numbers: UnsafeBufferPointer<Int>) -> [Bool] {
     var isKept = [Bool](repeating: false, count: numbers.count)
-    /// By length, where a subsequence of that length ends lowest.
+    /// For each length, the index of the smallest number at which a subsequence of that length ends.
     var ends: [Int] = []
-    /// For each number, the one before it in the subsequence that ends there.
+    /// For each number, the index of its predecessor in the subsequence.
     var previous = [Int](repeating: -1, count: numbers.count)
     for index in numbers.indices where numbers[index] >= 0 {
         var low = ends.count
-        // Rows mostly keep their order: then the number goes on from the longest there is.
+        // The fast path: rows mostly keep their order, so the number extends the longest subsequence.
         if let last = ends.last, numbers[last] > numbers[index] {
             low = 0
             var high = ends.count - 1

@@ -1,23 +1,23 @@
-/// Rows in order that are found by their ids, and changed by operations.
+/// Ordered rows that are found by their ids and changed by operations.
 ///
-/// An operation says itself what it changes, so nothing is compared: the cost is that of finding the
-/// row in one piece of the list, and hardly grows with the number of rows.
+/// An operation determines its changes, so no lists are compared: the cost is that of finding the row in one piece of
+/// the list, and hardly grows with the number of rows.
 public struct KeyedRows<Row: Identifiable & Equatable> {
-    /// The rows in order; kept by others, it costs the next operation no more than a piece.
+    /// The rows in order; after a copy of it is made, the next operation copies only one piece.
     public private(set) var list = RowList<Row>()
-    /// For each id, the key of the piece that holds the row.
+    /// For each id, the key of the row's piece.
     private var keys: [Row.ID: Int] = [:]
-    /// For each key, where its piece stands; -1 for a key that is free.
+    /// For each key, the index of its piece; -1 for a free key.
     private var positions: [Int] = []
     private var freeKeys: [Int] = []
 
-    /// No rows.
+    /// Creates an empty list.
     public init() {}
 
-    /// Takes rows in their order.
+    /// Creates a list of rows.
     ///
-    /// - Parameter rows: The rows.
-    /// - Throws: ``DuplicateRow`` when two of them have one id.
+    /// - Parameter rows: The rows, in order.
+    /// - Throws: ``DuplicateRow`` when two of them have the same id.
     public init(_ rows: some Sequence<Row>) throws(DuplicateRow) {
         list = RowList(rows)
         positions = Array(list.pieces.indices)
@@ -30,29 +30,29 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     public var count: Int { list.count }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     public var isEmpty: Bool { list.isEmpty }
 
-    /// Whether there is a row of an id.
+    /// Whether there is a row with an id.
     public func contains(_ id: Row.ID) -> Bool { keys[id] != nil }
 
-    /// The row of an id, or `nil`.
+    /// The row with an id, or `nil`.
     public subscript(id: Row.ID) -> Row? {
-        place(of: id).map { list.pieces[$0.piece].rows[$0.offset] }
+        location(of: id).map { list.pieces[$0.piece].rows[$0.offset] }
     }
 
-    /// Where a row stands.
+    /// Returns the index of a row.
     ///
     /// - Parameter id: The row's id.
-    /// - Returns: Its index from zero, or `nil` when it is not there.
+    /// - Returns: The index from zero, or `nil` when there is no such row.
     public func index(of id: Row.ID) -> Int? {
-        place(of: id).map { list.start(of: $0.piece) + $0.offset }
+        location(of: id).map { list.start(of: $0.piece) + $0.offset }
     }
 
-    private func place(of id: Row.ID) -> (piece: Int, offset: Int)? {
+    private func location(of id: Row.ID) -> (piece: Int, offset: Int)? {
         guard let key = keys[id] else { return nil }
         let piece = positions[key]
         return list.pieces[piece].rows.firstIndex { $0.id == id }.map { (piece, $0) }
@@ -60,18 +60,18 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
 
     // MARK: Operations
 
-    /// What an operation did, and what takes it back.
+    /// The effect of an operation and the operation that reverts it.
     public struct Effect {
-        /// The change of the rows.
+        /// The changes of the rows.
         public let changes: RowChanges
-        /// Applied at once afterwards, this restores the rows; `nil` when nothing was done.
+        /// The operation that restores the rows, if it is the next one applied; `nil` when nothing changed.
         public let inverse: ListOperation<Row>?
     }
 
     /// Applies an operation.
     ///
-    /// - Parameter operation: What to do; said of a row that is not there, it does nothing.
-    /// - Returns: What that changed.
+    /// - Parameter operation: The operation; it has no effect on a row that does not exist.
+    /// - Returns: The effect.
     @discardableResult
     public mutating func apply(_ operation: ListOperation<Row>) -> Effect {
         switch operation {
@@ -136,14 +136,14 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
         )
     }
 
-    /// Where a row comes to stand behind an anchor, once it has left its old place.
+    /// Returns the index of a row after it has been moved behind an anchor.
     ///
-    /// - Returns: `nil` when the anchor is not there, or is the row itself.
+    /// - Returns: `nil` when the anchor does not exist or is the row itself.
     private func target(after anchor: Row.ID?, of index: Int?) -> Int? {
         guard let anchor else { return 0 }
-        guard let place = self.index(of: anchor), place != index else { return nil }
-        guard let index, index < place else { return place + 1 }
-        return place
+        guard let anchorIndex = self.index(of: anchor), anchorIndex != index else { return nil }
+        guard let index, index < anchorIndex else { return anchorIndex + 1 }
+        return anchorIndex
     }
 
     private func predecessor(of index: Int) -> Row.ID? { index == 0 ? nil : list[index - 1].id }
@@ -151,8 +151,8 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
     // MARK: Pieces
 
     private mutating func replace(_ row: Row, at index: Int) {
-        let place = list.place(of: index)
-        list.pieces[place.piece].rows[place.offset] = row
+        let location = list.location(of: index)
+        list.pieces[location.piece].rows[location.offset] = row
     }
 
     private mutating func insert(_ row: Row, at index: Int) {
@@ -163,26 +163,28 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
             keys = [row.id: 0]
             return
         }
-        // The end of a piece is as good as the beginning of the next.
-        var place = list.place(of: max(index - 1, 0))
-        if index > 0 { place.offset += 1 }
-        list.pieces[place.piece].rows.insert(row, at: place.offset)
-        keys[row.id] = list.pieces[place.piece].key
-        list.shiftEnds(from: place.piece, by: 1)
-        if list.pieces[place.piece].rows.count > RowList<Row>.pieceCountMax { split(place.piece) }
+        // A row between two pieces is appended to the first.
+        var location = list.location(of: max(index - 1, 0))
+        if index > 0 { location.offset += 1 }
+        list.pieces[location.piece].rows.insert(row, at: location.offset)
+        keys[row.id] = list.pieces[location.piece].key
+        list.shiftEnds(from: location.piece, by: 1)
+        if list.pieces[location.piece].rows.count > RowList<Row>.pieceCountMax {
+            split(location.piece)
+        }
     }
 
     @discardableResult
     private mutating func removeRow(at index: Int) -> Row {
-        let place = list.place(of: index)
-        let row = list.pieces[place.piece].rows.remove(at: place.offset)
+        let location = list.location(of: index)
+        let row = list.pieces[location.piece].rows.remove(at: location.offset)
         keys[row.id] = nil
-        list.shiftEnds(from: place.piece, by: -1)
-        let rest = list.pieces[place.piece].rows.count
+        list.shiftEnds(from: location.piece, by: -1)
+        let rest = list.pieces[location.piece].rows.count
         if rest == 0 {
-            removePiece(place.piece)
+            removePiece(location.piece)
         } else if rest < RowList<Row>.pieceCountMin {
-            join(place.piece)
+            merge(location.piece)
         }
         return row
     }
@@ -200,18 +202,20 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
         renumber(from: position + 1)
     }
 
-    /// Gives the rows of a small piece to the piece beside it, where they find room.
-    private mutating func join(_ position: Int) {
-        let beside = position == 0 ? 1 : position - 1
-        guard beside < list.pieces.count else { return }
+    /// Merges a small piece with its neighbour, if the rows fit into one piece.
+    private mutating func merge(_ position: Int) {
+        let neighbour = position == 0 ? 1 : position - 1
+        guard neighbour < list.pieces.count else { return }
         let rows = list.pieces[position].rows
-        guard rows.count + list.pieces[beside].rows.count <= RowList<Row>.pieceCount else { return }
-        for row in rows { keys[row.id] = list.pieces[beside].key }
-        if beside < position {
-            list.pieces[beside].rows += rows
-            list.ends[beside] += rows.count
+        guard rows.count + list.pieces[neighbour].rows.count <= RowList<Row>.pieceCount else {
+            return
+        }
+        for row in rows { keys[row.id] = list.pieces[neighbour].key }
+        if neighbour < position {
+            list.pieces[neighbour].rows += rows
+            list.ends[neighbour] += rows.count
         } else {
-            list.pieces[beside].rows.insert(contentsOf: rows, at: 0)
+            list.pieces[neighbour].rows.insert(contentsOf: rows, at: 0)
         }
         removePiece(position)
     }

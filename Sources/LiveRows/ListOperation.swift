@@ -1,22 +1,20 @@
-/// One step of an edit: a row, and where it goes, by ids and never by indices.
+/// One step of an edit, with rows identified by id, never by index.
 ///
-/// Applied in order, and never an error: what is said of a row that is not there is no operation,
-/// so that operations of several people can meet in any order.
+/// Operations are applied in order and never fail: an operation on a row that does not exist has no effect, so that
+/// concurrent edits can be combined in any order.
 public enum ListOperation<Row: Identifiable> {
-    /// A new row, or one that replaces the row of the same id and moves it.
+    /// Inserts a row, or replaces and moves the row with the same id.
     ///
-    /// It goes behind the row `after`, or with `nil` to the first place; to the end when `after` is
-    /// not there.
+    /// The row is placed behind the row `after`; first when `after` is `nil`; last when that row does not exist.
     case put(Row, after: Row.ID?)
-    /// A row goes behind another, or with `nil` to the first place; it stays when `after` is not
-    /// there.
+    /// Moves a row behind another, or first when `after` is `nil`; no effect when that row does not exist.
     case move(Row.ID, after: Row.ID?)
-    /// The row of the same id has other contents now.
+    /// Replaces the contents of the row with the same id.
     case update(Row)
-    /// A row goes.
+    /// Removes a row.
     case remove(Row.ID)
 
-    /// The id of the row that the operation is about.
+    /// The id of the row.
     public var id: Row.ID {
         switch self {
         case .put(let row, after: _), .update(let row): row.id
@@ -42,7 +40,7 @@ extension ListOperation {
 }
 
 extension ListOperation: Encodable where Row: Encodable, Row.ID: Encodable {
-    /// Writes the operation as the events and requests of live lists carry it.
+    /// Encodes the operation in the wire format of live lists.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         switch self {

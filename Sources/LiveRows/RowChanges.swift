@@ -1,18 +1,17 @@
-/// What leads from one list of rows to another, in the words of a table view's batch.
+/// The changes from one list of rows to another, in the form of a table view's batch updates.
 ///
-/// The deletions, insertions and moves are one batch: deletions and where a row moves from are
-/// indices before it, insertions and where a row moves to are indices after it, whatever the order
-/// of the calls. The updates are a second pass over the new list, in place: a row that has moved
-/// *and* changed is named in both.
+/// Deletions, insertions and moves form one batch. Deletions and the origins of moves are indices before the batch;
+/// insertions and the targets of moves are indices after it; the order of the calls does not matter. Updates are a
+/// second pass over the new list, in place: a row that has moved *and* changed is in both.
 public struct RowChanges: Sendable, Hashable {
-    /// A row that stays in the list and changes its place.
+    /// A row that moves within the list.
     public struct Move: Sendable, Hashable {
         /// The row's index before the batch.
         public var from: Int
         /// The row's index after the batch.
         public var to: Int
 
-        /// Names the two places of a row.
+        /// Creates a move.
         ///
         /// - Parameters:
         ///   - from: The row's index before the batch.
@@ -23,16 +22,16 @@ public struct RowChanges: Sendable, Hashable {
         }
     }
 
-    /// The rows that go: indices before the batch, ascending.
+    /// The deleted rows: indices before the batch, ascending.
     public var deletes: [Int]
-    /// The rows that come: indices after the batch, ascending.
+    /// The inserted rows: indices after the batch, ascending.
     public var inserts: [Int]
-    /// The rows that change places, ascending by their new ones; no fewer moves would do.
+    /// The moved rows, ascending by their new index; the number of moves is minimal.
     public var moves: [Move]
-    /// The rows that stay and have other contents: indices after the batch, ascending.
+    /// The rows with changed contents: indices after the batch, ascending.
     public var updates: [Int]
 
-    /// Collects changes; without arguments, none.
+    /// Creates changes; none by default.
     ///
     /// - Parameters:
     ///   - deletes: Indices before the batch, ascending.
@@ -51,13 +50,13 @@ public struct RowChanges: Sendable, Hashable {
         self.updates = updates
     }
 
-    /// Whether both lists are the same.
+    /// Whether both lists are equal.
     public var isEmpty: Bool { !hasBatch && updates.isEmpty }
 
-    /// Whether rows come, go or change places; otherwise there are updates at most.
+    /// Whether there are deletions, insertions or moves.
     public var hasBatch: Bool { !deletes.isEmpty || !inserts.isEmpty || !moves.isEmpty }
 
-    /// How many rows are named: what a table view has to do.
+    /// The number of operations for a table view.
     public var operationCount: Int {
         deletes.count + inserts.count + moves.count + updates.count
     }

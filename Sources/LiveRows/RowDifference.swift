@@ -1,16 +1,15 @@
-/// Finds what leads from one list of rows to another, with as few moves as possible.
+/// Returns the changes from one list of rows to another, with as few moves as possible.
 ///
-/// Rows are the same row when their ids are equal; the same row with other contents is an update.
-/// The cost is linear, but for the rows that change places: what both lists have in common at their
-/// ends, and in long runs between, is compared and not hashed.
+/// Rows with equal ids are the same row; the same row with other contents is an update. The cost is linear except for
+/// moved rows: common prefixes, suffixes and long runs are compared, not hashed.
 ///
 /// - Parameters:
 ///   - old: The rows before.
 ///   - new: The rows after.
 /// - Returns: One batch, and the updates after it.
-/// - Throws: ``DuplicateRow`` when an id is met twice in one list. Only rows that come, go or change
-///   places are hashed, so a duplicate elsewhere is not found; the changes are right all the same,
-///   index by index. ``duplicateRow(in:)`` looks at all rows.
+/// - Throws: ``DuplicateRow`` when an id is found twice in one list. Only inserted, deleted and moved rows are hashed,
+///   so a duplicate elsewhere is not found; the changes are correct nevertheless, index by index. ``duplicateRow(in:)``
+///   checks all rows.
 @inlinable
 public func rowChanges<Row: Identifiable & Equatable>(
     from old: [Row],
@@ -29,16 +28,16 @@ public func rowChanges<Row: Identifiable & Equatable>(
     return try result.get()
 }
 
-/// A part of the old list and a part of the new one, between rows that are known to stay.
+/// A part of the old list and a part of the new one, between rows that are known to be unmoved.
 @usableFromInline
 struct RowSegment {
-    /// The part of the old rows that are at hand.
+    /// The range in the given old rows.
     @usableFromInline var old: Range<Int>
-    /// The part of the new rows that are at hand.
+    /// The range in the given new rows.
     @usableFromInline var new: Range<Int>
-    /// What to add for an index of the whole old list.
+    /// The offset from `old` to an index of the whole old list.
     @usableFromInline var oldShift = 0
-    /// What to add for an index of the whole new list.
+    /// The offset from `new` to an index of the whole new list.
     @usableFromInline var newShift = 0
 
     @inlinable
@@ -50,22 +49,22 @@ struct RowSegment {
     }
 }
 
-/// One comparison of two lists.
+/// A comparison of two lists.
 ///
-/// Inlinable, so that an app's compiler makes one for its own type of row: several times faster.
+/// Inlinable, so that the app's compiler specialises it for its row type: several times faster.
 @usableFromInline
 struct RowDifference<Row: Identifiable & Equatable> {
-    /// How far to look for the other list's row when the two do not agree.
+    /// How many rows ahead to search for a match.
     @usableFromInline static var window: Int { 16 }
 
     @usableFromInline let old: UnsafeBufferPointer<Row>
     @usableFromInline let new: UnsafeBufferPointer<Row>
-    /// For each new row, the index of the old one, or -1; empty while all rows agree.
+    /// For each new row, the index of the old one, or -1; empty while all rows match.
     @usableFromInline var sources: [Int] = []
-    /// Old rows that have no new one yet, ascending.
-    @usableFromInline var looseOld: [Int] = []
-    /// New rows that have no old one yet, ascending.
-    @usableFromInline var looseNew: [Int] = []
+    /// Old rows without a match, ascending.
+    @usableFromInline var unmatchedOld: [Int] = []
+    /// New rows without a match, ascending.
+    @usableFromInline var unmatchedNew: [Int] = []
     @usableFromInline var result = RowChanges()
 
     @inlinable
@@ -80,15 +79,15 @@ struct RowDifference<Row: Identifiable & Equatable> {
         for index in rest.indices { trim(&rest[index]) }
         if rest.contains(where: { !$0.old.isEmpty || !$0.new.isEmpty }) {
             sources = [Int](repeating: -1, count: new.count)
-            for segment in rest { pair(segment) }
-            try pairLoose(rest)
-            for segment in rest { emit(segment, of: rest) }
+            for segment in rest { match(segment) }
+            try matchByID(rest)
+            for segment in rest { appendChanges(segment, of: rest) }
         }
         result.updates.sort()
         return result
     }
 
-    /// Takes off what both have in common at their ends.
+    /// Removes the common prefix and suffix.
     @inlinable
     mutating func trim(_ segment: inout RowSegment) {
         var (start, newStart) = (segment.old.lowerBound, segment.new.lowerBound)
@@ -109,12 +108,12 @@ struct RowDifference<Row: Identifiable & Equatable> {
         segment.new = newStart..<newEnd
     }
 
-    /// Walks both lists side by side and pairs what agrees, over small holes in either of them.
+    /// Matches rows of both lists in order, across gaps of at most `window` rows.
     @inlinable
-    mutating func pair(_ segment: RowSegment) {
+    mutating func match(_ segment: RowSegment) {
         var (from, to) = (segment.old.lowerBound, segment.new.lowerBound)
         let (fromEnd, toEnd) = (segment.old.upperBound, segment.new.upperBound)
-        // Lists with nothing in common are given up on early: the search costs more than hashing.
+        // Stops early for lists with little in common: the search costs more than hashing.
         var misses = 16 + (toEnd - to) / 64
         while from < fromEnd, to < toEnd, misses > 0 {
             if old[from].id == new[to].id {
@@ -126,12 +125,12 @@ struct RowDifference<Row: Identifiable & Equatable> {
             var step = 1
             while step <= Self.window {
                 if from + step < fromEnd, old[from + step].id == new[to].id {
-                    looseOld.append(contentsOf: from..<(from + step))
+                    unmatchedOld.append(contentsOf: from..<(from + step))
                     from += step
                     break
                 }
                 if to + step < toEnd, old[from].id == new[to + step].id {
-                    looseNew.append(contentsOf: to..<(to + step))
+                    unmatchedNew.append(contentsOf: to..<(to + step))
                     to += step
                     break
                 }
@@ -139,50 +138,50 @@ struct RowDifference<Row: Identifiable & Equatable> {
             }
             if step > Self.window {
                 misses -= 1
-                looseOld.append(from)
-                looseNew.append(to)
+                unmatchedOld.append(from)
+                unmatchedNew.append(to)
                 from += 1
                 to += 1
             }
         }
-        looseOld.append(contentsOf: from..<fromEnd)
-        looseNew.append(contentsOf: to..<toEnd)
+        unmatchedOld.append(contentsOf: from..<fromEnd)
+        unmatchedNew.append(contentsOf: to..<toEnd)
     }
 
-    /// Pairs the rest by id, which is where rows are hashed, each once.
+    /// Matches the remaining rows by id; each is hashed once.
     @inlinable
-    mutating func pairLoose(_ segments: [RowSegment]) throws(DuplicateRow) {
-        guard !looseNew.isEmpty || !looseOld.isEmpty else { return }
+    mutating func matchByID(_ segments: [RowSegment]) throws(DuplicateRow) {
+        guard !unmatchedNew.isEmpty || !unmatchedOld.isEmpty else { return }
         /// By id, the index of an old row, or the complement of a new row's.
-        var places: [Row.ID: Int] = [:]
-        places.reserveCapacity(looseOld.count + looseNew.count / 4)
-        for index in looseOld {
-            if let first = places.updateValue(index, forKey: old[index].id) {
+        var indices: [Row.ID: Int] = [:]
+        indices.reserveCapacity(unmatchedOld.count + unmatchedNew.count / 4)
+        for index in unmatchedOld {
+            if let first = indices.updateValue(index, forKey: old[index].id) {
                 throw duplicate(old[index].id, first, index, in: segments, \.old, \.oldShift)
             }
         }
-        var isTaken = [Bool](repeating: false, count: old.count)
-        for index in looseNew {
-            let place = Self.take(&places[new[index].id, default: ~index], ~index)
-            if place >= 0 {
-                sources[index] = place
-                isTaken[place] = true
-            } else if ~place != index {
-                throw duplicate(new[index].id, ~place, index, in: segments, \.new, \.newShift)
+        var isMatched = [Bool](repeating: false, count: old.count)
+        for index in unmatchedNew {
+            let match = Self.exchange(&indices[new[index].id, default: ~index], ~index)
+            if match >= 0 {
+                sources[index] = match
+                isMatched[match] = true
+            } else if ~match != index {
+                throw duplicate(new[index].id, ~match, index, in: segments, \.new, \.newShift)
             }
         }
         var position = 0
-        for index in looseOld where !isTaken[index] {
+        for index in unmatchedOld where !isMatched[index] {
             while !segments[position].old.contains(index) { position += 1 }
             result.deletes.append(index + segments[position].oldShift)
         }
     }
 
-    /// What was there; from now on it is the new row's.
+    /// Stores a new value and returns the old one.
     @inlinable
-    static func take(_ place: inout Int, _ new: Int) -> Int {
-        let before = place
-        place = new
+    static func exchange(_ value: inout Int, _ new: Int) -> Int {
+        let before = value
+        value = new
         return before
     }
 
@@ -204,9 +203,9 @@ struct RowDifference<Row: Identifiable & Equatable> {
         return DuplicateRow(id: "\(id)", first: whole(first), second: whole(second))
     }
 
-    /// Says what happens to the rows of a segment.
+    /// Appends the changes of a segment.
     @inlinable
-    mutating func emit(_ segment: RowSegment, of segments: [RowSegment]) {
+    mutating func appendChanges(_ segment: RowSegment, of segments: [RowSegment]) {
         let isKept = kept(in: segment)
         for index in segment.new {
             let source = sources[index]
@@ -227,7 +226,7 @@ struct RowDifference<Row: Identifiable & Equatable> {
         }
     }
 
-    /// Which of a segment's new rows can stay; `nil` when all that were there before can.
+    /// Returns which of a segment's new rows do not move; `nil` when none does.
     @inlinable
     func kept(in segment: RowSegment) -> [Bool]? {
         var isOrdered = true

@@ -1,30 +1,29 @@
-/// Rows in order, as a value that is cheap to keep.
+/// An ordered list of rows; a value that is cheap to copy and keep.
 ///
-/// The rows are held in pieces that copies share: to keep the rows as they were costs nothing, and
-/// the list that goes on copies only the pieces in which something happens. So every update can
-/// carry the rows that it leads to, whatever their number.
+/// The rows are stored in pieces that copies share: a change copies only the affected pieces. So every update can
+/// contain all rows, whatever their number.
 public struct RowList<Row>: RandomAccessCollection {
-    /// A run of rows; no piece is empty.
+    /// A run of rows; never empty.
     struct Piece {
         var rows: ContiguousArray<Row>
-        /// Stays with the piece wherever it comes to stand; see ``KeyedRows``.
+        /// Identifies the piece when its index changes; see ``KeyedRows``.
         var key: Int
     }
 
-    /// Pieces of this many rows are made; those that grow past `pieceCountMax` are split.
+    /// The number of rows of a new piece; one with more than `pieceCountMax` is split.
     static var pieceCount: Int { 96 }
     static var pieceCountMax: Int { 128 }
-    /// A piece that has fewer is joined with the one beside it.
+    /// A piece with fewer rows is merged with its neighbour.
     static var pieceCountMin: Int { 32 }
 
     var pieces: [Piece] = []
-    /// For each piece, the index behind its last row.
+    /// For each piece, the index after its last row.
     var ends: [Int] = []
 
-    /// An empty list.
+    /// Creates an empty list.
     public init() {}
 
-    /// A list of rows in their order.
+    /// Creates a list of rows.
     public init(_ rows: some Sequence<Row>) {
         var piece = ContiguousArray<Row>()
         for row in rows {
@@ -44,17 +43,17 @@ public struct RowList<Row>: RandomAccessCollection {
 
     /// Zero.
     public var startIndex: Int { 0 }
-    /// How many rows there are.
+    /// The number of rows.
     public var endIndex: Int { ends.last ?? 0 }
 
     /// The row at an index from zero.
     public subscript(index: Int) -> Row {
         precondition(index >= 0 && index < endIndex, "there is no row \(index) of \(endIndex)")
-        let place = place(of: index)
-        return pieces[place.piece].rows[place.offset]
+        let location = location(of: index)
+        return pieces[location.piece].rows[location.offset]
     }
 
-    /// Walks over the rows, piece by piece.
+    /// Iterates over the rows, piece by piece.
     public struct Iterator: IteratorProtocol {
         var pieces: IndexingIterator<[Piece]>
         var rows: IndexingIterator<ContiguousArray<Row>>?
@@ -69,11 +68,11 @@ public struct RowList<Row>: RandomAccessCollection {
         }
     }
 
-    /// Begins a walk over the rows.
+    /// Returns an iterator over the rows.
     public func makeIterator() -> Iterator { Iterator(pieces: pieces.makeIterator()) }
 
-    /// Where a row is held; the index must be below `endIndex`.
-    func place(of index: Int) -> (piece: Int, offset: Int) {
+    /// Returns the location of a row; the index must be below `endIndex`.
+    func location(of index: Int) -> (piece: Int, offset: Int) {
         var (low, high) = (0, ends.count - 1)
         while low < high {
             let middle = (low + high) / 2
@@ -84,7 +83,7 @@ public struct RowList<Row>: RandomAccessCollection {
 
     func start(of piece: Int) -> Int { piece == 0 ? 0 : ends[piece - 1] }
 
-    /// Shifts what comes from a piece on.
+    /// Shifts the ends of a piece and of those after it.
     mutating func shiftEnds(from piece: Int, by count: Int) {
         for index in piece..<ends.count { ends[index] += count }
     }
@@ -95,18 +94,18 @@ extension RowList.Piece: Sendable where Row: Sendable {}
 extension RowList.Iterator: Sendable where Row: Sendable {}
 
 extension RowList: Equatable where Row: Equatable {
-    /// Whether both have equal rows in the same order.
+    /// Whether both lists have equal rows in the same order.
     public static func == (left: RowList, right: RowList) -> Bool {
         left.count == right.count && left.elementsEqual(right)
     }
 }
 
 extension RowList: ExpressibleByArrayLiteral {
-    /// A list of the rows in a literal.
+    /// Creates a list of the rows in a literal.
     public init(arrayLiteral rows: Row...) { self.init(rows) }
 }
 
 extension RowList: CustomStringConvertible {
-    /// The rows as an array shows them.
+    /// The description of an array of the rows.
     public var description: String { "\(Array(self))" }
 }

@@ -1,13 +1,13 @@
-/// Finds what leads from one list of rows to another, and leaves out what both share.
+/// Returns the changes from one list of rows to another; pieces that both share are not compared.
 ///
-/// Lists that come from one another share most of their pieces, which are recognised without a look
-/// at their rows: the cost is that of the rows near a change.
+/// A list and its changed copy share most of their pieces, which are recognised by address: the cost is that of the
+/// rows near a change.
 ///
 /// - Parameters:
 ///   - old: The rows before.
 ///   - new: The rows after.
 /// - Returns: One batch, and the updates after it.
-/// - Throws: ``DuplicateRow`` when an id is met twice in one list.
+/// - Throws: ``DuplicateRow`` when an id is found twice in one list.
 public func rowChanges<Row: Identifiable & Equatable>(
     from old: RowList<Row>,
     to new: RowList<Row>
@@ -15,17 +15,17 @@ public func rowChanges<Row: Identifiable & Equatable>(
     let shared = SharedPieces(old, new)
     guard shared.count > 0 else { return try rowChanges(from: Array(old), to: Array(new)) }
     let changes = try shared.changes()
-    // A row that passes a shared piece could stay if the whole piece moved instead: that is worth a
-    // thought only when there are more moves than rows in the smallest piece.
+    // Moving a whole shared piece may need fewer moves than moving rows past it, but only when there are more moves
+    // than rows in the smallest piece.
     guard changes.moves.count > shared.rowCountMin else { return changes }
     return try rowChanges(from: Array(old), to: Array(new))
 }
 
-/// What two lists have in common, piece by piece, and the parts between that they do not share.
+/// The pieces that two lists share, and the segments between them.
 private struct SharedPieces<Row: Identifiable & Equatable> {
-    /// How many pieces are shared.
+    /// The number of shared pieces.
     private(set) var count = 0
-    /// How many rows the smallest shared piece has.
+    /// The number of rows of the smallest shared piece.
     private(set) var rowCountMin = Int.max
     private var segments: [RowSegment] = []
     private var oldRows = ContiguousArray<Row>()
@@ -40,7 +40,7 @@ private struct SharedPieces<Row: Identifiable & Equatable> {
             positions[Self.address(old.pieces[position])] = position
         }
         var (oldPosition, newPosition) = (0, 0)
-        note(old.pieces.prefix(head))
+        addShared(old.pieces.prefix(head))
         (oldPosition, newPosition) = (head, head)
         for position in head..<(new.pieces.count - tail) {
             let piece = new.pieces[position]
@@ -48,12 +48,12 @@ private struct SharedPieces<Row: Identifiable & Equatable> {
                 continue
             }
             addSegment(old, oldPosition..<before, new, newPosition..<position)
-            note([piece])
+            addShared([piece])
             (oldPosition, newPosition) = (before + 1, position + 1)
         }
         let (oldEnd, newEnd) = (old.pieces.count - tail, new.pieces.count - tail)
         addSegment(old, oldPosition..<oldEnd, new, newPosition..<newEnd)
-        note(old.pieces.suffix(tail))
+        addShared(old.pieces.suffix(tail))
     }
 
     func changes() throws(DuplicateRow) -> RowChanges {
@@ -68,7 +68,7 @@ private struct SharedPieces<Row: Identifiable & Equatable> {
         return try result.get()
     }
 
-    private mutating func note(_ pieces: some Collection<RowList<Row>.Piece>) {
+    private mutating func addShared(_ pieces: some Collection<RowList<Row>.Piece>) {
         count += pieces.count
         for piece in pieces { rowCountMin = min(rowCountMin, piece.rows.count) }
     }
@@ -93,14 +93,14 @@ private struct SharedPieces<Row: Identifiable & Equatable> {
         )
     }
 
-    /// Both lists are alive, so two pieces at one address are one; and no piece is empty.
+    /// Compares by address: both lists are alive and no piece is empty, so equal addresses mean one piece.
     private static func isSame(_ left: RowList<Row>.Piece, _ right: RowList<Row>.Piece) -> Bool {
         address(left) == address(right)
     }
 
     private static func address(_ piece: RowList<Row>.Piece) -> UnsafeRawPointer {
         piece.rows.withUnsafeBytes { bytes in
-            // A piece has rows, so its storage has an address.
+            // A piece is not empty, so its storage has an address.
             bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
         }
     }

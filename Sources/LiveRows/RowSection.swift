@@ -1,15 +1,15 @@
-/// A section of a table: rows under a heading.
+/// A section of a table.
 public struct RowSection<ID: Hashable, Row: Identifiable & Equatable>: Identifiable, Equatable {
-    /// What the section stays the same section by, such as its heading.
+    /// The identity of the section, such as its heading.
     public var id: ID
     /// The section's rows, in order.
     public var rows: [Row]
 
-    /// Puts rows under a heading.
+    /// Creates a section.
     ///
     /// - Parameters:
-    ///   - id: What the section stays the same section by.
-    ///   - rows: The rows, in order; no id occurs twice in all sections together.
+    ///   - id: The identity of the section.
+    ///   - rows: The rows, in order; ids must be unique across all sections.
     public init(id: ID, rows: [Row]) {
         self.id = id
         self.rows = rows
@@ -18,13 +18,13 @@ public struct RowSection<ID: Hashable, Row: Identifiable & Equatable>: Identifia
 
 extension RowSection: Sendable where ID: Sendable, Row: Sendable {}
 
-/// Sorts rows into sections by a key, in one pass.
+/// Groups rows into sections by a key, in one pass.
 ///
 /// - Parameters:
-///   - rows: The rows; those of a section keep their order.
-///   - key: The section that a row belongs to.
+///   - rows: The rows; the order within a section is kept.
+///   - key: Returns the section of a row.
 ///   - areInIncreasingOrder: The order of the sections.
-/// - Returns: The sections that have rows.
+/// - Returns: The sections; none is empty.
 public func sections<ID: Hashable, Row: Identifiable & Equatable>(
     of rows: some Sequence<Row>,
     by key: (Row) -> ID,
@@ -35,12 +35,12 @@ public func sections<ID: Hashable, Row: Identifiable & Equatable>(
         .map { RowSection(id: $0.key, rows: $0.value) }
 }
 
-/// Sorts rows into sections by a key; the sections come in the order of the keys.
+/// Groups rows into sections by a key; the sections are sorted by key.
 ///
 /// - Parameters:
-///   - rows: The rows; those of a section keep their order.
-///   - key: The section that a row belongs to.
-/// - Returns: The sections that have rows.
+///   - rows: The rows; the order within a section is kept.
+///   - key: Returns the section of a row.
+/// - Returns: The sections; none is empty.
 public func sections<ID: Hashable & Comparable, Row: Identifiable & Equatable>(
     of rows: some Sequence<Row>,
     by key: (Row) -> ID

@@ -1,11 +1,11 @@
-/// Where a row stands in a table with sections.
+/// The position of a row in a table with sections.
 public struct RowPath: Sendable, Hashable, Comparable {
     /// The section's index.
     public var section: Int
     /// The row's index in the section.
     public var row: Int
 
-    /// Names a row.
+    /// Creates a position.
     ///
     /// - Parameters:
     ///   - section: The section's index.
@@ -15,55 +15,54 @@ public struct RowPath: Sendable, Hashable, Comparable {
         self.row = row
     }
 
-    /// Whether the left row stands above the right one.
+    /// Whether the left row is above the right one.
     public static func < (left: RowPath, right: RowPath) -> Bool {
         (left.section, left.row) < (right.section, right.row)
     }
 }
 
-/// What leads from one list of sections to another: one batch, and the updates after it.
+/// The changes from one list of sections to another: one batch, and the updates after it.
 ///
-/// As in ``RowChanges``, what goes is named by its place before the batch and what comes by its
-/// place after it, sections and rows alike. Rows of a section that goes or comes are not named: they
-/// go and come with it.
+/// As in ``RowChanges``, deletions are positions before the batch and insertions positions after it, for sections and
+/// rows. Rows of a deleted or inserted section are not listed.
 public struct SectionChanges: Sendable, Hashable {
-    /// A row that stays in the table and changes its place, in its section or to another.
+    /// A row that moves within its section or to another.
     public struct Move: Sendable, Hashable {
-        /// The row's place before the batch.
+        /// The row's position before the batch.
         public var from: RowPath
-        /// The row's place after the batch.
+        /// The row's position after the batch.
         public var to: RowPath
 
-        /// Names the two places of a row.
+        /// Creates a move.
         ///
         /// - Parameters:
-        ///   - from: The row's place before the batch.
-        ///   - to: The row's place after the batch.
+        ///   - from: The row's position before the batch.
+        ///   - to: The row's position after the batch.
         public init(from: RowPath, to: RowPath) {
             self.from = from
             self.to = to
         }
     }
 
-    /// The sections that come, go and change places; it has no updates.
+    /// The deleted, inserted and moved sections; there are no updates.
     public var sections: RowChanges
-    /// The rows that go: places before the batch, ascending.
+    /// The deleted rows: positions before the batch, ascending.
     public var deletes: [RowPath]
-    /// The rows that come: places after the batch, ascending.
+    /// The inserted rows: positions after the batch, ascending.
     public var inserts: [RowPath]
-    /// The rows that change places, ascending by their new ones.
+    /// The moved rows, ascending by their new position.
     public var moves: [Move]
-    /// The rows that stay and have other contents: places after the batch, ascending.
+    /// The rows with changed contents: positions after the batch, ascending.
     public var updates: [RowPath]
 
-    /// Collects changes; without arguments, none.
+    /// Creates changes; none by default.
     ///
     /// - Parameters:
-    ///   - sections: The sections that come, go and change places.
-    ///   - deletes: Places before the batch.
-    ///   - inserts: Places after the batch.
-    ///   - moves: From places before the batch to places after it.
-    ///   - updates: Places after the batch.
+    ///   - sections: The deleted, inserted and moved sections.
+    ///   - deletes: Positions before the batch.
+    ///   - inserts: Positions after the batch.
+    ///   - moves: From positions before the batch to positions after it.
+    ///   - updates: Positions after the batch.
     public init(
         sections: RowChanges = RowChanges(),
         deletes: [RowPath] = [],
@@ -78,29 +77,29 @@ public struct SectionChanges: Sendable, Hashable {
         self.updates = updates
     }
 
-    /// Whether both lists are the same.
+    /// Whether both lists are equal.
     public var isEmpty: Bool { !hasBatch && updates.isEmpty }
 
-    /// Whether sections or rows come, go or change places.
+    /// Whether there are deletions, insertions or moves of sections or rows.
     public var hasBatch: Bool {
         sections.hasBatch || !deletes.isEmpty || !inserts.isEmpty || !moves.isEmpty
     }
 }
 
-/// Two sections or two rows of a table have one id.
+/// The error for two sections, or two rows, of a table with the same id.
 public enum DuplicateInSections: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Two sections have one id.
+    /// Two sections have the same id.
     case section(DuplicateRow)
-    /// Two rows have one id, in one section or in two.
+    /// Two rows have the same id, in one section or in two.
     case row(id: String, first: RowPath, second: RowPath)
 
-    /// What is wrong, and what to do about it.
+    /// The error and its remedy.
     public var description: String {
         switch self {
         case .section(let duplicate):
             """
             sections \(duplicate.first) and \(duplicate.second) have the same id \(duplicate.id); \
-            put their rows into one
+            merge them
             """
         case .row(let id, let first, let second):
             """

@@ -1,15 +1,13 @@
-/// Finds what leads from one list of sections to another: the comparison of rows, on two
-/// levels.
+/// Returns the changes from one list of sections to another.
 ///
-/// Sections come, go and move by their ids; rows of the sections that stay come, go and move by
-/// theirs, also from one section to another. In a section, no fewer moves would do.
+/// Sections and rows are matched by id; a row can move to another section. Within a section the number of moves is
+/// minimal.
 ///
 /// - Parameters:
 ///   - old: The sections before.
 ///   - new: The sections after.
 /// - Returns: One batch, and the updates after it.
-/// - Throws: ``DuplicateInSections`` when two sections, or two rows of whichever sections, have one
-///   id.
+/// - Throws: ``DuplicateInSections`` when two sections, or two rows of any sections, have the same id.
 public func sectionChanges<ID: Hashable, Row: Identifiable & Equatable>(
     from old: [RowSection<ID, Row>],
     to new: [RowSection<ID, Row>]
@@ -18,17 +16,17 @@ public func sectionChanges<ID: Hashable, Row: Identifiable & Equatable>(
     return try difference.changes()
 }
 
-/// A section, when only its id counts.
+/// A section that is compared by its id only.
 private struct Heading<ID: Hashable>: Identifiable, Equatable { let id: ID }
 
 private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
     let old: [RowSection<ID, Row>]
     let new: [RowSection<ID, Row>]
     private var result = SectionChanges()
-    /// For each new section, where it was.
+    /// For each new section, its old index.
     private var origins: [Int?] = []
-    /// For each row in the old sections that stay, where it is.
-    private var places: [Row.ID: RowPath] = [:]
+    /// The positions of the unmatched rows in the old sections that remain.
+    private var positions: [Row.ID: RowPath] = [:]
 
     init(old: [RowSection<ID, Row>], new: [RowSection<ID, Row>]) {
         self.old = old
@@ -37,13 +35,13 @@ private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
 
     mutating func changes() throws(DuplicateInSections) -> SectionChanges {
         try matchSections()
-        try noteOldRows()
+        try indexOldRows()
         try checkNewRows()
         for section in new.indices {
             if let origin = origins[section] { compare(section, with: origin) }
         }
-        // What no new row has taken up is gone.
-        result.deletes = places.values.sorted()
+        // The rows that matched no new row are deleted.
+        result.deletes = positions.values.sorted()
         return result
     }
 
@@ -61,11 +59,11 @@ private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
         origins = new.map { indices[$0.id] }
     }
 
-    private mutating func noteOldRows() throws(DuplicateInSections) {
+    private mutating func indexOldRows() throws(DuplicateInSections) {
         for section in origins.compactMap({ $0 }).sorted() {
             for (row, element) in old[section].rows.enumerated() {
                 let path = RowPath(section: section, row: row)
-                if let first = places.updateValue(path, forKey: element.id) {
+                if let first = positions.updateValue(path, forKey: element.id) {
                     throw .row(id: "\(element.id)", first: first, second: path)
                 }
             }
@@ -84,9 +82,9 @@ private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
         }
     }
 
-    /// Says what happens to the rows of a section that stays.
+    /// Appends the changes of a section that remains.
     private mutating func compare(_ section: Int, with origin: Int) {
-        let sources = new[section].rows.map { places.removeValue(forKey: $0.id) }
+        let sources = new[section].rows.map { positions.removeValue(forKey: $0.id) }
         let numbers = sources.map { $0?.section == origin ? $0?.row ?? -1 : -1 }
         let isKept = numbers.withUnsafeBufferPointer { longestIncreasingSubsequence($0) }
         for (row, source) in sources.enumerated() {

@@ -1,20 +1,19 @@
-/// Stands in for a table view with sections, and knows its rules; ``TableOracle`` for sections.
+/// A model of a table view with sections, for tests; see ``TableOracle``.
 ///
-/// Its rules are those of the rows, on both levels, and that a row of a section which is deleted or
-/// inserted is not named by itself.
+/// The rules for rows also apply to sections; and rows of a deleted or inserted section must not be listed.
 public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
-    /// A rule that was broken.
+    /// A violated rule.
     public enum Violation: Error, Hashable, Sendable, CustomStringConvertible {
-        /// By the sections, as if they were rows.
+        /// A rule for rows, violated by the sections.
         case sections(TableViolation)
-        /// By the rows of a section, by its index after the batch.
+        /// A rule violated by the rows of a section, with its index after the batch.
         case rows(section: Int, TableViolation)
-        /// A call names a row in a section that is deleted or inserted, or is not there.
+        /// A call names a row in a section that is deleted, inserted or does not exist.
         case rowOfSectionThatIsNotKept(RowPath)
         /// A row from before the batch is named twice.
         case namedTwice(RowPath)
 
-        /// The rule, in a sentence.
+        /// The violation, in a sentence.
         public var description: String {
             switch self {
             case .sections(let violation): "among the sections, \(violation)"
@@ -22,7 +21,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
             case .rowOfSectionThatIsNotKept(let path):
                 """
                 row \(path.row) of section \(path.section) is named, but the section is deleted or \
-                inserted as a whole, or not there
+                inserted as a whole, or does not exist
                 """
             case .namedTwice(let path):
                 "row \(path.row) of section \(path.section) from before the batch is named twice"
@@ -32,18 +31,18 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
 
     private struct Heading: Identifiable, Equatable { let id: ID }
 
-    /// What the table shows.
+    /// The sections that the table shows.
     public private(set) var sections: [RowSection<ID, Row>]
 
-    /// A table that shows sections.
+    /// Creates a table that shows sections.
     public init(sections: [RowSection<ID, Row>]) { self.sections = sections }
 
     /// Performs changes as a table view does: one batch, then the updates in place.
     ///
     /// - Parameters:
-    ///   - changes: What the app says has changed.
-    ///   - new: What the data source says there is after the changes.
-    /// - Throws: The rule that is broken; the table then shows what it showed before.
+    ///   - changes: The changes that the app reports.
+    ///   - new: The sections of the data source after the changes.
+    /// - Throws: The violated rule; the table is then unchanged.
     public mutating func apply(
         _ changes: SectionChanges,
         sections new: [RowSection<ID, Row>]
@@ -64,7 +63,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
         sections = shown
     }
 
-    /// For each section after the batch, its index before; `nil` for one that is inserted.
+    /// Returns for each section after the batch its index before; `nil` for an inserted one.
     private func origins(_ changes: RowChanges, count: Int) -> [Int?] {
         let gone = Set(changes.deletes + changes.moves.map(\.from))
         let moved = Dictionary(uniqueKeysWithValues: changes.moves.map { ($0.to, $0.from) })
@@ -76,11 +75,11 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
     }
 
     private struct Named {
-        var leaving: Set<RowPath> = []
-        var arriving: [RowPath: Row] = [:]
+        var removed: Set<RowPath> = []
+        var added: [RowPath: Row] = [:]
     }
 
-    /// What the calls say about rows.
+    /// Collects and checks the rows that the calls name.
     private func changedRows(
         _ changes: SectionChanges,
         _ origins: [Int?]
@@ -91,7 +90,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
             guard kept.contains(path.section),
                 sections[path.section].rows.indices.contains(path.row)
             else { throw .rowOfSectionThatIsNotKept(path) }
-            guard named.leaving.insert(path).inserted else { throw .namedTwice(path) }
+            guard named.removed.insert(path).inserted else { throw .namedTwice(path) }
         }
         for path in changes.inserts + changes.moves.map(\.to) + changes.updates {
             guard origins.indices.contains(path.section), origins[path.section] != nil else {
@@ -99,12 +98,12 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
             }
         }
         for move in changes.moves {
-            named.arriving[move.to] = sections[move.from.section].rows[move.from.row]
+            named.added[move.to] = sections[move.from.section].rows[move.from.row]
         }
         return named
     }
 
-    /// What a section shows after the batch and the updates.
+    /// Returns the cells of a section after the batch and the updates.
     private func show(
         _ section: Int,
         from origin: Int,
@@ -112,12 +111,12 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
         _ named: Named,
         _ new: [RowSection<ID, Row>]
     ) throws(Violation) -> [Row] {
-        // A row that comes from elsewhere brings its cell; to the section it counts as one more.
+        // A row from another section keeps its cell; for this section it counts as an insertion.
         let old = sections[origin].rows
-        let arrivals = named.arriving.filter { $0.key.section == section }
+        let additions = named.added.filter { $0.key.section == section }
         var table = TableOracle(rows: old)
         var after = new[section].rows
-        for (path, row) in arrivals {
+        for (path, row) in additions {
             guard after.indices.contains(path.row) else {
                 throw .rows(
                     section: section,
@@ -126,14 +125,14 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
             }
             after[path.row] = row
         }
-        let leaving = named.leaving.filter { $0.section == origin }.map(\.row).sorted()
+        let removed = named.removed.filter { $0.section == origin }.map(\.row).sorted()
         let inserts = changes.inserts.filter { $0.section == section }.map(\.row)
         let calls =
-            (inserts + arrivals.keys.map(\.row)).map { TableOracleCall.insert($0) }
-            + leaving.map { .delete($0) }
+            (inserts + additions.keys.map(\.row)).map { TableOracleCall.insert($0) }
+            + removed.map { .delete($0) }
         do throws(TableViolation) {
             try table.batch(calls, rows: after)
-            for (path, row) in arrivals where row.id != new[section].rows[path.row].id {
+            for (path, row) in additions where row.id != new[section].rows[path.row].id {
                 throw TableViolation.wrongRow(
                     new: path.row,
                     shown: "\(row)",

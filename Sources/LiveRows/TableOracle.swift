@@ -1,45 +1,43 @@
-/// Stands in for a table view, and knows its rules.
+/// A model of a table view that checks its rules, for tests.
 ///
-/// It keeps a cell for each row as a table view does, and makes of a batch what a table view would:
-/// deletions by the indices before it, insertions by the indices after it, whatever the order of the
-/// calls. What a table view would answer with an exception, or with rows that are not those of the
-/// data, is thrown as a ``TableViolation`` that names the rule.
+/// It has a cell for each row and performs a batch as a table view does: deletions by the indices before it, insertions
+/// by the indices after it, independent of the order of the calls. Where a table view would raise an exception or show
+/// wrong rows, it throws a ``TableViolation`` that names the rule.
 ///
 /// ```
 /// var table = TableOracle(rows: films)
 /// try table.apply(rowChanges(from: films, to: later), rows: later)
 /// ```
 public struct TableOracle<Row: Identifiable & Equatable> {
-    /// What the cells show.
+    /// The rows that the cells show.
     public private(set) var cells: [Row]
-    /// How many cells have been asked for.
+    /// The number of cells that were requested.
     ///
-    /// One for each row that was there first, that was inserted, reloaded or updated: a row that stays
-    /// or moves keeps its own.
+    /// One for each initial, inserted, reloaded or updated row; an unchanged or moved row keeps its cell.
     public private(set) var cellsMade: Int
 
-    /// A table that shows rows.
+    /// Creates a table that shows rows.
     public init(rows: some Sequence<Row>) {
         cells = Array(rows)
         cellsMade = cells.count
     }
 
-    /// Shows rows without any batch, as reloading all data does.
+    /// Shows rows without a batch, as `reloadData` does.
     public mutating func reload(_ rows: some Sequence<Row>) { self = TableOracle(rows: rows) }
 
     /// Performs changes as a table view does: one batch, then the updates in place.
     ///
     /// - Parameters:
-    ///   - changes: What the app says has changed.
-    ///   - rows: What the data source says there is after the changes.
-    /// - Throws: The rule that is broken; the table then shows what it showed before.
+    ///   - changes: The changes that the app reports.
+    ///   - rows: The rows of the data source after the changes.
+    /// - Throws: The violated rule; the table is then unchanged.
     public mutating func apply(
         _ changes: RowChanges,
         rows: some Collection<Row>
     ) throws(TableViolation) {
         var calls = changes.moves.map { TableOracleCall.move(from: $0.from, to: $0.to) }
         calls += changes.inserts.map { .insert($0) }
-        // Last on purpose: the order of the calls must not matter.
+        // Last on purpose: the order of the calls does not matter.
         calls += changes.deletes.map { .delete($0) }
         var table = self
         try table.batch(calls, rows: rows)
@@ -48,24 +46,24 @@ public struct TableOracle<Row: Identifiable & Equatable> {
         self = table
     }
 
-    /// Performs a batch, and leaves contents that change in place to ``update(_:rows:)``.
+    /// Performs a batch; changed contents are left to ``update(_:rows:)``.
     ///
     /// - Parameters:
-    ///   - calls: What the app calls within the batch, in whatever order.
-    ///   - rows: What the data source says there is after the batch.
-    /// - Throws: The rule that is broken; the table then shows what it showed before.
+    ///   - calls: The calls within the batch, in any order.
+    ///   - rows: The rows of the data source after the batch.
+    /// - Throws: The violated rule; the table is then unchanged.
     public mutating func batch(
         _ calls: [TableOracleCall],
         rows: some Collection<Row>
     ) throws(TableViolation) {
         let new = Array(rows)
-        var leaving: [Int: TableOracleCall] = [:]
-        var coming: [Int: Row?] = [:]
+        var removed: [Int: TableOracleCall] = [:]
+        var added: [Int: Row?] = [:]
         for call in calls {
-            try take(call, &leaving, &coming, count: new.count)
+            try record(call, &removed, &added, count: new.count)
         }
-        let deleted = leaving.values.count { if case .delete = $0 { true } else { false } }
-        let inserted = coming.values.count { $0 == nil }
+        let deleted = removed.values.count { if case .delete = $0 { true } else { false } }
+        let inserted = added.values.count { $0 == nil }
         guard cells.count + inserted - deleted == new.count else {
             throw .countMismatch(
                 before: cells.count,
@@ -75,16 +73,16 @@ public struct TableOracle<Row: Identifiable & Equatable> {
             )
         }
         var staying = cells.indices.lazy
-            .filter { if case .reload = leaving[$0] { true } else { leaving[$0] == nil } }
+            .filter { if case .reload = removed[$0] { true } else { removed[$0] == nil } }
             .makeIterator()
         var after: [Row] = []
         var made = 0
         for (index, row) in new.enumerated() {
-            if let arrival = coming[index] {
+            if let arrival = added[index] {
                 after.append(arrival ?? row)
                 if arrival == nil { made += 1 }
             } else if let old = staying.next() {
-                let isReloaded = leaving[old] != nil
+                let isReloaded = removed[old] != nil
                 after.append(isReloaded ? row : cells[old])
                 if isReloaded { made += 1 }
             }
@@ -96,12 +94,12 @@ public struct TableOracle<Row: Identifiable & Equatable> {
         cellsMade += made
     }
 
-    /// Makes the contents of cells anew, in place, when no batch is going on.
+    /// Updates the contents of cells in place, outside of a batch.
     ///
     /// - Parameters:
-    ///   - indices: Indices of the rows that are there now.
-    ///   - rows: What the data source says there is.
-    /// - Throws: ``TableViolation/wrongUpdate(new:count:)`` when an index is none, or comes twice.
+    ///   - indices: The current indices of the rows.
+    ///   - rows: The rows of the data source.
+    /// - Throws: ``TableViolation/wrongUpdate(new:count:)`` when an index is out of range or repeated.
     public mutating func update(
         _ indices: [Int],
         rows: some Collection<Row>
@@ -118,9 +116,9 @@ public struct TableOracle<Row: Identifiable & Equatable> {
         cellsMade += indices.count
     }
 
-    /// Looks whether the table shows exactly the rows.
+    /// Checks that the table shows exactly the rows.
     ///
-    /// - Parameter rows: What the data source says there is.
+    /// - Parameter rows: The rows of the data source.
     /// - Throws: The first difference.
     public func checkContents(_ rows: some Collection<Row>) throws(TableViolation) {
         guard cells.count == rows.count else {
@@ -136,11 +134,11 @@ public struct TableOracle<Row: Identifiable & Equatable> {
         }
     }
 
-    /// Notes what a call does with the rows before and after the batch.
-    private func take(
+    /// Records the rows that a call names before and after the batch.
+    private func record(
         _ call: TableOracleCall,
-        _ leaving: inout [Int: TableOracleCall],
-        _ coming: inout [Int: Row?],
+        _ removed: inout [Int: TableOracleCall],
+        _ added: inout [Int: Row?],
         count: Int
     ) throws(TableViolation) {
         switch call {
@@ -148,7 +146,7 @@ public struct TableOracle<Row: Identifiable & Equatable> {
             guard cells.indices.contains(old) else {
                 throw .noSuchRow(call: call, count: cells.count)
             }
-            if let other = leaving.updateValue(call, forKey: old) {
+            if let other = removed.updateValue(call, forKey: old) {
                 throw Self.conflict(call, other, old)
             }
         case .insert: break
@@ -159,7 +157,7 @@ public struct TableOracle<Row: Identifiable & Equatable> {
                 throw .noSuchRow(call: .insert(new), count: count)
             }
             let row: Row? = if case .move(let old, _) = call { cells[old] } else { nil }
-            guard coming.updateValue(row, forKey: new) == nil else { throw .filledTwice(new: new) }
+            guard added.updateValue(row, forKey: new) == nil else { throw .filledTwice(new: new) }
         case .delete, .reload: break
         }
     }

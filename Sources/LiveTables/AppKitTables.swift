@@ -2,15 +2,15 @@
     public import AppKit
     public import LiveRows
 
-    /// A table view's rows as those of a list.
+    /// Shows a list as the rows of a table view.
     extension NSTableView: RowView {
         /// Reloads all data.
         public func reloadRows() { reloadData() }
 
         /// Performs the batch.
         ///
-        /// Here the calls of a batch follow one another, each in the rows that the one before has
-        /// left: so a row that moves goes with the deleted ones, and comes with the inserted.
+        /// `NSTableView` performs the calls of a batch one after the other, with the indices after the previous call. A
+        /// moved row is therefore deleted and inserted.
         public func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
             takeRows()
             beginUpdates()
@@ -25,7 +25,7 @@
             endUpdates()
         }
 
-        /// Asks for the cells of rows anew, in place.
+        /// Reloads the cells of rows, in place.
         public func updateRows(_ indices: [Int]) {
             reloadData(
                 forRowIndexes: IndexSet(indices),

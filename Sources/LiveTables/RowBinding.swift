@@ -1,41 +1,40 @@
 public import LiveCollections
 public import LiveRows
 
-/// Shows a live list in a view, as batches, as long as it is held.
+/// Shows a live list in a view, in batches, until the binding is released.
 ///
-/// The binding is the view's data: ``rows`` are what the view shows, always, and change within the
-/// batch that shows it. A view that was paused is not led through what it missed: what it shows is
-/// compared with what there is.
+/// The binding is the view's data source: ``rows`` are always the rows that the view shows, and change within the batch
+/// that shows the change. After a pause the shown rows are compared with the list's.
 @MainActor public final class RowBinding<Row: LiveRow> where Row.ID: Sendable {
-    /// More changes than these are not worth an animation: the view is reloaded.
+    /// The maximum number of animated changes; with more, the view is reloaded.
     public static var batchMax: Int { 1000 }
 
-    /// What the view shows; its data source reports these.
+    /// The rows that the view shows; its data source returns these.
     public private(set) var rows = RowList<Row>()
     /// The list.
     public let list: LiveList<Row>
-    /// Whether the view is left alone, while a row is dragged or the view is not on screen.
+    /// Whether updates are paused, for example while a row is dragged or the view is off screen.
     public private(set) var isPaused = false
 
     private weak var view: (any RowView)?
     private var shownNumber: Int?
     private var observation: Observation<ListUpdate<Row>>?
 
-    /// Begins to show a list.
+    /// Binds a list to a view.
     ///
     /// - Parameters:
-    ///   - list: The list; the binding keeps it.
-    ///   - view: The view; the binding does not keep it.
+    ///   - list: The list; held strongly.
+    ///   - view: The view; held weakly.
     public init(_ list: LiveList<Row>, to view: any RowView) {
         self.list = list
         self.view = view
         observation = list.observe { [weak self] in self?.show($0) }
     }
 
-    /// Leaves the view alone until ``resume()``.
+    /// Pauses updates of the view until ``resume()``.
     public func pause() { isPaused = true }
 
-    /// Shows what has changed since ``pause()``, as one batch.
+    /// Shows the changes since ``pause()``, as one batch.
     public func resume() {
         guard isPaused else { return }
         isPaused = false
@@ -44,7 +43,7 @@ public import LiveRows
 
     private func show(_ update: ListUpdate<Row>) {
         guard !isPaused else {
-            // What was missed has to be compared.
+            // The next update is compared with the shown rows.
             shownNumber = nil
             return
         }
@@ -59,7 +58,7 @@ public import LiveRows
 
     private func show(_ new: RowList<Row>, changes: RowChanges?) {
         guard let view, let changes, changes.operationCount <= Self.batchMax, !rows.isEmpty else {
-            // Nothing was shown, or too much changes.
+            // Nothing was shown, or there are too many changes.
             let isSame = rows.isEmpty && new.isEmpty
             rows = new
             if !isSame { view?.reloadRows() }

@@ -1,39 +1,39 @@
 public import LiveRows
 
-/// What shows rows and performs batches: the calls of a table view, and no more.
+/// A view that shows rows and performs batches, such as a table view.
 @MainActor public protocol RowView: AnyObject {
-    /// Shows all rows of the data source anew, without any batch.
+    /// Reloads all rows from the data source, without a batch.
     func reloadRows()
 
     /// Performs deletions, insertions and moves as one batch.
     ///
     /// - Parameters:
-    ///   - changes: The batch; its updates are not part of it.
-    ///   - takeRows: Makes the data source report the rows after the batch. To be called once, within
-    ///     the batch, before this returns.
+    ///   - changes: The batch, without its updates.
+    ///   - takeRows: Switches the data source to the rows after the batch. Call it once, within the batch, before this
+    ///     method returns.
     func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void)
 
-    /// Makes the contents of rows anew, in place, when no batch is going on.
+    /// Updates the contents of rows in place, outside of a batch.
     ///
-    /// - Parameter indices: Indices of rows that are there.
+    /// - Parameter indices: The current indices of the rows.
     func updateRows(_ indices: [Int])
 }
 
-/// What shows sections of rows and performs batches.
+/// A view that shows sections of rows and performs batches.
 @MainActor public protocol SectionView: AnyObject {
-    /// Shows all sections of the data source anew, without any batch.
+    /// Reloads all sections from the data source, without a batch.
     func reloadSections()
 
     /// Performs deletions, insertions and moves of sections and rows as one batch.
     ///
     /// - Parameters:
-    ///   - changes: The batch; its updates are not part of it.
-    ///   - takeSections: Makes the data source report the sections after the batch. To be called once,
-    ///     within the batch, before this returns.
+    ///   - changes: The batch, without its updates.
+    ///   - takeSections: Switches the data source to the sections after the batch. Call it once, within the batch,
+    ///     before this method returns.
     func performBatch(_ changes: SectionChanges, takeSections: @escaping () -> Void)
 
-    /// Makes the contents of rows anew, in place, when no batch is going on.
+    /// Updates the contents of rows in place, outside of a batch.
     ///
-    /// - Parameter paths: Places of rows that are there.
+    /// - Parameter paths: The current positions of the rows.
     func updateRows(_ paths: [RowPath])
 }

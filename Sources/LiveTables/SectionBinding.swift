@@ -1,13 +1,13 @@
 public import LiveCollections
 public import LiveRows
 
-/// Shows a live list in a view with sections, as batches, as long as it is held.
+/// Shows a live list in a view with sections, in batches, until the binding is released.
 @MainActor public final class SectionBinding<ID: Hashable & Sendable, Row: LiveRow>
 where Row.ID: Sendable {
-    /// More changes than these are not worth an animation: the view is reloaded.
+    /// The maximum number of animated changes; with more, the view is reloaded.
     public static var batchMax: Int { 1000 }
 
-    /// What the view shows; its data source reports these.
+    /// The sections that the view shows; its data source returns these.
     public private(set) var sections: [RowSection<ID, Row>] = []
     /// The list.
     public let list: LiveList<Row>
@@ -16,12 +16,12 @@ where Row.ID: Sendable {
     private weak var view: (any SectionView)?
     private var observation: Observation<ListUpdate<Row>>?
 
-    /// Begins to show a list in sections.
+    /// Binds a list to a view with sections.
     ///
     /// - Parameters:
-    ///   - list: The list; the binding keeps it.
-    ///   - view: The view; the binding does not keep it.
-    ///   - build: Makes sections of rows, as `sections(of:by:)` does.
+    ///   - list: The list; held strongly.
+    ///   - view: The view; held weakly.
+    ///   - build: Groups rows into sections, as `sections(of:by:)` does.
     public init(
         _ list: LiveList<Row>,
         to view: any SectionView,
@@ -35,7 +35,7 @@ where Row.ID: Sendable {
 
     private func show(_ rows: RowList<Row>) {
         let new = build(rows)
-        // A builder that makes two sections of one id is shown without animation.
+        // Sections with duplicate ids cannot be compared: they are shown without animation.
         let changes = try? sectionChanges(from: sections, to: new)
         guard let view, let changes, Self.count(changes) <= Self.batchMax, !sections.isEmpty else {
             let isSame = sections == new

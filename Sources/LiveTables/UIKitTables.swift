@@ -3,7 +3,7 @@
     public import LiveRows
     public import UIKit
 
-    /// A table view's first section as the rows of a list.
+    /// Shows a list in the first section of a table view.
     extension UITableView: RowView {
         /// Reloads all data.
         public func reloadRows() { reloadData() }
@@ -20,7 +20,7 @@
             }
         }
 
-        /// Configures the cells of rows anew, in place.
+        /// Reconfigures the cells of rows, in place.
         public func updateRows(_ indices: [Int]) { reconfigureRows(at: paths(indices)) }
 
         private func paths(_ indices: [Int]) -> [IndexPath] {
@@ -28,7 +28,7 @@
         }
     }
 
-    /// A table view with sections.
+    /// Shows sections in a table view.
     extension UITableView: SectionView {
         /// Reloads all data.
         public func reloadSections() { reloadData() }
@@ -48,11 +48,11 @@
             }
         }
 
-        /// Configures the cells of rows anew, in place.
+        /// Reconfigures the cells of rows, in place.
         public func updateRows(_ paths: [RowPath]) { reconfigureRows(at: paths.map(\.indexPath)) }
     }
 
-    /// A collection view's first section as the rows of a list.
+    /// Shows a list in the first section of a collection view.
     extension UICollectionView: RowView {
         /// Reloads all data.
         public func reloadRows() { reloadData() }
@@ -69,7 +69,7 @@
             }
         }
 
-        /// Configures the cells of items anew, in place.
+        /// Reconfigures the cells of items, in place.
         public func updateRows(_ indices: [Int]) { reconfigureItems(at: paths(indices)) }
 
         private func paths(_ indices: [Int]) -> [IndexPath] {
@@ -81,11 +81,11 @@
         fileprivate var indexPath: IndexPath { IndexPath(row: row, section: section) }
     }
 
-    /// The data source of a table view that is bound to a list; keep it as long as the view shows it.
+    /// The data source of a table view that is bound to a list; keep it as long as the view shows the list.
     @MainActor public final class ListDataSource<Row: LiveRow>: NSObject, UITableViewDataSource
     where Row.ID: Sendable {
         private let cell: (UITableView, IndexPath, Row) -> UITableViewCell
-        /// What connects the list and the view.
+        /// The binding of the list to the view.
         public private(set) var binding: RowBinding<Row>?
 
         init(
@@ -99,7 +99,7 @@
             binding = RowBinding(list, to: tableView)
         }
 
-        /// The number of rows that are shown.
+        /// The number of shown rows.
         public func tableView(_ tableView: UITableView, numberOfRowsInSection section: Int) -> Int {
             binding?.rows.count ?? 0
         }
@@ -121,7 +121,7 @@
         ///
         /// - Parameters:
         ///   - tableView: The view; its data source is set.
-        ///   - cell: Makes the cell of a row.
+        ///   - cell: Returns the cell of a row.
         /// - Returns: The data source; keep it as long as the view shows the list.
         public func bind(
             to tableView: UITableView,

@@ -1,32 +1,32 @@
 import Primitives
 
-/// What the prefix of a channel's name makes of it.
+/// The kind of a channel, which follows from the prefix of its name.
 public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
-    /// Open to everybody.
+    /// Open to every client.
     case `public`
-    /// Open to everybody; the last event waits for who comes later.
+    /// Open to every client; the last event is kept for later subscribers.
     case cache
-    /// For those whom the app's backend has let in.
+    /// Subscriptions need an authorization by the app's backend.
     case `private`
     /// A private channel with a cache.
     case privateCache
-    /// A private channel whose events only its subscribers can read.
+    /// A private channel with end-to-end encrypted events: the broker cannot read them.
     case encrypted
     /// An encrypted channel with a cache.
     case encryptedCache
-    /// A private channel that knows its members.
+    /// A private channel with a list of its members.
     case presence
     /// A presence channel with a cache.
     case presenceCache
-    /// The events for one signed-in user.
+    /// The channel of one signed-in user.
     case serverToUser
 
-    /// Reads the kind off the beginning of a name.
+    /// Determines the kind from the prefix of a name.
     public init(ofName name: String) {
         self = name.withUTF8Bytes { ChannelKind(ofName: $0) }
     }
 
-    /// Reads the kind off the beginning of a name; a prefix counts at the very start only, the longest first.
+    /// Determines the kind from the prefix of a name, the longest matching prefix.
     public init(ofName name: Span<UInt8>) {
         self =
             switch true {
@@ -43,7 +43,7 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
             }
     }
 
-    /// Whether a name begins as the prefixes do, and so may have one: most names do not.
+    /// Whether the first character is that of a prefix: a fast path, since most names have none.
     private static func mayHavePrefix(_ name: Span<UInt8>) -> Bool {
         guard !name.isEmpty else { return false }
         return switch name[0] {
@@ -52,10 +52,10 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// What a user's own channel begins with; the user's id follows.
+    /// The prefix of a user's channel; the user's id follows.
     static let serverToUserPrefix: StaticString = "#server-to-user-"
 
-    /// Whether a subscription needs a signature of the app's backend.
+    /// Whether a subscription needs a signature by the app's backend.
     public var requiresSignature: Bool {
         switch self {
         case .private, .privateCache, .encrypted, .encryptedCache, .presence, .presenceCache: true
@@ -66,7 +66,7 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
     /// Whether the channel has members with ids.
     public var isPresence: Bool { self == .presence || self == .presenceCache }
 
-    /// Whether the payload is encrypted; the broker only passes it on.
+    /// Whether the payload is encrypted; the broker forwards it unread.
     public var isEncrypted: Bool { self == .encrypted || self == .encryptedCache }
 
     /// Whether the last event is kept for later subscribers.
@@ -77,6 +77,6 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether clients may send events on it, given that the app allows them to.
+    /// Whether clients may send events on it, if the app has client events enabled.
     public var allowsClientEvents: Bool { requiresSignature }
 }

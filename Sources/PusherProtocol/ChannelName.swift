@@ -1,21 +1,21 @@
 import Primitives
 
-/// The name of a channel, known to follow the protocol's grammar.
+/// A valid channel name.
 ///
-/// One to `channelNameLengthMax` characters out of `A–Z a–z 0–9 _ - = @ , . ;`; a leading `#` belongs to the
-/// channels `#server-to-user-<user id>` alone.
+/// One to `channelNameLengthMax` characters out of `A–Z a–z 0–9 _ - = @ , . ;`; a leading `#` is reserved for
+/// `#server-to-user-<user id>`.
 public struct ChannelName: Sendable {
-    /// The name: ASCII, and never in need of escapes in JSON.
+    /// The name: ASCII, without characters that JSON escapes.
     public let text: String
-    /// What its prefix makes of the channel.
+    /// The kind of the channel.
     public let kind: ChannelKind
 
-    /// Checks a name.
+    /// Validates a name.
     ///
     /// - Parameters:
     ///   - bytes: The name as UTF-8.
     ///   - limits: The longest name and user id.
-    /// - Throws: The first rule that the name breaks.
+    /// - Throws: The first violated rule.
     public init(
         validating bytes: Span<UInt8>,
         limits: ProtocolLimits = ProtocolLimits()
@@ -24,12 +24,12 @@ public struct ChannelName: Sendable {
         text = bytes.string()
     }
 
-    /// Checks a name.
+    /// Validates a name.
     ///
     /// - Parameters:
     ///   - text: The name.
     ///   - limits: The longest name and user id.
-    /// - Throws: The first rule that the name breaks.
+    /// - Throws: The first violated rule.
     public init(
         _ text: String,
         limits: ProtocolLimits = ProtocolLimits()
@@ -64,14 +64,14 @@ public struct ChannelName: Sendable {
         return kind
     }
 
-    /// The user whose channel this is, or `nil` when it is no user's.
+    /// The user id of a `#server-to-user-` channel, otherwise `nil`.
     public var userID: String? {
         guard kind == .serverToUser else { return nil }
         let prefixLength = ChannelKind.serverToUserPrefix.utf8CodeUnitCount
         return String(text.utf8.dropFirst(prefixLength))
     }
 
-    /// Whether `bytes` can be the id of a user: the characters of a channel name, at least one.
+    /// Whether `bytes` is a valid user id: the characters of a channel name, at least one.
     public static func isValidUserID(
         _ bytes: Span<UInt8>,
         limits: ProtocolLimits = ProtocolLimits()
@@ -97,12 +97,12 @@ public struct ChannelName: Sendable {
 }
 
 extension ChannelName: Hashable {
-    /// Whether two names are the same; the kind follows from the text.
+    /// Compares the text; the kind follows from it.
     public static func == (left: ChannelName, right: ChannelName) -> Bool {
         left.text == right.text
     }
 
-    /// Feeds the text alone.
+    /// Hashes the text.
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
@@ -111,31 +111,31 @@ extension ChannelName: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// A rule of the grammar that a channel name broke.
+/// The rule that an invalid channel name violates.
 public enum ChannelNameError: Error, Equatable, Sendable {
-    /// There is no name.
+    /// The name is empty.
     case empty
     /// The name has more than `lengthMax` characters.
     case tooLong(length: Int, lengthMax: Int)
-    /// A character that no name may hold; counted in bytes from zero.
+    /// A character that is not allowed, at this byte offset.
     case invalidCharacter(at: Int)
-    /// A leading `#` is for the protocol's own channels.
+    /// A leading `#` is reserved for the protocol.
     case reserved
-    /// What follows `#server-to-user-` is no user id.
+    /// The part after `#server-to-user-` is not a valid user id.
     case invalidUserID
-    /// What follows `#server-to-user-` has more than `lengthMax` characters.
+    /// The user id after `#server-to-user-` has more than `lengthMax` characters.
     case userIDTooLong(length: Int, lengthMax: Int)
 }
 
 extension ChannelNameError {
-    /// The limit that is met, if that is what is wrong.
+    /// The exceeded limit, if the error is one.
     public var limit: Limit? {
         if case .tooLong = self { .channelNameLength } else { nil }
     }
 }
 
 extension ChannelNameError: CustomStringConvertible {
-    /// What is wrong, as a sentence without its full stop.
+    /// The error message, without a full stop.
     public var description: String {
         switch self {
         case .empty: "the name is empty"

@@ -1,10 +1,11 @@
-/// Points in time as ISO 8601 writes them, without a calendar library.
+/// Formats times as ISO 8601, without a calendar library.
 enum ISO8601 {
     private static let secondsPerDay: Int64 = 86_400
     /// The years 0 to 9999, which have four digits.
     private static let representable: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
-    /// Returns `2012-11-16T18:36:19Z` for a number of seconds since 1970, or the number itself far off that.
+    /// Returns `2012-11-16T18:36:19Z` for a number of seconds since 1970, or the number itself outside the years 0 to
+    /// 9999.
     static func text(unixTime: Int64) -> String {
         guard representable.contains(unixTime) else { return String(unixTime) }
         let second = (unixTime % secondsPerDay + secondsPerDay) % secondsPerDay

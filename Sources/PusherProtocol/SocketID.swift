@@ -1,25 +1,26 @@
 import Primitives
 
-/// What the broker calls a connection: two numbers, written `123.456`.
+/// The ID of a connection: two numbers, written `123.456`.
 ///
-/// Clients sign it and backends send it back to leave a connection out. The broker draws both numbers at random,
-/// each below 10¹⁰, so that ids are unique in a cluster and cannot be guessed.
+/// Backends sign it to authorize a subscription, and send it with a trigger to exclude a connection. The broker derives
+/// the first number from the connection's shard and slot and draws the second at random, so that IDs are unique in a
+/// broker and cannot be guessed.
 public struct SocketID: Hashable, Sendable {
     /// The number before the dot.
     public let first: UInt64
-    /// The number behind the dot.
+    /// The number after the dot.
     public let second: UInt64
 
-    /// Names a connection by two numbers.
+    /// Creates an ID from its two numbers.
     public init(_ first: UInt64, _ second: UInt64) {
         self.first = first
         self.second = second
     }
 
-    /// Reads an id as ``description`` writes it.
+    /// Parses an ID in the format of ``description``.
     ///
-    /// - Returns: `nil` for anything that no ``SocketID`` is written as: leading zeros and numbers of more than 64
-    ///   bits are well formed, but name no connection.
+    /// - Returns: `nil` for any other format, leading zeros and numbers of more than 64 bits included: these are well
+    ///   formed, but identify no connection.
     public init?(parsing bytes: Span<UInt8>) {
         guard let dot = bytes.firstIndex(of: UInt8(ascii: ".")),
             let first = SocketID.number(bytes.extracting(0..<dot)),
@@ -28,12 +29,12 @@ public struct SocketID: Hashable, Sendable {
         self.init(first, second)
     }
 
-    /// Reads an id as ``description`` writes it, or returns `nil`.
+    /// Parses an ID in the format of ``description``, or returns `nil`.
     public init?(_ text: String) {
         self.init(parsing: Array(text.utf8).span)
     }
 
-    /// Whether `bytes` has the form that every library asks for, `^\d+\.\d+$`.
+    /// Whether `bytes` has the form that every library requires, `^\d+\.\d+$`.
     public static func isWellFormed(_ bytes: Span<UInt8>) -> Bool {
         var dots = 0
         for index in bytes.indices where !bytes[index].isDigit {
@@ -61,10 +62,10 @@ public struct SocketID: Hashable, Sendable {
 }
 
 extension SocketID: CustomStringConvertible {
-    /// The id as it goes over the wire.
+    /// The ID in wire format.
     public var description: String { "\(first).\(second)" }
 
-    /// Appends the id as it goes over the wire.
+    /// Appends the ID in wire format.
     func append(to bytes: inout [UInt8]) {
         bytes.append(decimal: first)
         bytes.append(UInt8(ascii: "."))

@@ -1,4 +1,4 @@
-// What the sources use of the framework, to be checked against: see README.md here.
+// The declarations of the framework that the sources use; see README.md.
 // swift-format-ignore-file
 
 @_exported public import Glibc

@@ -1,4 +1,4 @@
-// What the sources use of the framework, to be checked against: see README.md here.
+// The declarations of the framework that the sources use; see README.md.
 // swift-format-ignore-file
 
 public import FoundationNetworking
@@ -20,7 +20,7 @@ public struct ProxyConfiguration: Sendable {
     public mutating func applyCredential(username: String, password: String) {}
 }
 
-// Foundation's own there.
+// Part of Foundation on Apple platforms.
 extension URLSessionConfiguration {
     public var proxyConfigurations: [ProxyConfiguration] { get { [] } set {} }
 }

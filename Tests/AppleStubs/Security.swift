@@ -1,8 +1,8 @@
-// What the sources use of the framework, to be checked against: see README.md here.
+// The declarations of the framework that the sources use; see README.md.
 // swift-format-ignore-file
 
 @_exported public import Foundation
-// Foundation's own there.
+// Part of Foundation on Apple platforms.
 @_exported public import FoundationNetworking
 
 public class SecTrust {}

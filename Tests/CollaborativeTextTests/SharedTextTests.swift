@@ -6,10 +6,10 @@ import Testing
 
 @testable import CollaborativeText
 
-@Suite("The text's one writer")
+@Suite("The text's single writer")
 struct SharedTextTests {
     private let database: DatabaseQueue
-    private let outbox = Outbox(trigger: Recorder(), pauses: []) { _ in }
+    private let outbox = Outbox(trigger: Recorder(), retryDelays: []) { _ in }
 
     init() throws { database = try [Migration.createText].open(nil) }
 
@@ -17,12 +17,12 @@ struct SharedTextTests {
         try SharedText(store: TextStore(database: database), outbox: outbox)
     }
 
-    @Test("A restart keeps the text, its names and its log")
+    @Test("A restart keeps the text, its scalar IDs and its log")
     func restart() async throws {
         let before = try open()
         var here = TextDocument(replica: .random())
-        _ = try await before.take(try here.replace(0..<0, with: "Hello"))
-        try await before.take("Hello, all", from: "phone")
+        _ = try await before.commit(try here.replace(0..<0, with: "Hello"))
+        try await before.commit("Hello, all", from: "phone")
         let snapshot = await before.snapshot
         let after = try open()
         #expect(await after.snapshot == snapshot)
@@ -33,16 +33,18 @@ struct SharedTextTests {
             return
         }
         #expect(entries.map(\.serial) == [1, 2])
-        // What had been taken before is not taken again.
-        #expect(try await after.take(try here.replace(5..<5, with: "!")) == 3)
+        // Known operations are not applied again.
+        #expect(try await after.commit(try here.replace(5..<5, with: "!")) == 3)
     }
 
-    @Test("Names of deleted scalars end with the epoch, also in the file")
+    @Test("A new epoch removes the IDs of deleted scalars, also from the file")
     func epochs() async throws {
         let text = try open()
         var here = TextDocument(replica: .random())
-        _ = try await text.take(try here.replace(0..<0, with: String(repeating: "x", count: 2_500)))
-        _ = try await text.take(try here.replace(1..<2_499, with: ""))
+        _ = try await text.commit(
+            try here.replace(0..<0, with: String(repeating: "x", count: 2_500))
+        )
+        _ = try await text.commit(try here.replace(1..<2_499, with: ""))
         let snapshot = await text.snapshot
         #expect(snapshot.epoch == 1)
         #expect(snapshot.string == "xx")
@@ -53,17 +55,17 @@ struct SharedTextTests {
         )
         #expect(await (try open()).snapshot == snapshot)
         await #expect(throws: TextRefusal.self) {
-            try await text.take(try here.replace(0..<0, with: "late"))
+            try await text.commit(try here.replace(0..<0, with: "late"))
         }
     }
 
-    @Test("What cannot be stored has not happened")
+    @Test("A change that cannot be stored is discarded")
     func brokenFile() async throws {
         let text = try open()
         try await database.write { try $0.execute(sql: "DROP TABLE text_entries") }
         var here = TextDocument(replica: .random())
         let batch = try here.replace(0..<0, with: "Hello")
-        await #expect(throws: (any Error).self) { try await text.take(batch) }
+        await #expect(throws: (any Error).self) { try await text.commit(batch) }
         #expect(await text.snapshot.string == "")
     }
 }

@@ -48,7 +48,7 @@ struct TextRoutesTests {
         #expect(try await string() == "Hello wörld")
     }
 
-    @Test("Old clients are told the whole text, and who is to ignore it; new ones what was done")
+    @Test("Whole-text clients receive text and device, other clients operations")
     func tells() async throws {
         _ = try await site.answer(.post, "/update_text", "text=Hi&from=phone")
         while site.recorder.events.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
@@ -60,7 +60,7 @@ struct TextRoutesTests {
         #expect(try sorted(events[1].data) == #"{"deviceId":"phone","text":"Hi"}"#)
     }
 
-    @Test("Texts of one letter and of none are taken as they are, white space and all")
+    @Test("Texts of one letter and empty texts are accepted unchanged, with white space")
     func shortTexts() async throws {
         for text in ["ab", "a", "", " \n"] {
             let body = try encode(["text": text, "from": "phone"])
@@ -70,18 +70,18 @@ struct TextRoutesTests {
         }
     }
 
-    @Test("An old client and a new one write at the same time, and neither loses anything")
+    @Test("Concurrent edits of a whole-text client and another are both kept")
     func oldAndNew() async throws {
         _ = try await site.answer(.post, "/update_text", "text=one+two&from=phone")
         let snapshot: TextSnapshot = try decode(try await site.answer(.get, "/text/snapshot").body)
         var here = TextDocument(replica: .random(), from: snapshot)
         #expect(try await post(try here.replace(3..<3, with: " and a half")).status == 200)
-        // The phone has not heard of that.
+        // The phone has not received this edit.
         _ = try await site.answer(.post, "/update_text", "text=one+two+three&from=phone")
         #expect(try await string() == "one and a half two three")
     }
 
-    @Test("Batches are taken once, and told to who missed them")
+    @Test("Batches are applied once and recovered by clients that missed them")
     func operations() async throws {
         var here = TextDocument(replica: .random())
         let batch = try here.replace(0..<0, with: "Hello")
@@ -140,12 +140,12 @@ struct TextRoutesTests {
         #expect(try await string() == "")
     }
 
-    @Test("A recovery needs to know from where", arguments: ["", "?after=1", "?after=x&epoch=0"])
+    @Test("A recovery needs serial and epoch", arguments: ["", "?after=1", "?after=x&epoch=0"])
     func recoveryFields(query: String) async throws {
         #expect(try await site.answer(.get, "/text/operations\(query)").status == 400)
     }
 
-    @Test("A text that is too long is refused, and the limit named")
+    @Test("A text that is too long is refused with the limit")
     func tooLong() async throws {
         let body = try encode(["text": String(repeating: "x", count: 100_001), "from": "phone"])
         let reply = try await site.answer(.post, "/update_text", body, type: "application/json")

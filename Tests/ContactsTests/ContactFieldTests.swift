@@ -35,7 +35,7 @@ import Testing
     func namesTheLimit(field: ContactField) {
         let text = String(repeating: "1", count: field.lengthMax + 1)
         let sentence = """
-            The \(field.rawValue) has \(field.lengthMax + 1) characters; \(field.lengthMax) are the most.
+            The \(field.rawValue) has \(field.lengthMax + 1) characters; the limit is \(field.lengthMax).
             """
         #expect(throws: FieldRefusal(field: field, description: sentence)) {
             try field.checked(text)

@@ -28,12 +28,12 @@ import Testing
         #expect(people.hasSuffix(#"],"revision":1}"#))
         let person = try await site.answer(.get, "/contacts/person?id=\(ada)").body
         #expect(person.contains(#""note":"Wrote the first program"#))
-        let nobody = try await site.answer(.get, "/contacts/person?id=\(id)")
-        #expect(nobody.status == 200)
-        #expect(nobody.body == #"{"model":null,"revision":1}"#)
+        let missing = try await site.answer(.get, "/contacts/person?id=\(id)")
+        #expect(missing.status == 200)
+        #expect(missing.body == #"{"model":null,"revision":1}"#)
     }
 
-    @Test func eachChangeTellsBothModelsInOrder() async throws {
+    @Test func eachChangePublishesBothModelsInOrder() async throws {
         #expect(
             try await post("add", #"{"id":"\#(id)","name":" Hedy "}"#).body == #"{"revision":2}"#
         )
@@ -51,7 +51,7 @@ import Testing
         #expect(events[4].data == (try await site.answer(.get, "/contacts/people").body))
     }
 
-    @Test func aModelThatIsTooLargeForAnEventIsLeftOut() async throws {
+    @Test func aModelThatIsTooLargeForAnEventIsOmitted() async throws {
         let name = String(repeating: "é", count: 100)
         for number in 100..<160 {
             let id = "11111111-2222-4333-8444-555555555\(number)"
@@ -63,7 +63,7 @@ import Testing
         #expect(events[119].data.contains(name))
     }
 
-    @Test func whatIsAskedTwiceIsDoneAndToldOnce() async throws {
+    @Test func aRepeatedRequestIsAppliedAndPublishedOnce() async throws {
         for _ in 1...2 {
             let added = try await post("add", #"{"id":"\#(id)","name":"Hedy"}"#)
             #expect(added.body == #"{"revision":2}"#)
@@ -79,10 +79,10 @@ import Testing
         ("add", #"{"id":"7","name":"A"}"#, 400, "The field id must be a UUID, not 7."),
         ("add", #"{"id":"ID"}"#, 422, #""error":"A contact needs a name.","field":"name""#),
         ("add", #"{"id":"ID","name":"A","email":"a"}"#, 422, #""field":"email""#),
-        ("change", #"{"id":"ID","name":"A"}"#, 404, "This contact is not there any more."),
+        ("change", #"{"id":"ID","name":"A"}"#, 404, "This contact no longer exists."),
         ("change", #"{"id":"ID","name":7}"#, 400, "name: Expected to decode String"),
-        ("change", "name=A", 400, "The body is not"),
-        ("remove", #"{"id":null}"#, 400, "The body is not what is asked for"),
+        ("change", "name=A", 400, "The body has the wrong structure"),
+        ("remove", #"{"id":null}"#, 400, "The body has the wrong structure"),
     ])
     func refusalsSayWhy(
         route: String,

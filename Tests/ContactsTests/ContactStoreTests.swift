@@ -18,7 +18,7 @@ import Testing
         #expect(people.map(\.name) == people.map(\.name).sorted())
     }
 
-    @Test func downTakesTheTablesAway() throws {
+    @Test func downDropsTheTables() throws {
         let database = try [Migration.createContacts].open(nil)
         #expect(try [Migration.createContacts].migrateDown(database) == "createContacts")
         let tables = try database.read { database in
@@ -27,7 +27,7 @@ import Testing
         #expect(tables.isEmpty)
     }
 
-    @Test func everyChangeHasARevisionOfItsOwn() throws {
+    @Test func everyChangeHasItsOwnRevision() throws {
         let first = try revision
         #expect(try store.add(hedy) == .done)
         #expect(try store.change("hedy", ContactEdit(phone: "2")) == .done)
@@ -38,12 +38,12 @@ import Testing
     @Test func addingTwiceIsAddingOnce() throws {
         #expect(try store.add(hedy) == .done)
         var changed = hedy
-        changed.name = "Somebody else"
+        changed.name = "Another name"
         #expect(try store.add(changed) == .alreadyDone)
         #expect(try store.contact("hedy").model == hedy)
     }
 
-    @Test func aChangeLeavesTheOtherFieldsAlone() throws {
+    @Test func aChangeKeepsTheOtherFields() throws {
         _ = try store.add(hedy)
         #expect(try store.change("hedy", ContactEdit(phone: " 2 ")) == .done)
         #expect(try store.change("hedy", ContactEdit(email: "")) == .done)
@@ -51,14 +51,14 @@ import Testing
         #expect(try store.contact("hedy").model == expected)
     }
 
-    @Test func aChangeToWhatIsThereIsNone() throws {
+    @Test func aChangeWithoutEffectHasNoRevision() throws {
         _ = try store.add(hedy)
         let before = try revision
         #expect(try store.change("hedy", ContactEdit(phone: "1")) == .alreadyDone)
         #expect(try revision == before)
     }
 
-    @Test func whoIsGoneIsNotChangedAndGoesOnlyOnce() throws {
+    @Test func aRemovedContactIsNotChangedOrRemovedAgain() throws {
         #expect(try store.change("hedy", ContactEdit(phone: "2")) == .noSuchContact)
         #expect(try store.remove("hedy") == .alreadyDone)
         #expect(try store.contact("hedy").model == nil)
@@ -72,7 +72,7 @@ import Testing
         #expect(try store.contact("hedy").model == hedy)
     }
 
-    @Test func aFullBookTakesNobody() throws {
+    @Test func aFullBookRefusesContacts() throws {
         let room = ContactStore.contactCountMax - 11
         for number in 0..<room {
             let contact = Contact(id: "\(number)", name: "N", phone: "", email: "", note: "")

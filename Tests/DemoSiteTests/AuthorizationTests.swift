@@ -5,7 +5,7 @@ import PusherProtocol
 import TestSite
 import Testing
 
-@Suite("Signatures for pages") struct AuthorizationTests {
+@Suite("Authorization of pages") struct AuthorizationTests {
     private static let demo = Demo(
         name: "Rooms",
         path: "/rooms/",

@@ -24,7 +24,7 @@ import Testing
         #expect(try database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM First") } == 1)
     }
 
-    @Test func downTakesTheNewestBackAndUpBringsItAgain() throws {
+    @Test func downRevertsTheNewestAndUpAppliesItAgain() throws {
         let database = try migrations.open(nil)
         #expect(try migrations.migrateDown(database) == "Second")
         #expect(try tables(database) == ["First"])
@@ -34,9 +34,9 @@ import Testing
         #expect(try tables(database) == ["First", "Second"])
     }
 
-    @Test func downTakesBackWhatRanLastNotWhatStandsLast() throws {
+    @Test func downRevertsTheLastAppliedNotTheLastListed() throws {
         let database = try [migrations[1]].open(nil)
-        // A demo that comes later may stand before one that is in the database already.
+        // A new demo may be listed before one whose migrations were applied.
         try migrations.migrateUp(database)
         #expect(try migrations.migrateDown(database) == "First")
     }

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func namesTheFieldAtFault() throws {
+    @Test func reportsTheInvalidField() throws {
         let fields = try fields("name=++&id=1e3&long=abcdef", nil)
         #expect(throws: RequestError.missing(field: "deviceId")) {
             try fields.text("deviceId", limit: 1)

@@ -8,7 +8,7 @@ import Testing
         name: "Greetings",
         path: "/greetings/",
         files: [SiteFile("index.html", Array("<title>Hi</title>".utf8))]
-    ) { backstage in
+    ) { environment in
         [
             .get("all") { _ in try .encoding(["Hello"]) },
             .get("/hello") { _ in try .encoding("Hello") },
@@ -16,7 +16,7 @@ import Testing
             .post("fail") { _ in throw EventFailure(mayHaveArrived: false, description: "secret") },
             .post("tell") { request in
                 let text = try request.decode([String].self)[0]
-                backstage.outbox.post(Announcement("hello", on: "greetings", data: text))
+                environment.outbox.post(OutgoingEvent("hello", on: "greetings", data: text))
                 return try .encoding(text)
             },
         ]
@@ -24,7 +24,7 @@ import Testing
 
     private func site() async throws -> SiteProbe { try await SiteProbe(Self.demo) }
 
-    @Test func theRootIsASignOfLifeOrThePage() async throws {
+    @Test func theRootIsAHealthCheckOrThePage() async throws {
         let site = try await site()
         for accept in [nil, "*/*", "application/json"] {
             #expect(try await site.answer(.get, "/", accept: accept).body == #""It works!""#)
@@ -48,7 +48,7 @@ import Testing
         #expect(!reply.body.isEmpty)
     }
 
-    @Test func pagesLearnWhereTheBrokerIs() async throws {
+    @Test func pagesReceiveTheBrokersAddress() async throws {
         let config = try sorted(try await site().answer(.get, "/config.json").body)
         let expected =
             #"{"key":"app-key","port":6001,"pusherJS":"\#(PublicBroker.pusherJS)","tls":false}"#
@@ -69,7 +69,7 @@ import Testing
         #expect(reply.response.field("location") == location)
     }
 
-    @Test func scriptsFromElsewhereAreForWhoAsksForThem() async throws {
+    @Test func externalScriptsAreAllowedOnlyOnRequest() async throws {
         let site = try await site()
         func policy(_ target: String) async throws -> String? {
             try await site.answer(.get, target).response.field("content-security-policy")
@@ -88,10 +88,10 @@ import Testing
     func nothingElseIsHere(method: HTTP1.Method, path: String) async throws {
         let reply = try await site().answer(method, path, accept: "text/html")
         #expect(reply.status == 404)
-        #expect(reply.body == #"{"error":"Nothing answers \#(method) \#(path)."}"#)
+        #expect(reply.body == #"{"error":"There is no route \#(method) \#(path)."}"#)
     }
 
-    @Test func refusalsSayWhyAndFailuresDoNot() async throws {
+    @Test func refusalsHaveAReasonAndFailuresDoNot() async throws {
         let site = try await site()
         let refusal = try await site.answer(.post, "/greetings/refuse")
         #expect(refusal.status == 409)
@@ -101,10 +101,10 @@ import Testing
         #expect(!failure.body.contains("secret"))
     }
 
-    @Test func aBodyThatDoesNotFitIsToldWhere() async throws {
+    @Test func anInvalidBodyIsReportedWithThePath() async throws {
         let reply = try await site().answer(.post, "/greetings/tell", "[1]")
         #expect(reply.status == 400)
-        #expect(reply.body.contains("The body is not what is asked for: 0: Expected"))
+        #expect(reply.body.contains("The body has the wrong structure: 0: Expected"))
     }
 
     @Test func eventsReachTheBroker() async throws {

@@ -4,61 +4,61 @@ import Testing
 
 @testable import demo_terminal
 
-@Suite("The terminal's copy of the to-dos") struct LocalToDosTests {
+@Suite("The local copy of the to-dos") struct LocalToDosTests {
     private let local: LocalToDos
     private let bread = LocalToDo(id: 1, title: "Bread", due: "2026-01-02", isDone: false)
     private let milk = LocalToDo(id: 2, title: "Milk", due: "2026-01-01", isDone: false)
 
     init() throws {
         local = try LocalToDos(path: nil)
-        try local.take([bread, milk])
+        try local.replace(with: [bread, milk])
     }
 
     private var titles: [String] {
         get throws { try local.database.read(LocalToDos.open).map(\.title) }
     }
 
-    @Test func theQueryIsNotDoneByDate() throws {
+    @Test func theQueryReturnsOpenToDosByDate() throws {
         #expect(try titles == ["Milk", "Bread"])
         try local.edit(.complete(2))
         #expect(try titles == ["Bread"])
     }
 
-    @Test func anEditIsHereAtOnceAndWaitsToBeSent() throws {
+    @Test func anEditIsAppliedAndQueued() throws {
         try local.edit(.rename(1, "Cake"))
         try local.edit(.remove(2))
         #expect(try titles == ["Cake"])
-        let edits = try local.waitingEdits()
+        let edits = try local.queuedEdits()
         #expect(edits.map(\.operation) == [.rename(1, "Cake"), .remove(2)])
         #expect(Set(edits.map(\.mutation)).count == 2)
-        try local.forget(edits[0])
-        #expect(try local.waitingEdits() == [edits[1]])
+        try local.remove(edits[0])
+        #expect(try local.queuedEdits() == [edits[1]])
     }
 
-    @Test func whatTheBackendHasComesBelowWhatWaits() throws {
+    @Test func queuedEditsApplyOnTopOfTheBackendsRows() throws {
         try local.edit(.rename(1, "Cake"))
         try local.edit(.complete(2))
         var changed = bread
         changed.due = "2025-01-01"
         changed.title = "Rolls"
         let tea = LocalToDo(id: 3, title: "Tea", due: nil, isDone: false)
-        try local.take([changed, milk, tea])
+        try local.replace(with: [changed, milk, tea])
         let open = try local.database.read(LocalToDos.open)
         #expect(open.map(\.title) == ["Cake", "Tea"])
         #expect(open[0].due == "2025-01-01")
     }
 
-    @Test func whatTheBackendDeletedIsGoneAlsoWhenItWasEditedHere() throws {
+    @Test func aDeletionAtTheBackendWinsOverALocalEdit() throws {
         try local.edit(.rename(1, "Cake"))
-        try local.take([milk])
+        try local.replace(with: [milk])
         #expect(try titles == ["Milk"])
     }
 
-    @Test func onlyWhatDiffersIsWritten() throws {
+    @Test func onlyDifferencesAreWritten() throws {
         var changed = milk
         changed.title = "Oat milk"
         let before = try local.database.read { $0.totalChangesCount }
-        try local.take([bread, changed])
+        try local.replace(with: [bread, changed])
         #expect(try local.database.read { $0.totalChangesCount } == before + 1)
     }
 
@@ -67,7 +67,7 @@ import Testing
         let path = FileManager.default.temporaryDirectory.appending(path: name).path
         try LocalToDos(path: path).edit(.put(bread))
         let again = try LocalToDos(path: path)
-        #expect(try again.waitingEdits().map(\.operation) == [.put(bread)])
+        #expect(try again.queuedEdits().map(\.operation) == [.put(bread)])
         #expect(try again.database.read(LocalToDos.open) == [bread])
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import demo_terminal
 
-@Suite("What is typed at the terminal view") struct TableCommandTests {
+@Suite("Commands of the table") struct TableCommandTests {
     @Test(arguments: [
         ("add Ada Lovelace", TableCommand.add("Ada Lovelace")), ("remove 1", .remove(0)),
         ("move 3 1", .move(2, 0)), ("  quit ", .quit),
@@ -22,9 +22,9 @@ import Testing
         (.move(0, 2), ["B", "C", "A"]), (.move(2, 0), ["C", "A", "B"]),
         (.quit, ["A", "B", "C"]),
     ])
-    @MainActor func carriesOut(command: TableCommand, names: [String]) async throws {
+    @MainActor func runs(command: TableCommand, names: [String]) async throws {
         let people = LiveList(try LocalSource(["A", "B", "C"].map { Person(name: $0) }))
-        try await command.carryOut(on: people)?.confirmed()
+        try await command.run(on: people)?.confirmed()
         #expect(people.rows.map(\.name) == names)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import demo_terminal
 
-@Suite("What is typed to edit the text")
+@Suite("Commands of the text")
 struct TextCommandTests {
     private func result(_ typed: String, on text: String) throws -> String? {
         guard let splice = try TextCommand(typed).edit(of: text) else { return nil }
@@ -29,7 +29,7 @@ struct TextCommandTests {
         #expect(try result(typed, on: text) == expected)
     }
 
-    @Test("To quit is no edit") func quits() throws {
+    @Test("quit has no edit") func quits() throws {
         #expect(try result("quit", on: "one") == nil)
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import demo_terminal
 
-@Suite("What is typed at the to-dos' prompt") struct ToDoCommandTests {
+@Suite("Commands of the to-dos") struct ToDoCommandTests {
     private let rows = [5, 7].map { LocalToDo(id: $0, title: "\($0)", due: nil, isDone: false) }
 
     private func command(_ line: String) throws(ToDoCommand.Mistake) -> ToDoCommand {

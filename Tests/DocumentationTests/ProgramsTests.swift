@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Each file in `Programs` is a program of the documentation inside a function, so it compiles; here
-/// it is compared with what the documentation shows.
+/// Each file in `Programs` is a program of the documentation inside a function, so that it is compiled; the tests
+/// compare it with the documentation.
 @Suite("Programs in the documentation") struct ProgramsTests {
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -18,16 +18,16 @@ import Testing
             for program in Self.programs(in: try Self.text(of: file)) {
                 shown.insert(program)
                 if programs[program] == nil {
-                    Issue.record("\(file) shows what is not compiled here:\n\(program)")
+                    Issue.record("\(file) shows a program that is not compiled:\n\(program)")
                 }
             }
         }
         for (program, file) in programs where !shown.contains(program) {
-            Issue.record("\(file) is shown nowhere")
+            Issue.record("\(file) is not part of the documentation")
         }
     }
 
-    @Test("The test of an app that is shown passes", .timeLimit(.minutes(1)))
+    @Test("The app's test in the documentation passes", .timeLimit(.minutes(1)))
     func includesATestThatPasses() async throws { try await fanfareTestingArticle() }
 
     @Test func areReadOutOfTheirFunctions() {
@@ -38,7 +38,7 @@ import Testing
         #expect(Self.programs(in: page) == ["a\n\nb", "d"])
     }
 
-    /// The imports of a file, and what its first function holds.
+    /// The imports of a file and the body of its first function.
     private static func program(in file: String) -> String {
         let lines = lines(of: file)
         let imports = lines.filter { $0.hasPrefix("import ") }

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// `PROTOCOL.md` names a test for each rule, and `SECURITY.md` for each defence; here they are held to that.
+/// Checks that `PROTOCOL.md` names a test for each rule, and `SECURITY.md` for each defence.
 @Suite("The rules in PROTOCOL.md and SECURITY.md") struct ProtocolTests {
     @Test(
-        "Each rule names tests, and each of them is there",
+        "Each rule names tests, and all of them exist",
         arguments: [("PROTOCOL.md", 100), ("SECURITY.md", 40)]
     )
     func nameTheirTests(page: String, leastCount: Int) throws {
@@ -96,7 +96,7 @@ import Testing
 
     // MARK: - The tests
 
-    /// All tests there are: the suite or module, a dot, and the function.
+    /// All tests: the suite or module, a dot, and the function.
     private static func tests() throws -> Set<String> {
         let folder = ProgramsTests.root.appending(path: "Tests")
         var tests: Set<String> = []
@@ -113,7 +113,7 @@ import Testing
         return tests
     }
 
-    /// The tests of a file: functions behind `@Test`, in the type that begins a line.
+    /// The tests of a file: functions after `@Test`, in the type that begins a line.
     private static func tests(inSwift text: String) -> Set<String> {
         var tests: Set<String> = []
         var suite = ""

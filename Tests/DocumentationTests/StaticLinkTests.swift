@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// The programs are linked with everything in them.
+/// The programs are linked statically.
 ///
-/// FoundationNetworking would bring libcurl and what that needs, and the link then fails, or the program is much larger: no
-/// source that is compiled for a release on Linux may import it.
+/// FoundationNetworking depends on libcurl, with which the link fails or the program is much larger: no source that is
+/// compiled for a release on Linux may import it.
 @Suite("The programs' libraries") struct StaticLinkTests {
     /// A target of `Package.swift`.
     private struct Target {
@@ -21,7 +21,7 @@ import Testing
         var targets: [String: Target] = [:]
         let starts = #/\n        \.(?:target|executableTarget)\(/#
         for text in package.split(separator: starts).dropFirst() {
-            // The next one of another kind ends this one.
+            // The next target of another kind ends this one.
             let text = text.prefix(
                 upTo: text.firstRange(of: "\n        .")?.lowerBound ?? text.endIndex
             )
@@ -37,7 +37,7 @@ import Testing
         return targets
     }
 
-    /// A program, and all of this package that is linked into it.
+    /// Returns a program's target and all targets of this package that are linked into it.
     private static func linked(into program: String) throws -> [Target] {
         let targets = try targets()
         var found: [String: Target] = [:]
@@ -53,7 +53,7 @@ import Testing
     @Test(arguments: ["fanfare", "fanfare-demos", "demo-terminal", "websocket-echo-server"])
     func needNoFoundationNetworking(program: String) throws {
         let targets = try Self.linked(into: program)
-        #expect(targets.contains { $0.name == "Net" }, "\(program) is read wrongly")
+        #expect(targets.contains { $0.name == "Net" }, "\(program): dependencies are incomplete")
         for target in targets {
             let folder = ProgramsTests.root.appending(path: target.path)
             let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
@@ -86,7 +86,7 @@ import Testing
         #expect(Self.importsForRelease(text) == imports)
     }
 
-    /// Whether a source imports FoundationNetworking where a release on Linux is compiled.
+    /// Whether a source imports FoundationNetworking in a release build on Linux.
     private static func importsForRelease(_ text: String) -> Bool {
         let elsewhere = ["DEBUG", "canImport(Darwin)", "canImport(Darwin) || DEBUG"]
         var conditions: [Bool] = []

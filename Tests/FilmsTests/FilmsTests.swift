@@ -43,8 +43,8 @@ import LiveRows
         #expect(await site.events().map(\.name) == ["list_changed"])
     }
 
-    @Test func theBeginningComesBackInOneCommit() async throws {
-        // A list as full as it gets, with titles as long as they may be.
+    @Test func aResetIsOneCommit() async throws {
+        // A full list with titles of maximum length.
         let long = String(repeating: "é", count: 100)
         let new = (11...60).map {
             ListOperation.put(Film(id: $0, title: long, year: 2000), after: 6)

@@ -10,24 +10,24 @@ package struct ScheduledRow: Identifiable, Equatable, Sendable, CustomStringConv
     package var description: String { "\(id):\(text)" }
 }
 
-/// A mistake that is made on purpose, to see that the simulation notices.
+/// A deliberate mistake, which the simulation must detect.
 package enum DeliberateMistake: String, CaseIterable, Sendable {
-    /// Clients take each change for the next one.
+    /// Clients apply each change as if it were the next one.
     case ignoresGaps
     /// Changes are shown together with rows that are newer.
     case showsLaterRows
-    /// After a cut a client goes on with the rows it has.
+    /// A client does not fetch the rows after a reconnect.
     case staysAfterCuts
-    /// A refused edit stays where it is shown.
+    /// A refused edit is not reverted.
     case keepsRefusedEdits
 }
 
-/// One writer and some clients on a network that delays, drops, repeats and cuts, played from a seed.
+/// A simulation of one writer and some clients on a network that delays, drops, repeats and disconnects, from a seed.
 ///
-/// Every change of rows goes through a table oracle. In the end the network is mended, and everybody
-/// must have the writer's rows.
+/// Every update is checked by a table oracle. In the end the network works again, and all clients must have the
+/// writer's rows.
 package struct ListSchedule {
-    /// A message on its way from a client to the writer, or back.
+    /// A message in flight from a client to the writer, or back.
     enum Message: Sendable {
         case fetch(number: Int)
         case snapshot(number: Int, ListSnapshot<ScheduledRow>)
@@ -45,18 +45,18 @@ package struct ListSchedule {
     private var nextID: Int
     private var outsideEdits = 0
 
-    /// What went wrong first.
+    /// The first failure.
     package private(set) var fault: String?
 
-    /// Plays a schedule to its end.
+    /// Runs a schedule.
     ///
     /// - Parameters:
-    ///   - seed: Repeats the schedule.
-    ///   - mistake: A mistake to make.
+    ///   - seed: The seed, for reproducible schedules.
+    ///   - mistake: A deliberate mistake.
     package init(seed: UInt64, mistake: DeliberateMistake? = nil) {
         random = SeededRandom(seed: seed)
         self.mistake = mistake
-        // Long lists are in several pieces; most schedules are short.
+        // Long lists have several pieces; most schedules are short.
         let count = seed % 64 == 0 ? 300 : Int.random(in: 0...6, using: &random)
         let rows = (0..<count).map { ScheduledRow(id: $0, text: 0) }
         nextID = count
@@ -71,13 +71,13 @@ package struct ListSchedule {
         clients = (0..<Int.random(in: 1...3, using: &random)).map { number in
             ScheduledClient(name: "c\(number)", options: options, mistake: mistake)
         }
-        play()
+        run()
     }
 
-    private mutating func play() {
+    private mutating func run() {
         for index in clients.indices { clients[index].connect() }
         for _ in 0..<Int.random(in: 8...30, using: &random) where fault == nil { step() }
-        mend()
+        deliverAll()
         for client in clients where fault == nil {
             fault = client.fault ?? client.difference(from: writer.snapshot)
         }
@@ -88,7 +88,7 @@ package struct ListSchedule {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<26: edit(by: index)
         case 26..<54: clients[index].takeEvent()
-        case 54..<76: carry(index, isFaulty: true)
+        case 54..<76: advance(index, isFaulty: true)
         case 76..<82: clients[index].loseEvent()
         case 82..<87: clients[index].repeatEvent(&random)
         case 87..<92: clients[index].disconnect()
@@ -98,8 +98,8 @@ package struct ListSchedule {
         fault = fault ?? clients[index].fault
     }
 
-    /// Lets everything arrive, until nothing is on its way.
-    private mutating func mend() {
+    /// Delivers all messages.
+    private mutating func deliverAll() {
         for index in clients.indices {
             clients[index].disconnect()
             clients[index].connect()
@@ -108,10 +108,10 @@ package struct ListSchedule {
         while fault == nil, clients.contains(where: \.isBusy) {
             for index in clients.indices {
                 while clients[index].hasEvents { clients[index].takeEvent() }
-                if clients[index].hasMessages { carry(index, isFaulty: false) }
+                if clients[index].hasMessages { advance(index, isFaulty: false) }
             }
             rounds += 1
-            if rounds > 2000 { fault = "the clients do not come to rest" }
+            if rounds > 2000 { fault = "the clients do not become idle" }
         }
     }
 
@@ -149,17 +149,17 @@ package struct ListSchedule {
 
     // MARK: The writer
 
-    /// Does an edit and tells everybody who is connected.
+    /// Applies an edit and publishes it to the connected clients.
     @discardableResult
     private mutating func commit(_ commit: ListCommit<ScheduledRow>) -> UInt64 {
         guard let (revision, change) = try? writer.commit(commit) else { return 0 }
-        if let change { for index in clients.indices { clients[index].tell(change) } }
+        if let change { for index in clients.indices { clients[index].send(change) } }
         return revision
     }
 
-    /// Brings one of a client's messages a step further.
-    private mutating func carry(_ index: Int, isFaulty: Bool) {
-        guard let (place, message) = clients[index].nextMessage(&random) else { return }
+    /// Advances one of a client's messages by one step.
+    private mutating func advance(_ index: Int, isFaulty: Bool) {
+        guard let (position, message) = clients[index].nextMessage(&random) else { return }
         let luck = isFaulty ? Int.random(in: 0..<10, using: &random) : 9
         var answer: Message?
         switch message {
@@ -168,7 +168,7 @@ package struct ListSchedule {
                 luck == 0
                 ? .fetchFailed(number: number) : .snapshot(number: number, writer.snapshot)
         case .commit(let commit):
-            // Lost on the way there, refused, or lost on the way back when it is done already.
+            // The request is lost, refused, or applied and its answer lost.
             switch luck {
             case 0: answer = .lost(mutation: commit.mutation)
             case 1: answer = .refused(mutation: commit.mutation)
@@ -180,6 +180,6 @@ package struct ListSchedule {
             }
         default: break
         }
-        clients[index].carried(place, message, answer: answer)
+        clients[index].deliver(position, message, answer: answer)
     }
 }

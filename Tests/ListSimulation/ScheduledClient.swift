@@ -2,16 +2,16 @@ import LiveCollections
 import LiveRows
 import TestRandom
 
-/// A client of a schedule: the copy that is tested, the table that shows it, and what is on its way.
+/// A client of a schedule: the tested replica, a table that shows it, and the messages in flight.
 struct ScheduledClient {
     let name: String
     private let mistake: DeliberateMistake?
     private var replica: ListReplica<ScheduledRow>
     private var table = TableOracle<ScheduledRow>(rows: [])
     private var isConnected = false
-    /// What the channel has sent and the client has not taken yet, in order.
+    /// The events that the client has not handled, in order.
     private var events: [ListChange<ScheduledRow>] = []
-    /// What was taken, to be repeated.
+    /// The handled events, to be repeated.
     private var taken: [ListChange<ScheduledRow>] = []
     private var messages: [ListSchedule.Message] = []
     private var editCount = 0
@@ -45,7 +45,7 @@ struct ScheduledClient {
         events = []
     }
 
-    mutating func tell(_ change: ListChange<ScheduledRow>) {
+    mutating func send(_ change: ListChange<ScheduledRow>) {
         if isConnected { events.append(change) }
     }
 
@@ -72,18 +72,18 @@ struct ScheduledClient {
 
     // MARK: Messages
 
-    /// One of the messages on their way, which do not keep any order.
-    func nextMessage(_ random: inout SeededRandom) -> (place: Int, ListSchedule.Message)? {
+    /// Returns a random message in flight: they are unordered.
+    func nextMessage(_ random: inout SeededRandom) -> (index: Int, ListSchedule.Message)? {
         messages.indices.randomElement(using: &random).map { ($0, messages[$0]) }
     }
 
-    /// A message has come to the writer, which answers; or to the client.
-    mutating func carried(
-        _ place: Int,
+    /// Handles the arrival of a message, at the writer with an answer or at the client.
+    mutating func deliver(
+        _ index: Int,
         _ message: ListSchedule.Message,
         answer: ListSchedule.Message?
     ) {
-        messages.remove(at: place)
+        messages.remove(at: index)
         if let answer {
             messages.append(answer)
             return
@@ -130,7 +130,7 @@ struct ScheduledClient {
         if open.remove(mutation) == nil { fault = "\(mutation) was confirmed or refused twice" }
     }
 
-    /// Shows the changes in the table, which knows the rules.
+    /// Shows the changes in the table, which checks the rules.
     private mutating func show() {
         let changes = replica.takeChanges()
         var rows = Array(replica.rows)
@@ -144,14 +144,14 @@ struct ScheduledClient {
 
     // MARK: The end
 
-    /// How the client's rows differ from the writer's.
+    /// Returns the first difference between the client and the writer.
     func difference(from snapshot: ListSnapshot<ScheduledRow>) -> String? {
         if rows != snapshot.rows { return "\(name) has \(rows), the writer \(snapshot.rows)" }
         if table.cells != snapshot.rows { return "\(name)'s table shows \(table.cells)" }
         if replica.revision != snapshot.revision { return "\(name) is at another revision" }
         if !replica.state.isLive { return "\(name) is not live: \(replica.state)" }
         if replica.pendingCount > 0 { return "\(name) waits for \(replica.pendingCount) edits" }
-        return open.isEmpty ? nil : "\(name) was not told what became of \(open)"
+        return open.isEmpty ? nil : "\(name) received no result of \(open)"
     }
 }
 

@@ -25,7 +25,7 @@ struct Late: Error {}
     }
 }
 
-/// Options whose second attempts come at once.
+/// Options without retry delays.
 var impatient: ListOptions {
     var options = ListOptions()
     options.backoff = .init(floor: .zero, window: .zero, cap: .zero)

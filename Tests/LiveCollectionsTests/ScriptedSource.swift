@@ -2,7 +2,7 @@ import LiveCollections
 import LiveRows
 import Synchronization
 
-/// A source that says and answers what a test tells it to.
+/// A source whose events and answers are controlled by a test.
 final class ScriptedSource: LiveSource {
     typealias Tell = @Sendable (SourceEvent<Player>) async -> Void
 
@@ -16,7 +16,7 @@ final class ScriptedSource: LiveSource {
         var isCancelled = false
     }
 
-    /// What a list has asked, and waits for.
+    /// A request of a list that waits for its answer.
     private struct Question<Subject: Sendable, Answer: Sendable>: Sendable {
         let number: Int
         let subject: Subject
@@ -77,7 +77,7 @@ final class ScriptedSource: LiveSource {
         try await ask(commit, among: \.commits)
     }
 
-    /// Waits for the test's answer, or for the list to let go of its tasks.
+    /// Waits for the test's answer, or for the list to cancel its tasks.
     private func ask<Subject, Answer>(
         _ subject: Subject,
         among questions: any WritableKeyPath<State, [Question<Subject, Answer>]> & Sendable
@@ -94,7 +94,7 @@ final class ScriptedSource: LiveSource {
                     continuation: continuation
                 )
                 let isLate = state.withLock { state in
-                    // Who cancels comes through this lock: what is true here, it has not seen yet.
+                    // A cancellation takes this lock, so it cannot happen between the check and the insertion.
                     if Task.isCancelled { return true }
                     state[keyPath: questions].append(question)
                     return false

@@ -4,7 +4,7 @@ import LiveQueries
 import LiveRows
 import Testing
 
-/// A thing to do, in a database.
+/// A task in a database.
 struct Errand: Codable, Identifiable, Equatable, Sendable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "task"
     var id: Int
@@ -33,7 +33,7 @@ private struct Unreadable: Error {}
         }
     }
 
-    /// What is open, by date.
+    /// The open tasks, by date.
     @Sendable private nonisolated static func open(_ database: Database) throws -> [Errand] {
         try Errand.filter(Column("isDone") == false).order(Column("date")).fetchAll(database)
     }
@@ -60,7 +60,7 @@ private struct Unreadable: Error {}
     }
 
     @Test(
-        "The rows are there, and every write to the database changes exactly the rows that differ"
+        "Every write to the database changes exactly the rows that differ"
     )
     func follows() async throws {
         let list = list()
@@ -85,7 +85,7 @@ private struct Unreadable: Error {}
         observation.cancel()
     }
 
-    @Test("An edit is a write to the database, shown before and after it is done")
+    @Test("An edit is a write to the database, shown before and after it completes")
     func edits() async throws {
         let list = list()
         try await until { list.state.isLive }
@@ -97,7 +97,7 @@ private struct Unreadable: Error {}
         #expect(stored?.isDone == true)
     }
 
-    @Test("What the database does not take springs back, whole")
+    @Test("An edit that the database refuses is reverted as a whole")
     func refused() async throws {
         let list = list()
         try await until { list.state.isLive }
@@ -114,7 +114,7 @@ private struct Unreadable: Error {}
         #expect(try await database.read { try Errand.fetchCount($0) } == 3)
     }
 
-    @Test("A query that fails is told, with the rows of before")
+    @Test("A failed query is reported, and the rows stay")
     func failure() async throws {
         let source = QuerySource<Errand>(in: database) { database in
             let errands = try Self.open(database)

@@ -3,7 +3,7 @@ import TestRandom
 import Testing
 
 @Suite("Rows found by their ids") struct KeyedRowsTests {
-    @Test("Each operation says what it changes, without any comparison")
+    @Test("Each operation returns its changes, without a comparison")
     func effects() throws {
         var rows = try KeyedRows([Person(1), Person(2), Person(3)])
         #expect(rows.apply(.put(Person(4), after: 1)).changes == RowChanges(inserts: [1]))
@@ -24,7 +24,7 @@ import Testing
         #expect(rows.index(of: 9) == nil)
     }
 
-    @Test("An anchor that is not there means the end for a put, and to stay for a move")
+    @Test("With an unknown anchor a put appends, and a move has no effect")
     func unknownAnchors() throws {
         var rows = try KeyedRows([Person(1), Person(2)])
         #expect(rows.apply(.put(Person(3), after: 99)).changes == RowChanges(inserts: [2]))
@@ -36,7 +36,7 @@ import Testing
         #expect(rows.list.map(\.id) == [1, 2, 3])
     }
 
-    @Test("What is said of a row that is not there is no operation")
+    @Test("An operation on a row that does not exist has no effect")
     func unknownRows() throws {
         var rows = try KeyedRows([Person(1)])
         for operation: ListOperation<Person> in [
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("A duplicate is named with both indices")
+    @Test("A duplicate is reported with both indices")
     func duplicates() {
         #expect(throws: DuplicateRow(id: "2", first: 1, second: 3)) {
             try KeyedRows([Person(1), Person(2), Person(3), Person(2)])
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "Random operations do what a plain array does, pass the table's rules, and can be taken back"
+        "Random operations match a plain array, satisfy the table's rules, and can be reverted"
     )
     func random() throws {
         for seed in 0..<24 {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("A list that was kept stays as it was, and is compared piece by piece")
+    @Test("A copy of the list stays unchanged, and is compared piece by piece")
     func shared() throws {
         for seed in 0..<120 {
             var random = SeededRandom(seed: UInt64(seed))
@@ -116,7 +116,7 @@ import Testing
         #expect("\(RowList([Person(1)]))" == "[#1]")
     }
 
-    /// The operation on an array, as its description reads.
+    /// Applies the operation to an array, according to its documentation.
     private func apply(_ operation: ListOperation<Person>, to rows: inout [Person]) {
         let place = rows.firstIndex { $0.id == operation.id }
         switch operation {

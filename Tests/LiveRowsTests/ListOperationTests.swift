@@ -15,7 +15,10 @@ import Testing
         (#"{"id":1,"op":"remove"}"#, .remove(1)),
     ]
 
-    @Test("An operation is read and written as live lists carry it", arguments: operations)
+    @Test(
+        "An operation is decoded and encoded in the wire format of live lists",
+        arguments: operations
+    )
     func both(json: String, operation: ListOperation<Person>) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

@@ -21,7 +21,7 @@ extension SeededRandom {
         return ids.prefix(Int.random(in: 0...countMax, using: &self)).map { Person($0) }
     }
 
-    /// Some go, some come, some move and some are called otherwise.
+    /// Removes, inserts, moves and renames some people.
     mutating func change(_ people: [Person]) -> [Person] {
         var people = people
         for _ in 0..<Int.random(in: 0...(people.count / 3 + 3), using: &self) {
@@ -41,21 +41,21 @@ extension SeededRandom {
         return people
     }
 
-    /// An operation that may also name rows and anchors that are not there.
+    /// Returns an operation, also with rows and anchors that do not exist.
     mutating func operation(on people: [Person]) -> ListOperation<Person> {
-        let stranger = Int.random(in: 500_000..<600_000, using: &self)
-        let id = people.randomElement(using: &self)?.id ?? stranger
+        let unknownID = Int.random(in: 500_000..<600_000, using: &self)
+        let id = people.randomElement(using: &self)?.id ?? unknownID
         let anchor: Int? =
             switch Int.random(in: 0..<8, using: &self) {
             case 0: nil
-            case 1: stranger + 1_000_000
+            case 1: unknownID + 1_000_000
             default: people.randomElement(using: &self)?.id
             }
         switch Int.random(in: 0..<6, using: &self) {
         case 0: return .remove(id)
-        case 1: return .update(Person(id, "new \(stranger)"))
-        case 2: return .put(Person(id, "put \(stranger)"), after: anchor)
-        case 3: return .put(Person(stranger), after: anchor)
+        case 1: return .update(Person(id, "new \(unknownID)"))
+        case 2: return .put(Person(id, "put \(unknownID)"), after: anchor)
+        case 3: return .put(Person(unknownID), after: anchor)
         default: return .move(id, after: anchor)
         }
     }

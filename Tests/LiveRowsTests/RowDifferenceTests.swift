@@ -3,7 +3,9 @@ import TestRandom
 import Testing
 
 @Suite("Row changes") struct RowDifferenceTests {
-    @Test("The film list: three rows at the front go and three come at the end, in one batch")
+    @Test(
+        "The film list: three rows are deleted at the front and three inserted at the end, in one batch"
+    )
     func filmList() throws {
         let old = (0..<6).map { Person($0) }
         let new = old.dropFirst(3) + (6..<9).map { Person($0) }
@@ -32,7 +34,7 @@ import Testing
         if count > 2 { #expect(try rowChanges(from: people, to: up).moves == [move]) }
     }
 
-    @Test("A row that moves and changes is moved, and updated afterwards at its new place")
+    @Test("A row that moves and changes is moved, then updated at its new index")
     func movedAndChanged() throws {
         let old = [Person(1), Person(2), Person(3), Person(4)]
         let new = [Person(4, "four"), Person(1), Person(2, "two"), Person(3)]
@@ -54,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("Long lists with far moves pass the table's rules with as few moves as possible")
+    @Test("Long lists with distant moves satisfy the table's rules with as few moves as possible")
     func randomLong() throws {
         for seed in 0..<30 {
             var random = SeededRandom(seed: UInt64(seed))
@@ -75,7 +77,7 @@ import Testing
             Issue.record("seed \(seed): \(error)\n\(old)\n\(new)\n\(changes)")
         }
         #expect(table.cellsMade == old.count + changes.inserts.count + changes.updates.count)
-        // The standard library's difference by id agrees on who comes and goes.
+        // The standard library's difference by id has the same insertions and deletions.
         let ids = (Set(old.map(\.id)), Set(new.map(\.id)))
         let difference = new.map(\.id).difference(from: old.map(\.id)).inferringMoves()
         let removed = difference.removals.count {
@@ -86,12 +88,12 @@ import Testing
         #expect(Set(changes.deletes.map { old[$0].id }) == gone, "seed \(seed)")
         let stayed = old.map(\.id).filter { ids.1.contains($0) }
         let order = Dictionary(uniqueKeysWithValues: zip(stayed, stayed.indices))
-        let kept = longestByTrying(new.compactMap { order[$0.id] })
+        let kept = longestByBruteForce(new.compactMap { order[$0.id] })
         #expect(changes.moves.count == stayed.count - kept, "seed \(seed)")
     }
 
     /// The length of a longest increasing subsequence, by comparing each number with all before.
-    private func longestByTrying(_ numbers: [Int]) -> Int {
+    private func longestByBruteForce(_ numbers: [Int]) -> Int {
         var lengths: [Int] = []
         for (index, number) in numbers.enumerated() {
             let before = lengths.indices.filter { numbers[$0] < number }.map { lengths[$0] }
@@ -102,7 +104,7 @@ import Testing
 }
 
 @Suite("Duplicate rows") struct DuplicateRowTests {
-    @Test("A duplicate among the rows that come, go or move is named with both indices")
+    @Test("A duplicate among inserted, deleted or moved rows is reported with both indices")
     func reported() {
         let rows = [Person(1), Person(2), Person(3)]
         let twice = [Person(4), Person(9, "a"), Person(5), Person(9, "b")]
@@ -117,17 +119,17 @@ import Testing
         }
     }
 
-    @Test("The message says which rows, and what to do")
+    @Test("The message contains the rows and the remedy")
     func message() {
         let duplicate = duplicateRow(in: [Person(1), Person(2), Person(1)])
         #expect(
             duplicate?.description
-                == "rows 0 and 2 have the same id 1; give each row an id of its own"
+                == "rows 0 and 2 have the same id 1; give each row its own id"
         )
         #expect(duplicateRow(in: [Person(1), Person(2)]) == nil)
     }
 
-    @Test("Whatever is duplicated, nothing traps, and changes that come out pass the table's rules")
+    @Test("Duplicates never trap, and returned changes satisfy the table's rules")
     func neverTraps() {
         for seed in 0..<5000 {
             var random = SeededRandom(seed: UInt64(seed))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Section changes") struct SectionDifferenceTests {
     typealias Section = RowSection<String, Person>
 
-    @Test("Rows are sorted into sections by a key")
+    @Test("Rows are grouped into sections by a key")
     func builder() {
         let rows = [Person(1, "Bo"), Person(2, "Al"), Person(3, "Bea")]
         let expected = [
@@ -16,7 +16,7 @@ import Testing
         #expect(reversed == expected.reversed())
     }
 
-    @Test("A row that is called otherwise moves to another section and is updated there")
+    @Test("A renamed row moves to another section and is updated there")
     func rowBetweenSections() throws {
         let old = [
             Section(id: "A", rows: [Person(1, "Ann"), Person(2, "Axel")]),
@@ -37,7 +37,9 @@ import Testing
         )
     }
 
-    @Test("Rows of a section that comes or goes are not named, those that leave for it are deleted")
+    @Test(
+        "Rows of an inserted or deleted section are not listed; rows that move to one are deleted"
+    )
     func sectionsComeAndGo() throws {
         let old = [
             Section(id: "A", rows: [Person(1), Person(2)]), Section(id: "B", rows: [Person(3)]),
@@ -53,7 +55,7 @@ import Testing
         #expect(try sectionChanges(from: old, to: old).isEmpty)
     }
 
-    @Test("Duplicates are named with both places")
+    @Test("Duplicates are reported with both positions")
     func duplicates() {
         let row = [
             Section(id: "A", rows: [Person(1)]), Section(id: "B", rows: [Person(2), Person(1)]),
@@ -72,7 +74,7 @@ import Testing
         #expect(expected.description.contains("row 1 of section 1"))
     }
 
-    @Test("Random tables with sections pass the table's rules")
+    @Test("Random tables with sections satisfy the table's rules")
     func random() throws {
         for seed in 0..<3000 {
             var random = SeededRandom(seed: UInt64(seed))
@@ -90,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("The oracle refuses a row of a section that goes, a row named twice and wrong rows")
+    @Test("The oracle refuses a row of a deleted section, a row named twice and wrong rows")
     func oracleRefuses() {
         let old = [Section(id: "A", rows: [Person(1)]), Section(id: "B", rows: [Person(2)])]
         var oracle = SectionOracle(sections: old)
@@ -111,7 +113,7 @@ import Testing
         #expect(oracle.sections == old)
     }
 
-    /// Sections by the remainder of the id, in any order; now and then one is missing.
+    /// Returns sections by the remainder of the id, in random order; sometimes one is missing.
     private func table(of people: [Person], _ random: inout SeededRandom) -> [Section] {
         let sorted = sections(of: people) { "\($0.id % 3)\($0.name.last == "'" ? "'" : "")" }
         return sorted.shuffled(using: &random)

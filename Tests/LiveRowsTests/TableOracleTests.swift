@@ -4,7 +4,7 @@ import Testing
 @Suite("The table oracle") struct TableOracleTests {
     private let six = (0..<6).map { Person($0) }
 
-    @Test("A batch that keeps the rules is performed, whatever the order of its calls")
+    @Test("A valid batch is performed in any order of its calls")
     func anyOrder() throws {
         let after = Array(six[3...]) + (6..<9).map { Person($0) }
         let calls: [TableOracleCall] = [
@@ -30,7 +30,7 @@ import Testing
         ([.delete(0), .insert(5)], .wrongRow(new: 0, shown: "#1", expected: "#0")),
     ]
 
-    @Test("A batch that breaks a rule is refused by its name", arguments: violations)
+    @Test("A batch that violates a rule is refused with the rule", arguments: violations)
     func refusal(calls: [TableOracleCall], violation: TableViolation) {
         var table = TableOracle(rows: six)
         #expect(throws: violation) { try table.batch(calls, rows: six) }
@@ -38,7 +38,7 @@ import Testing
         #expect(violation.description.count > 20)
     }
 
-    @Test("A changed row without an update is found, and so is an update of no row")
+    @Test("A changed row without an update is detected, and so is an update of no row")
     func contents() {
         var changed = six
         changed[4].name = "four"
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("A reload makes the cell anew; a list of changes for later rows is refused")
+    @Test("A reload requests a new cell; changes for later rows are refused")
     func reload() throws {
         var changed = six
         changed[4].name = "four"
@@ -70,7 +70,7 @@ import Testing
         #expect(table.cells == six)
     }
 
-    @Test("A violation reads as a sentence that names the numbers")
+    @Test("The description of a violation contains the numbers")
     func sentences() {
         let mismatch = TableViolation.countMismatch(before: 6, inserted: 3, deleted: 3, after: 9)
         #expect(

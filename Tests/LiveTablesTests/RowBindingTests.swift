@@ -9,7 +9,7 @@ import Testing
 
     private func bind(_ count: Int) throws -> (LiveList<Contact>, RowBinding<Contact>) {
         let list = try LiveList(rows: (0..<count).map { Contact(id: $0, name: "#\($0)") })
-        // The view asks the binding, as a data source does, also while the binding is being made.
+        // The view's data source may be called while the binding is being created.
         var binding: RowBinding<Contact>?
         table.dataSource = { binding?.rows ?? list.rows }
         let made = RowBinding(list, to: table)
@@ -17,7 +17,7 @@ import Testing
         return (list, made)
     }
 
-    @Test("The table shows the list at first, then each edit as a batch and updates after it")
+    @Test("The table shows the list, then each edit as a batch and updates after it")
     func batches() throws {
         let (list, binding) = try bind(6)
         #expect(table.calls == ["reload"])
@@ -30,10 +30,10 @@ import Testing
         #expect(table.calls == ["reload", "batch", "update"])
         #expect(table.violations.isEmpty)
         #expect(table.oracle.cells == Array(binding.rows))
-        #expect(table.oracle.cellsMade == 6 + 3 + 1, "only new and changed rows ask for cells")
+        #expect(table.oracle.cellsMade == 6 + 3 + 1, "only new and changed rows request cells")
     }
 
-    @Test("A paused view is left alone, then what it shows is compared with what there is")
+    @Test("A paused view is not changed; resuming shows the difference")
     func pauses() throws {
         let (list, binding) = try bind(4)
         binding.pause()
@@ -63,7 +63,7 @@ import Testing
         #expect(table.oracle.cells == Array(list.rows))
     }
 
-    @Test("A binding that nobody holds shows nothing any more")
+    @Test("A released binding does not change the view")
     func lifetime() throws {
         let list = try LiveList(rows: [Contact(id: 1, name: "a")])
         table.dataSource = { list.rows }
@@ -74,7 +74,7 @@ import Testing
         #expect(table.oracle.cells.count == 1)
     }
 
-    @Test("Random edits and pauses keep the table's rules")
+    @Test("Random edits and pauses satisfy the table's rules")
     func random() throws {
         for seed in 0..<40 {
             var random = SeededRandom(seed: UInt64(seed))

@@ -8,10 +8,10 @@ struct Contact: Identifiable, Equatable, Sendable {
     var name: String
 }
 
-/// A table view that is a table oracle: it keeps the rules, and asks its data source.
+/// A table view that checks the rules with a table oracle.
 @MainActor final class StubTable: RowView {
     private(set) var oracle = TableOracle<Contact>(rows: [])
-    /// What the table asks for its rows.
+    /// The data source.
     var dataSource: () -> RowList<Contact> = { [] }
     private(set) var calls: [String] = []
     private(set) var violations: [TableViolation] = []
@@ -44,7 +44,7 @@ struct Contact: Identifiable, Equatable, Sendable {
     }
 }
 
-/// A table view with sections that keeps the rules.
+/// A table view with sections that checks the rules with an oracle.
 @MainActor final class StubSections: SectionView {
     private(set) var oracle = SectionOracle<String, Contact>(sections: [])
     var dataSource: () -> [RowSection<String, Contact>] = { [] }
@@ -60,7 +60,7 @@ struct Contact: Identifiable, Equatable, Sendable {
     func performBatch(_ changes: SectionChanges, takeSections: @escaping () -> Void) {
         calls.append("batch")
         takeSections()
-        // The oracle of sections takes batch and updates together.
+        // The oracle for sections applies batch and updates together.
         batch = changes
         if changes.updates.isEmpty { updateRows([]) }
     }

@@ -9,10 +9,10 @@ import Testing
     }
 
     @Test(
-        "Well formed for every library, but no connection of ours",
+        "Well formed for every library, but never assigned by this broker",
         arguments: ["01.2", "1.02", "00.0", "1.18446744073709551616", "99999999999999999999999.1"]
     )
-    func knowsForeignIDs(text: String) {
+    func acceptsForeignIDsAsWellFormed(text: String) {
         #expect(SocketID(text) == nil)
         #expect(isWellFormed(text))
     }

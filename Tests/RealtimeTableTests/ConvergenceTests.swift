@@ -8,9 +8,9 @@ import Testing
 @testable import RealtimeTable
 import LiveRows
 
-/// Old clients and new ones change the list at the same time.
+/// Tutorial clients and live-list clients edit the list at the same time.
 ///
-/// Whoever replays the events, by index as old clients do or by anchors as new ones do, has the list of the database.
+/// Replaying the events, by index as tutorial clients or by anchor as live lists, results in the list of the database.
 @Suite("Convergence") struct ConvergenceTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func eventsReplayedEitherWayGiveTheDatabasesOrder(seed: UInt64) async throws {
@@ -21,7 +21,7 @@ import LiveRows
                     var random = SeededRandom(seed: seed &* 1_000 &+ UInt64(device))
                     for _ in 0..<60 {
                         let isOld = device.isMultiple(of: 2)
-                        try await (isOld ? actAsOldClient : actAsNewClient)(site, &random)
+                        try await (isOld ? actAsTutorialClient : actAsLiveList)(site, &random)
                     }
                 }
             }
@@ -38,7 +38,7 @@ import LiveRows
                 try replay(event, on: &byIndex)
                 continue
             }
-            // All old events of the commit before are there by now.
+            // All tutorial events of the previous commit have arrived by now.
             #expect(byIndex == byAnchor.rows)
             let change = try JSONDecoder().decode(
                 ListChange<User>.self,
@@ -47,7 +47,7 @@ import LiveRows
             revision += 1
             #expect(change.revision == revision)
             for operation in change.operations {
-                // What is told was done, so doing it again finds every row and every anchor.
+                // Published operations were applied, so every row and anchor exists in the replay.
                 #expect(try byAnchor.apply(operation) == operation)
             }
         }
@@ -61,8 +61,8 @@ import LiveRows
         return try JSONDecoder().decode(ListSnapshot<User>.self, from: Data(body.utf8))
     }
 
-    /// One change by index, decided from a list that another device may have changed meanwhile.
-    @Sendable private func actAsOldClient(
+    /// One change by index, based on a list that another device may have changed meanwhile.
+    @Sendable private func actAsTutorialClient(
         _ site: SiteProbe,
         _ random: inout SeededRandom
     ) async throws {
@@ -80,13 +80,13 @@ import LiveRows
         } else {
             (path, fields) = ("/add", "name=Old")
         }
-        // A row may be gone by now: then the change is refused, and there is no event.
+        // A row may have been removed: then the change is refused, without an event.
         let status = try await site.answer(.post, path, fields + "&deviceId=old").status
         #expect([200, 404].contains(status))
     }
 
-    /// One commit of up to three operations by anchors, which may be gone by then.
-    @Sendable private func actAsNewClient(
+    /// One commit of up to three operations by anchors, which may have been removed.
+    @Sendable private func actAsLiveList(
         _ site: SiteProbe,
         _ random: inout SeededRandom
     ) async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RealtimeTable
 
-@Suite("Moves of old clients") struct MoveTests {
+@Suite("Moves of tutorial clients") struct MoveTests {
     private func moved(_ order: [Int64], _ move: Move) throws -> [Int64] {
         let source = try #require(order.firstIndex(of: move.sourceID))
         let anchor = move.anchor(in: order, from: source)
@@ -15,7 +15,7 @@ import Testing
         return order
     }
 
-    /// What a screen asks for that shows `order` and drags its row `source` to `destination`.
+    /// Returns the request of a screen that shows `order` and drags its row `source` to `destination`.
     private func move(_ source: Int, to destination: Int, seenIn order: [Int64]) -> Move {
         Move(
             sourceIndex: source,
@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test func everyMoveShowsWhatTheScreenShowed() throws {
+    @Test func everyMoveMatchesTheScreen() throws {
         let order: [Int64] = [1, 2, 3, 4]
         for source in 0..<4 {
             for destination in 0..<4 {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func aStaleIndexDoesNotMoveAnotherRow() throws {
-        // The screen still shows four rows, and drags 3 to 4; but 1 is gone.
+        // The screen still shows four rows and drags 3 to 4, but 1 was removed.
         let request = move(2, to: 3, seenIn: [1, 2, 3, 4])
         #expect(try moved([2, 3, 4], request) == [2, 4, 3])
     }
@@ -48,7 +48,7 @@ import Testing
         #expect(try moved([4, 1, 2, 3], request) == [4, 1, 2, 3])
     }
 
-    @Test func aVanishedAnchorLeavesThePlace() throws {
+    @Test func aRemovedAnchorKeepsTheIndex() throws {
         let request = move(0, to: 3, seenIn: [1, 2, 3, 4])
         #expect(try moved([1, 2, 3], request) == [2, 3, 1])
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite("The table of users") struct UserMigrationsTests {
     private let migrations = [Migration.createUsers, .touchUsers]
 
-    @Test func upMakesTheTableWithItsFirstRow() throws {
+    @Test func upCreatesTheTableWithItsFirstRow() throws {
         let database = try migrations.open(nil)
         let columns = try database.read { try $0.columns(in: "Users").map(\.name) }
         #expect(columns == ["id", "name", "position", "updated_at"])
@@ -15,14 +15,14 @@ import Testing
         #expect(names == ["John Doe"])
     }
 
-    @Test func downTakesTheTableAway() throws {
+    @Test func downDropsTheTable() throws {
         let database = try migrations.open(nil)
         #expect(try migrations.migrateDown(database) == "touchUsers")
         #expect(try migrations.migrateDown(database) == "createUsers")
         #expect(try database.read { try $0.tableExists("Users") } == false)
     }
 
-    @Test func theTimeOfTheLastChangeIsKept() throws {
+    @Test func theTimeOfTheLastChangeIsUpdated() throws {
         let database = try migrations.open(nil)
         let long = "2001-01-01 00:00:00"
         try database.write { database in

@@ -1,11 +1,11 @@
-/// Random numbers that a seed repeats (SplitMix64): a failing seed can be printed and tried again.
+/// A random number generator with a seed (SplitMix64), for reproducible tests.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Begins the sequence of `seed`.
+    /// Creates a generator from a seed.
     public init(seed: UInt64) { state = seed }
 
-    /// The next of the sequence.
+    /// Returns the next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

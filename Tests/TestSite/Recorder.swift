@@ -1,7 +1,7 @@
 package import DemoSite
 import Synchronization
 
-/// A trigger that keeps what it is given, or refuses as often as it is told to.
+/// A trigger that records events, or refuses a given number of times.
 package final class Recorder: EventTrigger {
     package struct Event: Equatable, Sendable {
         package var name: String

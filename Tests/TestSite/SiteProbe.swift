@@ -2,21 +2,21 @@ package import DemoSite
 package import HTTP1
 import HTTPServer
 
-/// A site of demos that is asked without a socket; its database is in memory, and its broker a ``Recorder``.
+/// A site of demos without sockets, with a database in memory and a ``Recorder`` as its broker.
 package struct SiteProbe: Sendable {
-    /// What the broker was told.
+    /// The recorder of the events.
     package let recorder = Recorder()
-    /// What the demos work with.
-    package let backstage: Backstage
+    /// The environment of the demos.
+    package let environment: DemoEnvironment
     private let routes: SiteRoutes
 
-    /// What a client reads.
+    /// A response.
     package struct Answer: Sendable {
         /// The status code.
         package var status: Int
         /// The content.
         package var body: String
-        /// All of it.
+        /// The whole response.
         package var response: Response
 
         /// The media type.
@@ -25,19 +25,19 @@ package struct SiteProbe: Sendable {
 
     /// Opens a database for some demos.
     package init(_ demos: Demo...) async throws {
-        backstage = Backstage(
+        environment = DemoEnvironment(
             database: try demos.migrations.open(nil),
-            outbox: Outbox(trigger: recorder, pauses: []) { _ in }
+            outbox: Outbox(trigger: recorder, retryDelays: []) { _ in }
         )
         routes = try await SiteRoutes(
             demos: demos,
-            backstage: backstage,
+            environment: environment,
             app: SignedApp(key: "app-key", secret: "app-secret"),
             broker: PublicBroker(key: "app-key", host: nil, port: 6001, tls: false)
         )
     }
 
-    /// The answer to a request.
+    /// Returns the response to a request.
     package func answer(
         _ method: Method,
         _ target: String,
@@ -63,13 +63,13 @@ package struct SiteProbe: Sendable {
         )
     }
 
-    /// The events that the broker was told, all of them; afterwards it is told nothing more.
+    /// Closes the outbox and returns all events.
     package func events() async -> [Recorder.Event] {
-        await backstage.outbox.close()
+        await environment.outbox.close()
         return recorder.events
     }
 
-    /// The request as it arrives at the other end of a connection.
+    /// Returns the request as a server receives it.
     private func received(_ request: Request) throws -> HTTPRequest {
         let bytes = try request.encode()
         var parser = RequestParser()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON with its keys in order, so that texts can be compared.
+/// Returns JSON with sorted keys, so that texts can be compared.
 package func sorted(_ json: String) throws -> String {
     let value = try JSONSerialization.jsonObject(
         with: Data(json.utf8),

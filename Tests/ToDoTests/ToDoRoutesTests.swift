@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func theQueryDecidesWhereARowGoes() async throws {
+    @Test func theQueryDeterminesTheOrder() async throws {
         let before = try await snapshot("open")
         let reply = try await commit(bread)
         #expect(reply.body == #"{"revision":\#(before.revision + 1)}"#)
@@ -63,21 +63,21 @@ import Testing
         #expect(put?.data.contains(#""title":"\#(open.rows[0].title)""#) == true)
     }
 
-    @Test func whatTheDatabaseIsToldByOthersIsPublishedAsWell() async throws {
+    @Test func writesOfOthersArePublished() async throws {
         let before = try await snapshot("open")
-        try await site.backstage.database.write { database in
+        try await site.environment.database.write { database in
             try database.execute(
                 sql: "UPDATE ToDos SET title = 'Eat' WHERE id = \(before.rows[2].id)"
             )
         }
-        // An empty edit waits for what has happened before it.
+        // An empty edit waits for the writes before it.
         #expect(try await commit("").body == #"{"revision":\#(before.revision + 1)}"#)
         let events = await site.events()
         #expect(events.last?.data.contains(#""op":"update""#) == true)
         #expect(events.last?.data.contains(#""title":"Eat""#) == true)
     }
 
-    @Test func twoCanChangeDifferentFieldsOfOneRow() async throws {
+    @Test func twoClientsCanChangeDifferentFieldsOfARow() async throws {
         let row = try await snapshot("open").rows[1]
         _ = try await commit(#"{"op":"update","row":{"id":\#(row.id),"title":"A title"}}"#)
         _ = try await commit(#"{"op":"update","row":{"id":\#(row.id),"due":null}}"#)
@@ -87,7 +87,7 @@ import Testing
         #expect(try await snapshot("open").rows.last?.id == 5)
     }
 
-    @Test func anEditThatIsSentAgainIsNotDoneAgain() async throws {
+    @Test func aRepeatedEditIsAppliedOnce() async throws {
         let rename = #"{"op":"update","row":{"id":1,"title":"First"}}"#
         _ = try await commit(rename, mutation: #""a""#)
         _ = try await commit(#"{"op":"update","row":{"id":1,"title":"Second"}}"#, mutation: #""b""#)
@@ -95,7 +95,7 @@ import Testing
         #expect(try await snapshot("open").rows.first { $0.id == 1 }?.title == "Second")
     }
 
-    @Test func whatIsDeletedStaysDeleted() async throws {
+    @Test func aDeletedRowStaysDeleted() async throws {
         _ = try await commit(#"{"op":"remove","id":1}"#)
         #expect(try await commit(#"{"op":"update","row":{"id":1,"isDone":true}}"#).status == 200)
         #expect(try await commit(#"{"op":"remove","id":1}"#).status == 200)
@@ -103,7 +103,7 @@ import Testing
         #expect(try await snapshot("done").rows.contains { $0.id == 1 } == false)
     }
 
-    @Test func whoKeepsACopyReadsEverythingWithItsVersion() async throws {
+    @Test func allRowsAreReturnedWithTheirVersion() async throws {
         let reply = try await commit(bread, to: "rows").body
         let everything = try await site.answer(.get, "/to-do/rows").body
         #expect(everything.hasSuffix(#","version":\#(reply.dropFirst(#"{"version":"#.count))"#))
@@ -136,8 +136,8 @@ import Testing
         #expect(try await snapshot("open").rows == before.rows)
     }
 
-    @Test func aFullListTakesNothing() async throws {
-        try await site.backstage.database.write { database in
+    @Test func aFullListRefusesRows() async throws {
+        try await site.environment.database.write { database in
             for _ in 6..<ToDo.countMax {
                 try database.execute(sql: "INSERT INTO ToDos (title) VALUES ('A')")
             }

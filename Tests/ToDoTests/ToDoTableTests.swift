@@ -4,7 +4,7 @@ import Testing
 
 @testable import ToDo
 
-/// The rules that hold for everybody who writes to the database, this program or another.
+/// The constraints that apply to every writer of the database.
 @Suite("The table of to-dos") struct ToDoTableTests {
     let database: DatabaseQueue
 
@@ -18,7 +18,7 @@ import Testing
         try database.read(query).map(\.title)
     }
 
-    @Test func theQueryIsNotDoneByDate() throws {
+    @Test func theQueryReturnsOpenToDosByDate() throws {
         let expected = [
             "Return the library books", "Water the tomatoes", "Call Grandma",
             "Book the night train",
@@ -28,7 +28,7 @@ import Testing
         #expect(try titles(ToDo.done) == ["Mend the bicycle"])
     }
 
-    @Test func downTakesEverythingAway() throws {
+    @Test func downDropsEverything() throws {
         #expect(try [Migration.createToDos].migrateDown(database) == "createToDos")
         let left = try database.read { database in
             try String.fetchAll(
@@ -39,7 +39,7 @@ import Testing
         #expect(left == [])
     }
 
-    @Test func whatIsDoneKnowsWhen() throws {
+    @Test func aDoneToDoHasATime() throws {
         try execute("UPDATE ToDos SET isDone = 1 WHERE title = 'Call Grandma'")
         let done = try database.read(ToDo.done)
         #expect(done.map(\.title) == ["Call Grandma", "Mend the bicycle"])
@@ -69,7 +69,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try execute(sql) }
     }
 
-    @Test func anIDNeverComesBack() throws {
+    @Test func idsAreNotReused() throws {
         try execute("DELETE FROM ToDos WHERE id = 6; INSERT INTO ToDos (title) VALUES ('New')")
         #expect(try database.read(ToDo.open).map(\.id).max() == 7)
     }

@@ -98,7 +98,7 @@ def test_a_new_contact_is_told_who_is_there_while_it_is_written(pages, demos):
     first.go("add")
     first.write("name", "Rosalind Franklin")
     post(demos, "add", id=str(uuid.uuid4()), name="rosalind franklin")
-    await_true(lambda: "rosalind franklin has this name already." in first.cells.values(), "the twin")
+    await_true(lambda: "rosalind franklin has this name already." in first.cells.values(), "the duplicate")
 
 
 def test_two_people_edit_one_contact(pages):
@@ -115,7 +115,7 @@ def test_two_people_edit_one_contact(pages):
     there.write("name", "Augusta Ada")
     here.press_button("Save")
     await_true(lambda: there.cells.get("phone") == "+44 1", "a field that is not touched there follows")
-    await_true(lambda: "Somebody has written “Ada King” meanwhile." in there.text("li[data-id=name] .hint"), "the hint")
+    await_true(lambda: "Changed elsewhere to “Ada King”." in there.text("li[data-id=name] .hint"), "the hint")
     there.press_button("Save")
     for page in pages:
         page.await_cell("title", "Augusta Ada")
@@ -229,7 +229,7 @@ def test_a_new_broker_and_a_new_backend_are_found(browsers, tmp_path):
 def test_the_same_screens_over_another_store(browsers, demos):
     page = ContactsPage(browsers[0])
     page.open(demos.url + "/contacts/?store=browser")
-    await_true(lambda: "Nobody is here yet" in page.text("#list"), "an empty store")
+    await_true(lambda: "No contacts yet" in page.text("#list"), "an empty store")
     page.go("add")
     page.write("name", "Hypatia")
     page.press_button("Add")

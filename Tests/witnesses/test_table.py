@@ -150,7 +150,7 @@ def test_edits_that_could_not_know_of_each_other_converge(pages, demos, broker):
         old.remove("Grace")
         await_agreement(demos, 4, third, terminal, old)
         for page in (first, second):
-            await_true(lambda: "Your changes wait" in page.problems, "that the page says so")
+            await_true(lambda: "Your changes are not saved yet" in page.problems, "that the page says so")
             await_true(lambda: "Live updates are paused" in page.problems, "that the page says so")
         first.await_names("Ada", "Grace", "Mary", "John Doe", "First")
         second.await_names("Ada", "John Doe", "Grace")
@@ -230,7 +230,7 @@ def test_a_page_says_that_the_backend_is_away_and_recovers(browsers, broker, tmp
     page.await_names("John Doe")
     assert first.stop() == 0
     page.add("Ada")
-    await_true(lambda: "Your changes wait" in page.problems, "a clear error")
+    await_true(lambda: "Your changes are not saved yet" in page.problems, "a clear error")
     page.await_names("John Doe", "Ada")
     with Demos(broker.port, port=first.port, database=database) as second:
         await_true(lambda: page.problems == "", "that the change gets there")
@@ -247,7 +247,7 @@ def test_edits_that_wait_outlive_their_page(browsers, broker, tmp_path):
     assert first.stop() == 0
     page.add("Ada")
     page.add("Grace")
-    await_true(lambda: "Your changes wait" in page.problems, "that they wait")
+    await_true(lambda: "Your changes are not saved yet" in page.problems, "that they wait")
     page.open("about:blank")
     with Demos(broker.port, port=first.port, database=database) as second:
         page.open(second.url + "/table/")

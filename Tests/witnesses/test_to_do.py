@@ -171,7 +171,7 @@ def test_a_page_that_was_offline_sends_and_catches_up(pages, demos):
     offline.tick("Water the tomatoes")
     expected = [title for title in FIRST if title != "Water the tomatoes"] + ["Offline"]
     offline.await_titles(*expected)
-    await_true(lambda: "Your changes wait." in offline.problems, "that they wait")
+    await_true(lambda: "Your changes are not saved yet." in offline.problems, "that they wait")
     here.add("Here")
     here.edit("Water the tomatoes", new_title="Water all")
     offline.set_offline(False)

@@ -1,22 +1,22 @@
 import GRDB
 
-/// Somebody in the address book.
+/// A contact in the address book.
 struct Contact: Codable, Equatable, Sendable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "Contacts"
 
-    /// A UUID in lower case, made by who adds the contact.
+    /// A UUID in lower case, created by the client that adds the contact.
     let id: String
     var name: String
-    /// As it was written; may be empty, like the two below.
+    /// As entered; may be empty, like the two fields below.
     var phone: String
     var email: String
     var note: String
 
-    /// What the list shows: all but the note.
+    /// The fields that the list shows: all except the note.
     var person: Person { Person(id: id, name: name, phone: phone, email: email) }
 }
 
-/// A contact as the list shows it.
+/// A contact in the list.
 struct Person: Codable, Equatable, Sendable {
     let id: String
     let name: String
@@ -25,23 +25,23 @@ struct Person: Codable, Equatable, Sendable {
 }
 
 extension Contact {
-    /// A contact with the fields of an edit; those that it does not name are empty.
+    /// Creates a contact from an edit; missing fields are empty.
     ///
     /// - Parameters:
     ///   - id: The contact's id.
-    ///   - edit: What was written into the fields.
-    /// - Throws: The ``FieldRefusal`` of the first field that cannot be taken.
+    ///   - edit: The entered fields.
+    /// - Throws: The ``FieldRefusal`` of the first invalid field.
     init(id: String, _ edit: ContactEdit) throws(FieldRefusal) {
         self.init(id: id, name: "", phone: "", email: "", note: "")
         guard edit.name != nil else { throw FieldRefusal.noName }
-        try take(edit)
+        try apply(edit)
     }
 
-    /// Takes the fields that an edit names, and leaves the others alone.
+    /// Applies the fields of an edit; the others stay.
     ///
-    /// - Parameter edit: What was written into the fields.
-    /// - Throws: The ``FieldRefusal`` of the first field that cannot be taken.
-    mutating func take(_ edit: ContactEdit) throws(FieldRefusal) {
+    /// - Parameter edit: The entered fields.
+    /// - Throws: The ``FieldRefusal`` of the first invalid field.
+    mutating func apply(_ edit: ContactEdit) throws(FieldRefusal) {
         if let name = edit.name { self.name = try ContactField.name.checked(name) }
         if let phone = edit.phone { self.phone = try ContactField.phone.checked(phone) }
         if let email = edit.email { self.email = try ContactField.email.checked(email) }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A field of a contact that can be written, and what may be written into it.
+/// A field of a contact, with its validation.
 enum ContactField: String, Sendable, CaseIterable {
     case name, phone, email, note
 
-    /// The most characters that it takes.
+    /// The maximum length, in characters.
     var lengthMax: Int {
         switch self {
         case .name: 100
@@ -15,18 +15,18 @@ enum ContactField: String, Sendable, CaseIterable {
         }
     }
 
-    /// A text as the store takes it: without white space around it.
+    /// Validates a text and removes white space around it.
     ///
-    /// - Parameter text: What was written.
-    /// - Returns: The text; empty only where that is allowed.
-    /// - Throws: A ``FieldRefusal`` that says what to write instead.
+    /// - Parameter text: The entered text.
+    /// - Returns: The text; empty only if the field allows it.
+    /// - Throws: A ``FieldRefusal`` with the reason.
     func checked(_ text: String) throws(FieldRefusal) -> String {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.count <= lengthMax else {
             throw FieldRefusal(
                 field: self,
                 description:
-                    "The \(rawValue) has \(text.count) characters; \(lengthMax) are the most."
+                    "The \(rawValue) has \(text.count) characters; the limit is \(lengthMax)."
             )
         }
         switch self {
@@ -50,7 +50,7 @@ enum ContactField: String, Sendable, CaseIterable {
         }
     }
 
-    /// As little as it takes to find what was forgotten; what an address may be, only its server knows.
+    /// A minimal check for typing errors; only the mail server knows the valid addresses.
     private func checkEmail(_ text: String) throws(FieldRefusal) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
@@ -64,17 +64,17 @@ enum ContactField: String, Sendable, CaseIterable {
     }
 }
 
-/// Why a field is not taken.
+/// The reason why a field is invalid.
 struct FieldRefusal: Error, Equatable, CustomStringConvertible {
     /// The field.
     let field: ContactField
-    /// What is wrong with it, as a sentence for who has written it.
+    /// The reason, as a sentence for the user.
     let description: String
 
     static let noName = FieldRefusal(field: .name, description: "A contact needs a name.")
 }
 
-/// What was written into the fields; `nil` for those that are not touched.
+/// The entered fields; `nil` for unchanged ones.
 struct ContactEdit: Decodable, Equatable, Sendable {
     var name: String?
     var phone: String?

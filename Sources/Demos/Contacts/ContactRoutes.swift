@@ -3,16 +3,16 @@ import Foundation
 import HTTP1
 import HTTPServer
 
-/// What the contacts' page asks for.
+/// The routes of the contacts' page.
 ///
-/// - `GET people` and `GET person?id=…` answer a snapshot: `{"revision": 7, "model": …}`.
-/// - `POST add`, `change` and `remove` take the contact's `id`, and the first two its fields. They answer
-///   `{"revision": 8}`, or a status of 4xx with `{"error": "…", "field": "…"}` when a field cannot be taken. Asked
-///   twice, each is done once.
+/// - `GET people` and `GET person?id=…` return a snapshot: `{"revision": 7, "model": …}`.
+/// - `POST add`, `change` and `remove` take the contact's `id`, the first two also its fields. They return
+///   `{"revision": 8}`, or a status of 4xx with `{"error": "…", "field": "…"}` for an invalid field. They are
+///   idempotent.
 struct ContactRoutes: Sendable {
     let contacts: PublishedContacts
 
-    /// Who is meant.
+    /// The contact of a request.
     private struct Target: Decodable { let id: String }
 
     var all: [Route] {
@@ -59,7 +59,7 @@ struct ContactRoutes: Sendable {
         )
     }
 
-    /// An id as the store and the channel's name have it.
+    /// Validates an id and returns it in lower case.
     private static func checked(_ id: String) throws(RequestError) -> String {
         guard let uuid = UUID(uuidString: id) else {
             throw .refused(400, "The field id must be a UUID, not \(id.prefix(50)).")

@@ -1,10 +1,10 @@
 import GRDB
 
-/// A model as it was at one revision: what a screen gets whenever the model has changed.
+/// A model at one revision, which screens receive whenever the model changes.
 struct Snapshot<Model: Encodable & Sendable>: Encodable, Sendable {
-    /// How many changes the store had seen.
+    /// The number of changes of the store.
     let revision: Int64
-    /// `nil`, and written so, for a contact that is not there.
+    /// `nil`, encoded as null, for a contact that does not exist.
     let model: Model?
 
     private enum CodingKeys: String, CodingKey { case revision, model }
@@ -16,14 +16,14 @@ struct Snapshot<Model: Encodable & Sendable>: Encodable, Sendable {
     }
 }
 
-/// The contacts in SQLite, and the number of changes that have made them.
+/// The contacts in SQLite, with the number of their changes.
 struct ContactStore: Sendable {
-    /// The most contacts that the store takes.
+    /// The maximum number of contacts.
     static let contactCountMax = 500
 
     let database: DatabaseQueue
 
-    /// Everybody, by name.
+    /// Returns all contacts, by name.
     func people() throws -> Snapshot<[Person]> {
         try database.read { database in
             let contacts = try Contact.order(sql: "name COLLATE NOCASE, id").fetchAll(database)
@@ -31,7 +31,7 @@ struct ContactStore: Sendable {
         }
     }
 
-    /// One contact; its model is `nil` when there is no such contact.
+    /// Returns one contact; the model is `nil` when it does not exist.
     func contact(_ id: String) throws -> Snapshot<Contact> {
         try database.read { database in
             Snapshot(
@@ -41,17 +41,17 @@ struct ContactStore: Sendable {
         }
     }
 
-    /// What a change came to.
+    /// The outcome of a change.
     enum Outcome: Equatable {
-        /// It is in the database.
+        /// The change was written.
         case done
-        /// It was there already: asked for twice, it is the same as once.
+        /// The change was made before.
         case alreadyDone
         case noSuchContact
         case full
     }
 
-    /// Adds a contact, unless one with its id is there already.
+    /// Adds a contact, unless its id exists.
     func add(_ contact: Contact) throws -> Outcome {
         try database.write { database in
             guard try !contact.exists(database) else { return .alreadyDone }
@@ -62,16 +62,16 @@ struct ContactStore: Sendable {
         }
     }
 
-    /// Writes some fields of a contact; the others keep what somebody else may have written meanwhile.
+    /// Writes some fields of a contact; the others keep concurrent changes.
     ///
-    /// - Throws: A ``FieldRefusal``, with nothing written.
+    /// - Throws: A ``FieldRefusal``; nothing is written then.
     func change(_ id: String, _ edit: ContactEdit) throws -> Outcome {
         try database.write { database in
             guard var contact = try Contact.fetchOne(database, key: id) else {
                 return .noSuchContact
             }
             let before = contact
-            try contact.take(edit)
+            try contact.apply(edit)
             guard contact != before else { return .alreadyDone }
             try contact.update(database)
             try countChange(database)
@@ -79,7 +79,7 @@ struct ContactStore: Sendable {
         }
     }
 
-    /// Removes a contact, if it is there.
+    /// Removes a contact, if it exists.
     func remove(_ id: String) throws -> Outcome {
         try database.write { database in
             guard try Contact.deleteOne(database, key: id) else { return .alreadyDone }

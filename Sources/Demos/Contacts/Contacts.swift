@@ -1,7 +1,7 @@
 package import DemoSite
 
 extension Demo {
-    /// An address book of three screens, each of which follows a model in the store.
+    /// An address book with three screens, each of which follows a model in the store.
     package static let contacts = Demo(
         name: "Contacts",
         path: "/contacts/",
@@ -26,10 +26,10 @@ extension Demo {
             SiteFile("snapshots.js", PackageResources.snapshots_js),
         ],
         migrations: [.createContacts]
-    ) { backstage in
+    ) { environment in
         let contacts = PublishedContacts(
-            store: ContactStore(database: backstage.database),
-            outbox: backstage.outbox
+            store: ContactStore(database: environment.database),
+            outbox: environment.outbox
         )
         return ContactRoutes(contacts: contacts).all
     }

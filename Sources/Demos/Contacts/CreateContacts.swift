@@ -2,7 +2,7 @@ import DemoSite
 import GRDB
 
 extension Migration {
-    /// The contacts, the number of their changes, and several people to begin with.
+    /// The contacts, the number of their changes, and initial contacts.
     static let createContacts = Migration("createContacts") { database in
         try database.execute(
             sql: """
@@ -22,7 +22,7 @@ extension Migration {
         try database.execute(sql: "DROP TABLE Contacts; DROP TABLE ContactsRevision")
     }
 
-    /// Their numbers and addresses are kept free for examples.
+    /// The initial contacts; their phone numbers and addresses are reserved for examples.
     private static var pioneers: [Contact] {
         [
             ("Ada Lovelace", "Wrote the first program, for a machine that was never built."),

@@ -5,12 +5,12 @@ import HTTP1
 /// A row of the list of films.
 struct Film: ListRow {
     static let databaseTableName = "Films"
-    /// The most characters of a title.
+    /// The maximum length of a title, in characters.
     static let titleLengthMax = 100
-    /// From the oldest film that is known to what nobody has seen yet.
+    /// The valid years, from the oldest known film on.
     static let years = 1888...2100
 
-    /// Made by who adds the film, and never used again.
+    /// Created by the client that adds the film; never reused.
     let id: Int64
     var title: String
     var year: Int
@@ -28,7 +28,7 @@ struct Film: ListRow {
         }
     }
 
-    /// What the list begins with, and goes back to.
+    /// The initial rows, to which the list can be reset.
     static let original = [
         Film(id: 1, title: "Metropolis", year: 1927), Film(id: 2, title: "City Lights", year: 1931),
         Film(id: 3, title: "Casablanca", year: 1942), Film(id: 4, title: "Rashomon", year: 1950),
@@ -37,7 +37,7 @@ struct Film: ListRow {
 }
 
 extension Migration {
-    /// The table with its first rows.
+    /// The table with its initial rows.
     static let createFilms = Migration("createFilms") { database in
         try database.execute(
             sql: """

@@ -2,7 +2,7 @@ package import DemoSite
 import LiveRows
 
 extension Demo {
-    /// A list of films that grows and shrinks in batches.
+    /// A list of films that is edited in batches.
     package static let films = Demo(
         name: "Films",
         path: "/films/",
@@ -13,24 +13,24 @@ extension Demo {
             SiteFile("catalogue.js", PackageResources.catalogue_js),
         ],
         migrations: [.createFilms]
-    ) { backstage in
+    ) { environment in
         let films = PublishedList<Film>(
-            ListStore(backstage.database, limits: limits),
+            ListStore(environment.database, limits: limits),
             channel: "films",
-            outbox: backstage.outbox
+            outbox: environment.outbox
         )
         let reset = Route.post("reset") { _ in
-            let commit = try await films.commit(nil, leadingToOriginal)
+            let commit = try await films.commit(nil, resetOperations)
             return try .encoding(["revision": commit?.change.revision])
         }
         return films.routes(below: "rows") + [reset]
     }
 
-    /// Few enough that going back to the beginning fits into one event.
+    /// Small enough that a reset fits into one event.
     private static let limits = ListLimits(rowsMax: 60)
 
-    /// One batch that leads from any rows to those of the beginning.
-    @Sendable private static func leadingToOriginal(_ films: [Film]) -> [ListOperation<Film>] {
+    /// Returns the batch from any rows to the initial ones.
+    @Sendable private static func resetOperations(_ films: [Film]) -> [ListOperation<Film>] {
         let ids = Film.original.map(\.id)
         let removals = films.filter { !ids.contains($0.id) }.map {
             ListOperation<Film>.remove($0.id)

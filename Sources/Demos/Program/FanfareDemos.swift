@@ -1,18 +1,23 @@
 import ArgumentParser
+import CollaborativeText
+import Contacts
 import DemoSite
 import FanfareAPI
+import Films
 import Foundation
 import GRDB
 import Net
+import RealtimeTable
+import ToDo
 
 @main
 struct FanfareDemos: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanfare-demos",
-        abstract: "Small apps that are live on every screen: their backends and web pages.",
+        abstract: "Runs the backends and web pages of the demo apps.",
         discussion: """
-            What they show is in SQLite; every change is told to a Fanfare broker, and by it to every \
-            page and app that shows it. The page at / leads to all of them.
+            The data is in SQLite; every change is published by a Fanfare broker to all open \
+            pages and apps. The page at / lists the demos.
 
             Examples:
               fanfare-demos
@@ -24,16 +29,16 @@ struct FanfareDemos: AsyncParsableCommand {
     @Option(help: "The address to listen on.")
     var host = "127.0.0.1"
 
-    @Option(help: "The port to listen on; 0 takes any that is free.")
+    @Option(help: "The port to listen on; 0 for any free port.")
     var port: UInt16 = 4000
 
-    @Option(help: "The database file. Without one everything is kept in memory.")
+    @Option(help: "The database file; in memory if omitted.")
     var database: String?
 
-    @Option(help: "The URL at which the demos' backends find the broker.")
+    @Option(help: "The broker's URL for the demos' backends.")
     var broker = "http://127.0.0.1:6001"
 
-    @Option(help: "The URL at which browsers find the broker, when it is another one.")
+    @Option(help: "The broker's URL for browsers, if different.")
     var publicBroker: String?
 
     @Option(help: "The app's ID, key and secret.")
@@ -41,19 +46,19 @@ struct FanfareDemos: AsyncParsableCommand {
 
     @Option(
         name: .customLong("pusher-js"),
-        help: "The URL of pusher-js, for pages that are opened with ?client=pusher-js."
+        help: "The URL of pusher-js, for pages opened with ?client=pusher-js."
     )
     var pusherJS = PublicBroker.pusherJS
 
-    @Flag(help: "Take back the newest migration of the database, and end.")
+    @Flag(help: "Revert the newest migration of the database and exit.")
     var migrateDown = false
 
     func run() async throws {
-        if migrateDown { return try takeBackMigration() }
+        if migrateDown { return try revertMigration() }
         let stopSignal = StopSignal()
         let site = try await start()
         Self.report("fanfare-demos: ready http://\(site.address)/")
-        await stopSignal.arrives()
+        await stopSignal.wait()
         await site.stop()
     }
 
@@ -85,7 +90,7 @@ struct FanfareDemos: AsyncParsableCommand {
         }
     }
 
-    /// What browsers are told; a broker on this machine is one on the machine that served the page.
+    /// The broker's address for pages; a local broker is on the host that serves the page.
     private func publicDescription() throws -> PublicBroker {
         let url = publicBroker ?? broker
         guard let parts = URLComponents(string: url), let host = parts.host,
@@ -102,7 +107,7 @@ struct FanfareDemos: AsyncParsableCommand {
         )
     }
 
-    private func takeBackMigration() throws {
+    private func revertMigration() throws {
         guard let database else { throw ValidationError("--migrate-down needs a --database.") }
         guard FileManager.default.fileExists(atPath: database) else {
             throw ValidationError("There is no database at \(database).")
@@ -110,11 +115,43 @@ struct FanfareDemos: AsyncParsableCommand {
         let migration = try Demo.all.migrations.migrateDown(
             DatabaseQueue(path: database)
         )
-        Self.report(migration.map { "Took back \($0)." } ?? "There was nothing to take back.")
+        Self.report(migration.map { "Reverted \($0)." } ?? "There is no migration to revert.")
     }
 
-    /// Prints a line at once, also when the output is a pipe.
+    /// Prints a line unbuffered, also to a pipe.
     private static func report(_ line: String) {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
+}
+
+/// An app's ID, key and secret, written `ID:KEY:SECRET` as in the broker's own flag.
+struct AppCredentials: ExpressibleByArgument, CustomStringConvertible {
+    let id: String
+    let key: String
+    let secret: String
+
+    /// The broker's default app.
+    static let development = AppCredentials(id: "1", key: "app-key", secret: "app-secret")
+
+    init(id: String, key: String, secret: String) {
+        self.id = id
+        self.key = key
+        self.secret = secret
+    }
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts.contains("") else { return nil }
+        self.init(id: String(parts[0]), key: String(parts[1]), secret: String(parts[2]))
+    }
+
+    /// For the help text, without the secret.
+    var description: String { "\(id):\(key):…" }
+}
+
+extension Demo {
+    /// The demos of the site.
+    ///
+    /// Migrations run in this order, so append new demos.
+    static let all = [realtimeTable, films, collaborativeText, contacts, toDo]
 }

@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// SIGINT or SIGTERM, whichever comes first.
+/// Waits for SIGINT or SIGTERM.
 struct StopSignal {
     private let readEnd: Int32
 
-    /// Takes the two signals over; once a process.
+    /// Installs handlers for both signals; call it once per process.
     init() {
         var ends: [Int32] = [0, 0]
         precondition(pipe(&ends) == 0, "pipe: \(String(cString: strerror(errno)))")
         readEnd = ends[0]
         writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
         for number in [SIGINT, SIGTERM] {
-            // Nothing but what signal-safety(7) allows.
+            // Only async-signal-safe calls, signal-safety(7).
             signal(number) { _ in
                 var byte: UInt8 = 0
                 _ = write(writeEnd.load(ordering: .relaxed), &byte, 1)
@@ -20,8 +20,8 @@ struct StopSignal {
         }
     }
 
-    /// Waits for one of them, on a thread of its own.
-    func arrives() async {
+    /// Waits for the first signal, on a separate thread.
+    func wait() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [readEnd] in
                 var byte: UInt8 = 0
@@ -32,5 +32,5 @@ struct StopSignal {
     }
 }
 
-/// Where the signals' handler writes, since it has no context of its own.
+/// The descriptor to which the signal handler writes; a handler has no context.
 private let writeEnd = Atomic<Int32>(-1)

@@ -1,9 +1,9 @@
 package import DemoSite
 
 extension Demo {
-    /// A list of users: any device can add one, remove one, and drag one to another place.
+    /// A list of users: every device can add, remove and move rows.
     ///
-    /// Apps that were written for the well-known tutorial, and those that know live lists, edit the same rows.
+    /// Apps written for the well-known tutorial and apps with live lists edit the same rows.
     package static let realtimeTable = Demo(
         name: "Realtime table",
         path: "/table/",
@@ -12,14 +12,14 @@ extension Demo {
             SiteFile("table.js", PackageResources.table_js),
         ],
         migrations: [.createUsers, .touchUsers]
-    ) { backstage in
+    ) { environment in
         let users = PublishedList<User>(
-            ListStore(backstage.database),
+            ListStore(environment.database),
             channel: TableChange.channel,
-            outbox: backstage.outbox,
-            translate: TableChange.announcements
+            outbox: environment.outbox,
+            translate: TableChange.events
         )
-        return OldRoutes(users: users, database: backstage.database).all
+        return TutorialRoutes(users: users, database: environment.database).all
             + users.routes(below: "rows")
     }
 }

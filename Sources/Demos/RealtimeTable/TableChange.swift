@@ -1,15 +1,15 @@
-import LiveRows
 import DemoSite
+import LiveRows
 
-/// A change of the list as old clients know it: what a request is answered with, and the data of an event.
+/// A change of the list in the tutorial's format: the answer to a request and the data of an event.
 ///
-/// The keys and types are those of the well-known tutorial, so that apps written for it keep working.
+/// The keys and types are those of the well-known tutorial, so that apps written for it work.
 enum TableChange: Equatable, Sendable {
     case added(name: String, id: Int64, deviceID: String)
     case removed(id: Int64, index: Int, deviceID: String)
     case moved(Move, deviceID: String)
 
-    /// The channel on which every change is told.
+    /// The channel of all changes.
     static let channel = "userslist"
 
     /// The name of the event.
@@ -23,22 +23,23 @@ enum TableChange: Equatable, Sendable {
 }
 
 extension TableChange {
-    /// The old events that tell of a commit; indices are those that a list has which has followed every event so far.
-    static func announcements(
+    /// Returns the tutorial's events for a commit; their indices are those of a list that has applied all earlier
+    /// events.
+    static func events(
         of commit: ListCommit<User>,
         by device: String
-    ) throws -> [Announcement] {
-        try commit.steps.flatMap { changes(telling: $0, by: device) }.map { change in
-            Announcement(change.event, on: channel, data: try JSONText.encode(change))
+    ) throws -> [OutgoingEvent] {
+        try commit.steps.flatMap { changes(for: $0, by: device) }.map { change in
+            OutgoingEvent(change.event, on: channel, data: try JSONText.encode(change))
         }
     }
 
-    /// The changes that together amount to one operation, the first of which is its own when an old client made it.
+    /// Returns the changes that are equivalent to one operation; an operation of a tutorial client is a single change.
     ///
-    /// Old clients can add a row at the end only, and cannot change one: what they have no word for is a removal, an
-    /// addition and a move.
+    /// Tutorial clients can only add at the end and cannot update a row: other operations become a removal, an addition
+    /// and a move.
     static func changes(
-        telling step: ListCommit<User>.Step,
+        for step: ListCommit<User>.Step,
         by device: String
     ) -> [TableChange] {
         switch step.operation {
@@ -65,7 +66,7 @@ extension TableChange {
         }
     }
 
-    /// The move of a row from the end to where it is in `order`; `nil` when it is at the end.
+    /// Returns the move of a row from the end to its index in `order`; `nil` when it is at the end.
     private static func placement(
         of id: Int64,
         in order: [Int64],
@@ -108,5 +109,41 @@ extension TableChange: Encodable {
             try fields.encode(move.destinationID, forKey: .destinationID)
             try fields.encode(deviceID, forKey: .deviceID)
         }
+    }
+}
+
+/// The move of a row to the position of another, both with index and id.
+///
+/// A request contains the indices that a screen showed; an event contains those at the time of the move.
+struct Move: Equatable, Sendable {
+    var sourceIndex: Int
+    var destinationIndex: Int
+    var sourceID: Int64
+    var destinationID: Int64
+
+    /// Returns the row behind which the moved row belongs.
+    ///
+    /// - Parameters:
+    ///   - order: The current ids, including the moved one.
+    ///   - source: The moved row's index in `order`.
+    /// - Returns: The id of that row, or `nil` for the first position.
+    func anchor(in order: [Int64], from source: Int) -> Int64? {
+        let index = destination(in: order, from: source)
+        var others = order
+        others.remove(at: source)
+        return index > 0 ? others[index - 1] : nil
+    }
+
+    /// Returns the new index: after the destination's row for a move down, otherwise before it.
+    private func destination(in order: [Int64], from source: Int) -> Int {
+        guard let anchor = order.firstIndex(of: destinationID) else {
+            // The destination was removed meanwhile: use the nearest index.
+            return min(max(destinationIndex, 0), order.count - 1)
+        }
+        if anchor == source { return source }
+        let draggedDown = destinationIndex > sourceIndex
+        // Removing the row shifts the rows below it up by one.
+        let remaining = anchor > source ? anchor - 1 : anchor
+        return draggedDown ? remaining + 1 : remaining
     }
 }

@@ -1,15 +1,15 @@
 import DemoSite
 import GRDB
 
-/// A row of the list, as new clients read and write it.
+/// A row of the live list.
 struct User: ListRow {
     static let databaseTableName = "Users"
-    /// The most characters of a name.
+    /// The maximum length of a name, in characters.
     static let nameLengthMax = 100
 
-    /// Made by who adds the user, and never used again.
+    /// Created by the client that adds the user; never reused.
     let id: Int64
-    /// The name as it was entered.
+    /// The name, as entered.
     var name: String
 
     func check() throws(RequestError) {
@@ -17,26 +17,59 @@ struct User: ListRow {
     }
 }
 
-/// A row of the list, as `GET /users` gives it to old clients.
+/// A row of the list in the tutorial's `GET /users`.
 struct ListedUser: Codable, Equatable, Sendable, FetchableRecord {
     let id: Int64
     let name: String
-    /// The rank in the list: 1 for the first row, one more for each that follows.
+    /// The position in the list: 1 for the first row.
     let position: Int
     /// When the row was last written, in UTC: `2026-01-31 23:59:59`.
     let updatedAt: String
 
-    // Columns in the database and keys in an answer.
+    // Columns of the database and keys of the JSON.
     private enum CodingKeys: String, CodingKey {
         case id, name, position
         case updatedAt = "updated_at"
     }
 
-    /// All users, first row first.
+    /// Returns all users, in order.
     static func all(_ database: Database) throws -> [ListedUser] {
         try fetchAll(
             database,
             sql: "SELECT id, name, position, updated_at FROM Users ORDER BY position"
         )
+    }
+}
+
+extension Migration {
+    /// The table of the well-known tutorial, with its first row.
+    static let createUsers = Migration("createUsers") { database in
+        // AUTOINCREMENT: the id of a removed user must not be reused.
+        try database.execute(
+            sql: """
+                CREATE TABLE Users (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    name TEXT NOT NULL,
+                    position INTEGER NOT NULL,
+                    updated_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+                );
+                INSERT INTO Users (name, position) VALUES ('John Doe', 1);
+                """
+        )
+    } down: { database in
+        try database.execute(sql: "DROP TABLE Users")
+    }
+
+    /// Updates `updated_at` on every write of a row.
+    static let touchUsers = Migration("touchUsers") { database in
+        try database.execute(
+            sql: """
+                CREATE TRIGGER touchUsers AFTER UPDATE OF name, position ON Users BEGIN
+                    UPDATE Users SET updated_at = CURRENT_TIMESTAMP WHERE id = NEW.id;
+                END
+                """
+        )
+    } down: { database in
+        try database.execute(sql: "DROP TRIGGER touchUsers")
     }
 }

@@ -3,19 +3,19 @@ import HTTP1
 import HTTPServer
 import PusherProtocol
 
-/// Lets pages into the private and presence channels of the demos, and signs their users in.
+/// Authorizes subscriptions to the demos' private and presence channels, and signs users in.
 ///
-/// These demos believe everybody who says who they are: a user is an id and a name that a page has chosen. An app
-/// with accounts takes both from its session instead.
+/// There is no authentication: a page chooses its user's id and name. An app with accounts takes both from its session
+/// instead.
 struct Authorization: Sendable {
-    /// The most characters of a user's id.
+    /// The maximum length of a user's id, in characters.
     static let userIDLengthMax = 64
-    /// The most characters of a user's name.
+    /// The maximum length of a user's name, in characters.
     static let userNameLengthMax = 60
 
     let key: String
     let secret: AppSecret
-    /// The channels that may be joined; an ending `*` stands for anything.
+    /// The channels that may be joined; a trailing `*` matches any suffix.
     let channels: [String]
 
     private struct Member: Encodable {
@@ -30,7 +30,7 @@ struct Authorization: Sendable {
 
     private struct Info: Encodable { let name: String }
 
-    /// Answers what the official clients ask: with `channel_name` for a subscription, without it for a sign-in.
+    /// Answers the official clients' request: with `channel_name` for a subscription, without it for a sign-in.
     func answer(_ request: HTTPRequest) throws -> Response {
         let fields = try RequestFields(request)
         let text = try fields.text("socket_id", limit: 50)
@@ -43,7 +43,7 @@ struct Authorization: Sendable {
 
     private func subscribe(_ fields: RequestFields, _ socketID: SocketID) throws -> Response {
         let channel = try fields.text("channel_name", limit: 200)
-        guard isOpen(channel), let name = try? ChannelName(channel) else {
+        guard isAllowed(channel), let name = try? ChannelName(channel) else {
             throw RequestError.refused(403, "No demo has a channel \(channel) to join.")
         }
         guard name.kind.isPresence else {
@@ -87,9 +87,21 @@ struct Authorization: Sendable {
         return (id, Info(name: try fields.text("user_name", limit: Self.userNameLengthMax)))
     }
 
-    private func isOpen(_ channel: String) -> Bool {
+    private func isAllowed(_ channel: String) -> Bool {
         channels.contains { pattern in
             pattern.hasSuffix("*") ? channel.hasPrefix(pattern.dropLast()) : channel == pattern
         }
+    }
+}
+
+/// The key and secret of the demos' app, for signatures.
+package struct SignedApp: Sendable {
+    let key: String
+    let secret: AppSecret
+
+    /// Creates an app from its key and secret.
+    package init(key: String, secret: String) {
+        self.key = key
+        self.secret = AppSecret(secret)
     }
 }

@@ -1,4 +1,8 @@
-/// One of the demos: what it is called, where it lives on the site, and what it is made of.
+package import GRDB
+package import HTTP1
+package import HTTPServer
+
+/// A demo: its name, its path on the site, and its files, routes and migrations.
 ///
 ///     extension Demo {
 ///         package static let greetings = Demo(
@@ -6,41 +10,41 @@
 ///             path: "/greetings/",
 ///             files: [SiteFile("index.html", PackageResources.index_html)],
 ///             channels: ["presence-greetings"]
-///         ) { backstage in
+///         ) { environment in
 ///             [.get("all") { _ in try .encoding(["Hello"]) }]
 ///         }
 ///     }
 package struct Demo: Sendable {
-    /// What people call it.
+    /// The name.
     package let name: String
-    /// Where its page is; it begins and ends with a slash.
+    /// The path of its page; it begins and ends with a slash.
     package let path: String
-    /// The files of its page; `index.html` is the page itself.
+    /// The files of its page, including `index.html`.
     package let files: [SiteFile]
-    /// What it needs in the database, in the order in which it came to need it; never reordered.
+    /// Its migrations, oldest first; never reordered.
     package let migrations: [Migration]
-    /// The private and presence channels that its pages may join; an ending `*` stands for anything.
+    /// The private and presence channels that its pages may join; a trailing `*` matches any suffix.
     package let channels: [String]
-    /// Makes its routes, once, when the database is ready.
-    package let routes: @Sendable (Backstage) async throws -> [Route]
+    /// Creates its routes, once, when the database is ready.
+    package let routes: @Sendable (DemoEnvironment) async throws -> [Route]
 
-    /// Describes a demo.
+    /// Creates a demo.
     ///
     /// - Parameters:
-    ///   - name: What people call it.
-    ///   - path: Where its page is, such as `/table/`.
-    ///   - files: The files of its page; `index.html` is the page itself.
-    ///   - migrations: What it needs in the database, oldest first.
-    ///   - channels: The private and presence channels that its pages may join; an ending `*` stands for anything.
-    ///   - routes: Makes its routes, once, when the database is ready. A path without a slash in front is below the
-    ///     demo's own, one with a slash is the site's.
+    ///   - name: The name.
+    ///   - path: The path of its page, such as `/table/`.
+    ///   - files: The files of its page, including `index.html`.
+    ///   - migrations: Its migrations, oldest first.
+    ///   - channels: The private and presence channels that its pages may join; a trailing `*` matches any suffix.
+    ///   - routes: Creates its routes, once, when the database is ready. A path with a leading slash is absolute,
+    ///     others are below the demo's path.
     package init(
         name: String,
         path: String,
         files: [SiteFile] = [],
         migrations: [Migration] = [],
         channels: [String] = [],
-        routes: @escaping @Sendable (Backstage) async throws -> [Route] = { _ in [] }
+        routes: @escaping @Sendable (DemoEnvironment) async throws -> [Route] = { _ in [] }
     ) {
         precondition(path.hasPrefix("/") && path.hasSuffix("/"), "\(path) is not like /table/")
         self.name = name
@@ -53,6 +57,50 @@ package struct Demo: Sendable {
 }
 
 extension [Demo] {
-    /// What the demos and the site itself need in the database, in the order in which they run.
+    /// The migrations of the site and the demos, in the order in which they run.
     package var migrations: [Migration] { [.lists] + flatMap(\.migrations) }
+}
+
+/// A route: a method, a path and an action.
+package struct Route: Sendable {
+    /// Returns the response to a request; a ``RequestError`` becomes an error response.
+    package typealias Action = @Sendable (HTTPRequest) async throws -> Response
+
+    let method: Method
+    let path: String
+    let action: Action
+
+    /// Creates a route for GET, and for HEAD without the content.
+    ///
+    /// - Parameters:
+    ///   - path: The path below the demo's path; absolute with a leading slash.
+    ///   - action: Returns the response to a request.
+    /// - Returns: The route.
+    package static func get(_ path: String, _ action: @escaping Action) -> Route {
+        Route(method: .get, path: path, action: action)
+    }
+
+    /// Creates a route for POST.
+    ///
+    /// - Parameters:
+    ///   - path: The path below the demo's path; absolute with a leading slash.
+    ///   - action: Returns the response to a request.
+    /// - Returns: The route.
+    package static func post(_ path: String, _ action: @escaping Action) -> Route {
+        Route(method: .post, path: path, action: action)
+    }
+}
+
+/// The environment of a demo: the shared database and the outbox to the broker.
+package struct DemoEnvironment: Sendable {
+    /// The migrated database.
+    package let database: DatabaseQueue
+    /// The queue of events to publish.
+    package let outbox: Outbox
+
+    /// Creates an environment.
+    package init(database: DatabaseQueue, outbox: Outbox) {
+        self.database = database
+        self.outbox = outbox
+    }
 }

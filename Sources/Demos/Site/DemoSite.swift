@@ -1,20 +1,20 @@
 import HTTPServer
 package import Net
 
-/// The site of the demos, running: database, routes, pages and events.
+/// The running site of the demos: database, routes, pages and events.
 package final class DemoSite: Sendable {
-    /// What a site needs to know.
+    /// The configuration of a site.
     package struct Configuration: Sendable {
-        /// Where to listen; port 0 lets the kernel choose one.
+        /// The address to listen on; port 0 for any free port.
         package var address: SocketAddress
-        /// The database file; `nil` for one in memory, which ends with the site.
+        /// The database file; `nil` for a database in memory.
         package var databasePath: String?
         /// The app whose channels the demos use.
         package var app: SignedApp
-        /// What pages are told of the broker.
+        /// The broker's address for the pages.
         package var broker: PublicBroker
 
-        /// Takes the values one by one.
+        /// Creates a configuration.
         package init(
             address: SocketAddress,
             databasePath: String?,
@@ -31,17 +31,17 @@ package final class DemoSite: Sendable {
     private let service: HTTPService
     private let outbox: Outbox
 
-    /// Where the site listens, with the port that the kernel chose.
+    /// The address of the site, with the actual port.
     package let address: SocketAddress
 
-    /// Opens the database and begins to listen.
+    /// Opens the database and starts to listen.
     ///
     /// - Parameters:
-    ///   - demos: What the site shows.
-    ///   - configuration: What the site needs to know.
-    ///   - trigger: What tells the broker of changes.
-    ///   - report: Receives a sentence for each event that did not reach the broker.
-    /// - Throws: A `DatabaseError` of GRDB, or the `SystemError` of listening.
+    ///   - demos: The demos of the site.
+    ///   - configuration: The configuration.
+    ///   - trigger: Sends events to the broker.
+    ///   - report: Called with a message for each event that did not reach the broker.
+    /// - Throws: A `DatabaseError` of GRDB, or the `SystemError` of the listener.
     package init(
         _ demos: [Demo],
         _ configuration: Configuration,
@@ -52,7 +52,7 @@ package final class DemoSite: Sendable {
         outbox = Outbox(trigger: trigger, report: report)
         let routes = try await SiteRoutes(
             demos: demos,
-            backstage: Backstage(database: database, outbox: outbox),
+            environment: DemoEnvironment(database: database, outbox: outbox),
             app: configuration.app,
             broker: configuration.broker
         )
@@ -60,7 +60,7 @@ package final class DemoSite: Sendable {
         address = service.addresses[0]
     }
 
-    /// Answers what is under way, tells the broker what is still to be told, and stops.
+    /// Answers the open requests, delivers the queued events, and stops.
     package func stop() async {
         await service.stop()
         await outbox.close()

@@ -1,6 +1,6 @@
 package import FanfareAPI
 
-/// What can send an event to every subscriber of a channel.
+/// Sends events to all subscribers of a channel.
 package protocol EventTrigger: Sendable {
     /// Sends one event.
     ///
@@ -8,18 +8,18 @@ package protocol EventTrigger: Sendable {
     ///   - event: The event's name.
     ///   - data: The event's data, as JSON text.
     ///   - channel: The channel's name.
-    /// - Throws: What kept the broker from taking the event.
+    /// - Throws: The reason why the broker did not accept the event.
     func send(_ event: String, data: String, on channel: String) async throws(EventFailure)
 }
 
-/// The broker did not take an event, or did not say that it has.
+/// The error when the broker did not confirm an event.
 package struct EventFailure: Error, CustomStringConvertible {
-    /// Whether the event may have reached subscribers all the same.
+    /// Whether the event may have reached subscribers nevertheless.
     package let mayHaveArrived: Bool
-    /// What happened, as a sentence.
+    /// The reason, as a sentence.
     package let description: String
 
-    /// Tells of a failure.
+    /// Creates a failure.
     package init(mayHaveArrived: Bool, description: String) {
         self.mayHaveArrived = mayHaveArrived
         self.description = description
@@ -27,7 +27,7 @@ package struct EventFailure: Error, CustomStringConvertible {
 }
 
 extension FanfareAPI: EventTrigger {
-    /// Sends one event by the broker's HTTP API.
+    /// Sends one event over the broker's HTTP API.
     package func send(
         _ event: String,
         data: String,

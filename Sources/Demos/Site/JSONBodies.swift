@@ -3,21 +3,21 @@ package import HTTP1
 package import HTTPServer
 
 extension Response {
-    /// An answer with a value as JSON, its keys in order.
+    /// Returns a response with a value as JSON, with sorted keys.
     ///
     /// - Parameter value: The content.
-    /// - Returns: The answer, with status 200.
-    /// - Throws: The `EncodingError` of a value that JSON has no form for.
+    /// - Returns: The response, with status 200.
+    /// - Throws: The `EncodingError` of a value that cannot be encoded.
     package static func encoding(_ value: some Encodable) throws -> Response {
         .json(Array(try JSONText.encode(value).utf8))
     }
 
-    /// The answer to a request that is refused, with the reason as `{"error": "…"}`.
+    /// Returns the response to a refused request, with the reason as `{"error": "…"}`.
     static func refusing(_ error: RequestError) -> Response {
         failing(error.status, error.description)
     }
 
-    /// An answer with `{"error": "…"}`.
+    /// Returns a response with `{"error": "…"}`.
     static func failing(_ status: Status, _ sentence: String) -> Response {
         let body = (try? JSONText.encode(["error": sentence])) ?? "{}"
         return .json(Array(body.utf8), status: status)
@@ -25,29 +25,29 @@ extension Response {
 }
 
 extension HTTPRequest {
-    /// The body, read as JSON.
+    /// Decodes the body as JSON.
     ///
-    /// - Parameter type: What it must be.
+    /// - Parameter type: The type of the value.
     /// - Returns: The value.
-    /// - Throws: ``RequestError/unreadable(_:)``, which names the place that does not fit.
+    /// - Throws: ``RequestError/unreadable(_:)`` with the path of the error.
     package func decode<Value: Decodable>(_ type: Value.Type) throws(RequestError) -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch let error as DecodingError {
-            throw .unreadable(error.place)
+            throw .unreadable(error.pathAndReason)
         } catch {
             throw .notJSON
         }
     }
 }
 
-/// JSON as the demos write it.
+/// The JSON encoding of the demos.
 package enum JSONText {
-    /// Writes a value with its keys in order, so that equal values are equal texts.
+    /// Encodes a value with sorted keys, so that equal values have equal texts.
     ///
-    /// - Parameter value: What to write.
+    /// - Parameter value: The value.
     /// - Returns: The text.
-    /// - Throws: The `EncodingError` of a value that JSON has no form for.
+    /// - Throws: The `EncodingError` of a value that cannot be encoded.
     package static func encode(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -56,8 +56,8 @@ package enum JSONText {
 }
 
 extension DecodingError {
-    /// What is wrong, and where: `operations.0.row: …`.
-    fileprivate var place: String {
+    /// The path and the error: `operations.0.row: …`.
+    fileprivate var pathAndReason: String {
         let context: Context
         var path: [any CodingKey]
         switch self {
@@ -66,7 +66,7 @@ extension DecodingError {
             (context, path) = (found, found.codingPath)
         @unknown default: return "\(self)"
         }
-        let place = path.map { $0.intValue.map(String.init) ?? $0.stringValue }
-        return (place.isEmpty ? "" : place.joined(separator: ".") + ": ") + context.debugDescription
+        let keys = path.map { $0.intValue.map(String.init) ?? $0.stringValue }
+        return (keys.isEmpty ? "" : keys.joined(separator: ".") + ": ") + context.debugDescription
     }
 }

@@ -1,18 +1,18 @@
 package import GRDB
 
-/// A change of the database's shape that can be taken back.
+/// A reversible change of the database's schema.
 package struct Migration: Sendable {
-    /// Written to the database when the migration has run; never changed afterwards, and no other demo's.
+    /// The unique identifier, stored in the database after the migration; never changed.
     package let identifier: String
     fileprivate let up: @Sendable (Database) throws -> Void
     fileprivate let down: @Sendable (Database) throws -> Void
 
-    /// Describes a migration.
+    /// Creates a migration.
     ///
     /// - Parameters:
-    ///   - identifier: Its name for ever.
-    ///   - up: Makes the change, in a transaction.
-    ///   - down: Takes it back, in a transaction.
+    ///   - identifier: The permanent, unique identifier.
+    ///   - up: Applies the change, in a transaction.
+    ///   - down: Reverts the change, in a transaction.
     package init(
         _ identifier: String,
         up: @escaping @Sendable (Database) throws -> Void,
@@ -25,14 +25,14 @@ package struct Migration: Sendable {
 }
 
 extension [Migration] {
-    /// Opens a database and brings it to the newest shape.
+    /// Opens a database and runs the missing migrations.
     ///
-    /// - Parameter path: The database file, made when it is missing; `nil` for one in memory.
+    /// - Parameter path: The database file, created if missing; `nil` for a database in memory.
     /// - Returns: The open database.
     /// - Throws: A `DatabaseError` of GRDB when the file cannot be opened or is not a database.
     package func open(_ path: String?) throws -> DatabaseQueue {
         var configuration = Configuration()
-        // Another process may write to the file as well: its transaction is waited for.
+        // Waits for the transactions of other processes.
         configuration.busyMode = .timeout(5)
         let database =
             try path.map { try DatabaseQueue(path: $0, configuration: configuration) }
@@ -41,7 +41,7 @@ extension [Migration] {
         return database
     }
 
-    /// Runs the migrations that this database has not seen.
+    /// Runs the missing migrations.
     package func migrateUp(_ writer: some DatabaseWriter) throws {
         var migrator = DatabaseMigrator()
         for migration in self {
@@ -50,18 +50,18 @@ extension [Migration] {
         try migrator.migrate(writer)
     }
 
-    /// Takes back the migration that has run last.
+    /// Reverts the last migration.
     ///
-    /// - Returns: Its identifier, or `nil` when there was none to take back.
+    /// - Returns: Its identifier, or `nil` when there is none.
     package func migrateDown(_ writer: some DatabaseWriter) throws -> String? {
         try writer.write { database in
-            // GRDB migrates up only; this table is its record of what has run, in that order.
+            // GRDB only migrates up; this table is its record of the applied migrations, in order.
             guard try database.tableExists("grdb_migrations") else { return nil }
             let applied = try String.fetchAll(
                 database,
                 sql: "SELECT identifier FROM grdb_migrations ORDER BY rowid DESC"
             )
-            // One that this program does not know is a newer program's.
+            // An unknown migration is a newer program's.
             let known = applied.lazy.compactMap { name in first { $0.identifier == name } }
             guard let newest = known.first else { return nil }
             try newest.down(database)

@@ -1,23 +1,23 @@
 import Foundation
 
-/// An event that is to be told, as it will be sent.
-package struct Announcement: Equatable, Sendable {
+/// An event to be sent to the broker.
+package struct OutgoingEvent: Equatable, Sendable {
     /// The event's name.
     package let event: String
     /// The channel's name.
     package let channel: String
     /// The event's data, as JSON text.
     package let data: String
-    /// Whether subscribers are not misled when it comes twice, as one that carries its revision.
+    /// Whether a repeated event is harmless, such as one with a revision.
     package let isRepeatable: Bool
 
-    /// Describes an event.
+    /// Creates an event.
     ///
     /// - Parameters:
     ///   - event: The event's name.
     ///   - channel: The channel's name.
     ///   - data: The event's data, as JSON text.
-    ///   - isRepeatable: Whether subscribers are not misled when it comes twice.
+    ///   - isRepeatable: Whether a repeated event is harmless.
     package init(_ event: String, on channel: String, data: String, isRepeatable: Bool = false) {
         self.event = event
         self.channel = channel
@@ -26,77 +26,79 @@ package struct Announcement: Equatable, Sendable {
     }
 }
 
-/// Tells the broker of changes, one after the other, in the order in which they were posted.
+/// A queue of events, which are sent to the broker one at a time, in order.
 ///
-/// A change is in the database before it comes here. When the broker stays away the event is given up: pages
-/// notice that they lost their connection, and read everything again when they have it back.
+/// A change is stored before its event is posted. When the broker stays unavailable, the event is dropped: pages notice
+/// the lost connection and reload everything after they reconnect.
 package final class Outbox: Sendable {
-    /// The most events that wait for the broker; beyond it the oldest is given up.
+    /// The maximum number of queued events; beyond it the oldest is dropped.
     static let lengthMax = 1_000
 
-    private let announcements: AsyncStream<Announcement>.Continuation
+    private let events: AsyncStream<OutgoingEvent>.Continuation
     private let delivery: Task<Void, Never>
     private let report: @Sendable (String) -> Void
 
-    /// Begins to deliver.
+    /// Creates an outbox and starts delivery.
     ///
     /// - Parameters:
-    ///   - trigger: What tells the broker.
-    ///   - pauses: How long to wait before each further attempt; as many attempts follow the first.
-    ///   - report: Receives a sentence for each event that was given up.
+    ///   - trigger: Sends events to the broker.
+    ///   - retryDelays: The delays before the retries, one for each retry.
+    ///   - report: Called with a message for each dropped event.
     package init(
         trigger: any EventTrigger,
-        pauses: [Duration] = [.milliseconds(200), .milliseconds(600), .seconds(2)],
+        retryDelays: [Duration] = [.milliseconds(200), .milliseconds(600), .seconds(2)],
         report: @escaping @Sendable (String) -> Void
     ) {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: Announcement.self,
+            of: OutgoingEvent.self,
             bufferingPolicy: .bufferingNewest(Self.lengthMax)
         )
-        announcements = continuation
+        events = continuation
         self.report = report
         delivery = Task {
-            for await announcement in stream {
-                await Self.deliver(announcement, by: trigger, pauses: pauses, report: report)
+            for await outgoing in stream {
+                await Self.deliver(outgoing, by: trigger, retryDelays: retryDelays, report: report)
             }
         }
     }
 
-    deinit { announcements.finish() }
+    deinit { events.finish() }
 
-    /// Puts an event behind those that wait.
-    package func post(_ announcement: Announcement) {
-        if case .dropped(let oldest) = announcements.yield(announcement) {
-            report("\(oldest.event) was given up: \(Self.lengthMax) events wait for the broker")
+    /// Enqueues an event.
+    package func post(_ outgoing: OutgoingEvent) {
+        if case .dropped(let oldest) = events.yield(outgoing) {
+            report(
+                "\(oldest.event) was dropped: \(Self.lengthMax) events are queued for the broker"
+            )
         }
     }
 
-    /// Delivers what has been posted, and takes nothing more.
+    /// Delivers the queued events and stops accepting new ones.
     package func close() async {
-        announcements.finish()
+        events.finish()
         await delivery.value
     }
 
     private static func deliver(
-        _ announcement: Announcement,
+        _ outgoing: OutgoingEvent,
         by trigger: any EventTrigger,
-        pauses: [Duration],
+        retryDelays: [Duration],
         report: @Sendable (String) -> Void
     ) async {
         let (event, data, channel) = (
-            announcement.event, announcement.data, announcement.channel
+            outgoing.event, outgoing.data, outgoing.channel
         )
-        // The last attempt is followed by no pause.
-        for pause in pauses.map(Optional.some) + [nil] {
+        // There is no delay after the last attempt.
+        for delay in retryDelays.map(Optional.some) + [nil] {
             do throws(EventFailure) {
                 return try await trigger.send(event, data: data, on: channel)
             } catch {
-                // An event that came twice would mislead whoever counts rows by events.
-                let mayRepeat = announcement.isRepeatable || !error.mayHaveArrived
-                guard let pause, mayRepeat else {
+                // A repeated event would be wrong for clients that apply events by index.
+                let mayRepeat = outgoing.isRepeatable || !error.mayHaveArrived
+                guard let delay, mayRepeat else {
                     return report("\(event) did not reach the broker: \(error)")
                 }
-                try? await Task.sleep(for: pause)
+                try? await Task.sleep(for: delay)
             }
         }
     }

@@ -1,27 +1,27 @@
-/// What a page must know of the broker; nothing of it is secret.
+/// The broker's public address and key, for the pages.
 package struct PublicBroker: Encodable, Sendable {
     /// The app's key.
     package let key: String
-    /// Where a browser finds the broker; `nil` for the host that served the page.
+    /// The broker's host for browsers; `nil` for the host that serves the page.
     package let host: String?
     /// The broker's port, plain or TLS.
     package let port: UInt16
-    /// Whether the page connects by `wss`.
+    /// Whether the page connects with `wss`.
     package let tls: Bool
-    /// The URL of stock pusher-js, for pages that are opened with `?client=pusher-js`.
+    /// The URL of pusher-js, for pages opened with `?client=pusher-js`.
     package let pusherJS: String
 
-    /// Where the maker of pusher-js serves it.
+    /// The official URL of pusher-js.
     package static let pusherJS = "https://js.pusher.com/8.4.0/pusher.min.js"
 
-    /// Describes the broker to the pages.
+    /// Creates the description of a broker.
     ///
     /// - Parameters:
     ///   - key: The app's key.
-    ///   - host: Where a browser finds the broker; `nil` for the host that served the page.
+    ///   - host: The broker's host for browsers; `nil` for the host that serves the page.
     ///   - port: The broker's port, plain or TLS.
-    ///   - tls: Whether the page connects by `wss`.
-    ///   - pusherJS: The URL of stock pusher-js.
+    ///   - tls: Whether the page connects with `wss`.
+    ///   - pusherJS: The URL of pusher-js.
     package init(
         key: String,
         host: String?,

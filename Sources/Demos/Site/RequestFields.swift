@@ -2,16 +2,16 @@ import Foundation
 import HTTP1
 package import HTTPServer
 
-/// The fields of a request's body, whichever way it was written.
+/// The fields of a request's body, a form or a JSON object.
 package struct RequestFields: Equatable {
     private var values: [String: String]
 
-    /// Reads a body that is a form or a JSON object.
+    /// Parses a body that is a form or a JSON object.
     ///
     /// - Parameters:
     ///   - body: The bytes of the body.
-    ///   - contentType: The `Content-Type` field; without one the body is taken for a form.
-    /// - Throws: A ``RequestError`` that says how to write the body.
+    ///   - contentType: The `Content-Type` field; a form without one.
+    /// - Throws: A ``RequestError`` with the reason.
     package init(_ body: [UInt8], contentType: String?) throws(RequestError) {
         let type = contentType ?? "application/x-www-form-urlencoded"
         switch type.prefix(while: { $0 != ";" && $0 != " " }).lowercased() {
@@ -21,24 +21,24 @@ package struct RequestFields: Equatable {
         }
     }
 
-    /// Reads the body of a request.
+    /// Parses the body of a request.
     ///
-    /// - Parameter request: One with a form or a JSON object for a body.
-    /// - Throws: A ``RequestError`` that says how to write the body.
+    /// - Parameter request: A request whose body is a form or a JSON object.
+    /// - Throws: A ``RequestError`` with the reason.
     package init(_ request: HTTPRequest) throws(RequestError) {
         try self.init(request.body, contentType: request.field("content-type"))
     }
 
-    /// Whether there is such a field at all.
+    /// Whether the field exists.
     package func has(_ field: String) -> Bool { values[field] != nil }
 
-    /// A text without white space around it.
+    /// Returns a text without white space around it.
     ///
     /// - Parameters:
     ///   - field: The field's name.
-    ///   - limit: The most characters that the text may have.
+    ///   - limit: The maximum length, in characters.
     /// - Returns: The text, which is not empty.
-    /// - Throws: The ``RequestError`` that says what is wrong with the field.
+    /// - Throws: A ``RequestError`` with the field and the reason.
     package func text(_ field: String, limit: Int) throws(RequestError) -> String {
         guard let value = values[field] else { throw .missing(field: field) }
         let text = value.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -47,13 +47,13 @@ package struct RequestFields: Equatable {
         return text
     }
 
-    /// A text as it was sent, white space and all; it may be empty.
+    /// Returns a text unchanged; it may be empty.
     ///
     /// - Parameters:
     ///   - field: The field's name.
-    ///   - limit: The most Unicode scalars that the text may have.
+    ///   - limit: The maximum length, in Unicode scalars.
     /// - Returns: The text.
-    /// - Throws: The ``RequestError`` that says what is wrong with the field.
+    /// - Throws: A ``RequestError`` with the field and the reason.
     package func verbatim(_ field: String, limit: Int) throws(RequestError) -> String {
         guard let value = values[field] else { throw .missing(field: field) }
         guard value.unicodeScalars.count <= limit else {
@@ -62,7 +62,7 @@ package struct RequestFields: Equatable {
         return value
     }
 
-    /// An integer, which a form writes in digits and JSON may write either way.
+    /// Returns an integer; JSON may contain it as a number or as a string.
     package func integer<I: FixedWidthInteger>(_ field: String) throws(RequestError) -> I {
         guard let value = values[field] else { throw .missing(field: field) }
         guard let integer = I(value) else { throw .notAnInteger(field: field) }
@@ -80,7 +80,7 @@ package struct RequestFields: Equatable {
 
     private static func readForm(_ body: [UInt8]) throws(RequestError) -> [String: String] {
         guard let form = FormURLEncoded(decoding: body.span) else { throw .notAForm }
-        // Of a field given twice the last counts, as in a JSON object.
+        // The last of equal names wins, as in a JSON object.
         return Dictionary(form.pairs.map { ($0.name, $0.value) }) { $1 }
     }
 }

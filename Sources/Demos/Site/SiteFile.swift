@@ -1,23 +1,23 @@
 import HTTP1
 
-/// A file of a page, which is part of the program.
+/// A file of a page, embedded in the program.
 package struct SiteFile: Sendable {
-    /// Its name; the ending says what it is.
+    /// The name; its extension determines the content type.
     package let name: String
     let bytes: [UInt8]
     let contentType: String
 
-    /// Takes a file that was embedded.
+    /// Creates a file from an embedded resource.
     ///
     /// - Parameters:
-    ///   - name: Its name below the demo's path; it ends in `.html`, `.css`, `.js`, `.json` or `.svg`.
-    ///   - bytes: Its content.
+    ///   - name: The name below the demo's path, with the extension `.html`, `.css`, `.js`, `.json` or `.svg`.
+    ///   - bytes: The content.
     package init(_ name: String, _ bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
         let ending = name.split(separator: ".").last.map(String.init) ?? ""
         guard let contentType = Self.contentTypes[ending] else {
-            preconditionFailure("\(name) has an ending whose content type is not known")
+            preconditionFailure("\(name) has an unknown extension")
         }
         self.contentType = contentType
     }
@@ -30,20 +30,20 @@ package struct SiteFile: Sendable {
         "svg": "image/svg+xml",
     ]
 
-    /// The answer with the file.
+    /// Returns a response with the file.
     ///
-    /// - Parameter script: A script from elsewhere that the page may load; `nil` for none.
-    /// - Returns: The answer, with what the page may do.
+    /// - Parameter script: An external script that the page may load; `nil` for none.
+    /// - Returns: The response, with a content security policy.
     func response(allowing script: String?) -> Response {
         let scripts = script.map { "; script-src 'self' \($0)" } ?? ""
         return Response(
             status: 200,
             fields: [
                 Field("Content-Type", contentType),
-                // The next build's page is to be seen at once.
+                // A new build's page must show immediately.
                 Field("Cache-Control", "no-cache"),
                 Field("X-Content-Type-Options", "nosniff"),
-                // What is text in a name or an event must never become a script.
+                // Text in a name or an event must never run as a script.
                 Field(
                     "Content-Security-Policy",
                     "default-src 'self'; connect-src *; base-uri 'none'\(scripts)"
@@ -52,4 +52,24 @@ package struct SiteFile: Sendable {
             body: bytes
         )
     }
+}
+
+/// The files that all pages share, and the site's home page.
+enum SharedFiles {
+    static let all = [
+        SiteFile("index.html", PackageResources.index_html),
+        SiteFile("site.css", PackageResources.site_css),
+        SiteFile("landing.css", PackageResources.landing_css),
+        SiteFile("icon.svg", PackageResources.icon_svg),
+        SiteFile("fanfare.js", PackageResources.fanfare_js),
+        SiteFile("pusher-js.js", PackageResources.pusher_js_js),
+        SiteFile("broker.js", PackageResources.broker_js),
+        SiteFile("backend.js", PackageResources.backend_js),
+        SiteFile("me.js", PackageResources.me_js),
+        SiteFile("site.js", PackageResources.site_js),
+        SiteFile("live-list.js", PackageResources.live_list_js),
+        SiteFile("list-model.js", PackageResources.list_model_js),
+        SiteFile("row-changes.js", PackageResources.row_changes_js),
+        SiteFile("rows.js", PackageResources.rows_js),
+    ]
 }

@@ -2,7 +2,7 @@ import Foundation
 package import HTTP1
 package import HTTPServer
 
-/// What the site answers: a function from a request to a response, with no socket in sight.
+/// The routes of the site: a function from a request to a response, without sockets.
 package struct SiteRoutes: Sendable {
     private struct Address: Hashable {
         let method: HTTP1.Method
@@ -13,17 +13,17 @@ package struct SiteRoutes: Sendable {
     private var files: [String: SiteFile] = [:]
     private let pusherJS: String
 
-    /// Gathers what the demos contribute, and what they share.
+    /// Collects the files and routes of the site and the demos.
     ///
     /// - Parameters:
-    ///   - demos: All that the site shows.
-    ///   - backstage: What they work with.
-    ///   - app: The app whose channels they use.
-    ///   - broker: Where pages find the broker.
-    /// - Throws: What a demo throws that cannot begin.
+    ///   - demos: The demos of the site.
+    ///   - environment: The environment of the demos.
+    ///   - app: The app of the demos' channels.
+    ///   - broker: The broker's address for the pages.
+    /// - Throws: The error of a demo that fails to start.
     package init(
         demos: [Demo],
-        backstage: Backstage,
+        environment: DemoEnvironment,
         app: SignedApp,
         broker: PublicBroker
     ) async throws {
@@ -39,7 +39,7 @@ package struct SiteRoutes: Sendable {
         add(.post("/auth") { try authorization.answer($0) }, below: "/")
         for demo in demos {
             for file in demo.files { add(file, below: demo.path) }
-            for route in try await demo.routes(backstage) { add(route, below: demo.path) }
+            for route in try await demo.routes(environment) { add(route, below: demo.path) }
         }
     }
 
@@ -57,32 +57,32 @@ package struct SiteRoutes: Sendable {
         )
     }
 
-    /// Answers a request; whatever goes wrong becomes a JSON object with an `error`.
+    /// Answers a request; errors become a JSON object with `error`.
     package func answer(_ request: HTTPRequest) async -> Response {
-        // The answer to HEAD is that to GET; its content is left out where it is written.
+        // HEAD is answered as GET; the server omits the content.
         let method = request.method == .head ? .get : request.method
         do throws(any Error) {
             if let action = actions[Address(method: method, path: request.path)] {
                 return try await action(request)
             }
             if method == .get, let response = try page(request) { return response }
-            throw RequestError.nothingHere(method: "\(request.method)", path: request.path)
+            throw RequestError.noRoute(method: "\(request.method)", path: request.path)
         } catch let error as RequestError {
             return .refusing(error)
         } catch {
-            // Not the caller's fault, and its text may not be the caller's business.
-            return .failing(500, "The data cannot be read or changed just now.")
+            // An internal error: its text is not for the client.
+            return .failing(500, "The data cannot be read or changed at the moment.")
         }
     }
 
     private func page(_ request: HTTPRequest) throws -> Response? {
-        // A browser gets the page; what asks for nothing in particular, the sign of life.
+        // A browser gets the page, other clients a health check.
         if request.path == "/", !request.accepts("text/html") { return try .encoding("It works!") }
         if let file = files[request.path] {
             let isPusherJS = request.query["client"] == "pusher-js"
             return file.response(allowing: isPusherJS ? pusherJS : nil)
         }
-        // Relative links of a page count from its slash.
+        // Redirects to the trailing slash, on which a page's relative links depend.
         guard files[request.path + "/"] != nil else { return nil }
         let query = request.head.query.map { "?" + $0 } ?? ""
         return Response(status: 308, fields: [Field("Location", request.path + "/" + query)])
@@ -90,7 +90,7 @@ package struct SiteRoutes: Sendable {
 }
 
 extension HTTPRequest {
-    /// Whether the client named this media type among those it wants.
+    /// Whether the client accepts this media type.
     fileprivate func accepts(_ type: String) -> Bool {
         field("accept")?.lowercased().contains(type) ?? false
     }

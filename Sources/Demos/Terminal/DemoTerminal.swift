@@ -1,19 +1,69 @@
 import ArgumentParser
+import FanfareClient
+import Foundation
 
-/// The demos in a terminal, written with the Swift SDK.
+/// The demos in a terminal, with the Swift SDK.
 @main struct DemoTerminal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo-terminal",
-        abstract: "Shows the demos in a terminal, live, and changes what they show.",
+        abstract: "Shows and edits the demos in a terminal, live.",
         discussion: """
             Start the broker and the demos with "make run" first, and open a page beside the terminal.
 
             Examples:
               demo-terminal table                        shows the Realtime table
-              demo-terminal table --do "move 3 1"        changes the list and ends
+              demo-terminal table --do "move 3 1"        edits the list and exits
               demo-terminal text                         shows the shared text
-              demo-terminal to-do                        shows the to-dos, from a database of its own
+              demo-terminal to-do                        shows the to-dos, from a local database
             """,
         subcommands: [TableTerminal.self, TextTerminal.self, ToDoTerminal.self]
     )
+}
+
+/// The options for the addresses of backend and broker.
+struct DemoAddresses: ParsableArguments {
+    @Option(help: "The URL of the demos.")
+    var backend = "http://127.0.0.1:4000"
+
+    @Option(help: "The URL of the broker.")
+    var broker = "ws://127.0.0.1:6001"
+
+    @Option(help: "The app's key.")
+    var key = "app-key"
+
+    /// Creates a client of the broker, not yet connected.
+    ///
+    /// - Returns: The client.
+    /// - Throws: A `ValidationError` for an invalid URL.
+    func makeClient() throws -> FanfareClient {
+        guard let endpoint = Endpoint(broker) else {
+            throw ValidationError("--broker must be a URL such as ws://127.0.0.1:6001.")
+        }
+        return FanfareClient(key: key, endpoint: endpoint)
+    }
+
+    /// Returns a URL below that of the demos.
+    ///
+    /// - Parameter path: The path, without a leading slash.
+    /// - Returns: The URL.
+    /// - Throws: A `ValidationError` for an invalid URL.
+    func url(below path: String) throws -> URL {
+        guard let url = URL(string: backend), url.host() != nil else {
+            throw ValidationError("--backend must be a URL such as http://127.0.0.1:4000.")
+        }
+        return url.appending(path: path)
+    }
+}
+
+/// The lines of the standard input.
+enum TypedLines {
+    static func make() -> AsyncStream<String> {
+        let (lines, input) = AsyncStream.makeStream(of: String.self)
+        // readLine blocks, so it runs on a separate thread.
+        Thread.detachNewThread {
+            while let line = readLine() { input.yield(line) }
+            input.finish()
+        }
+        return lines
+    }
 }

@@ -1,21 +1,21 @@
-/// What can be typed at the terminal's prompt; rows count from one.
+/// A command at the terminal's prompt; row numbers start at 1.
 enum TableCommand: Equatable {
     case add(String)
     case remove(Int)
     case move(Int, Int)
     case quit
 
-    /// Why a line is none.
+    /// The error of an invalid command.
     struct Mistake: Error, Equatable, CustomStringConvertible {
         var description: String
     }
 
-    /// Reads a line that was typed.
+    /// Parses a line.
     ///
     /// - Parameters:
     ///   - line: For example `move 3 1`.
-    ///   - rowCount: How many rows there are to name.
-    /// - Throws: What to type instead.
+    ///   - rowCount: The number of rows.
+    /// - Throws: The correct syntax.
     init(_ line: String, rowCount: Int) throws(Mistake) {
         let words = line.split(separator: " ")
         func row(_ index: Int) throws(Mistake) -> Int {

@@ -2,9 +2,9 @@ import FanfareClient
 import Foundation
 import LiveCollections
 
-/// What the terminal shows: numbered rows, the state of the connection, and the last thing that went wrong.
+/// The screen of the table: numbered rows, the state of the connection, and the last error.
 ///
-/// On a terminal the list is drawn anew after each change; into a pipe it goes as one line a change.
+/// A terminal is redrawn after each change; into a pipe, each change is one line.
 @MainActor final class TableScreen {
     private let title: String
     private let hint: String
@@ -13,11 +13,11 @@ import LiveCollections
     private var problem: String?
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    /// Makes a screen that shows nothing yet.
+    /// Creates an empty screen.
     ///
     /// - Parameters:
     ///   - title: The first line.
-    ///   - hint: What can be typed.
+    ///   - hint: The available commands.
     init(title: String, hint: String) {
         self.title = title
         self.hint = hint
@@ -31,7 +31,7 @@ import LiveCollections
         draw("rows", rows.joined(separator: ", "))
     }
 
-    /// Shows where the connection stands.
+    /// Shows the state of the connection.
     func show(_ connection: ConnectionStatus) {
         status =
             switch connection {
@@ -44,7 +44,7 @@ import LiveCollections
         draw("status", status)
     }
 
-    /// Shows what went wrong, until the next change.
+    /// Shows an error until the next change.
     func report(_ problem: any Error) {
         self.problem = "\(problem)"
         draw("problem", "\(problem)")

@@ -3,23 +3,23 @@ import FanfareClient
 import Foundation
 import LiveCollections
 
-/// The same list as on the web page, in a terminal, with the Swift SDK.
+/// The Realtime table in a terminal, with the Swift SDK.
 struct TableTerminal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "table",
-        abstract: "Shows the Realtime table in a terminal, live, and changes it.",
+        abstract: "Shows and edits the Realtime table in a terminal, live.",
         discussion: """
             Start the broker and the demos with "make run" first.
 
             Examples:
               demo-terminal table
-              demo-terminal table --do "move 3 1"     changes the list and ends
+              demo-terminal table --do "move 3 1"     edits the list and exits
             """
     )
 
     @OptionGroup var addresses: DemoAddresses
 
-    @Option(name: .customLong("do"), help: "A command to carry out instead of asking for some.")
+    @Option(name: .customLong("do"), help: "A command to run instead of the prompt.")
     var command: String?
 
     @MainActor func run() async throws {
@@ -32,7 +32,7 @@ struct TableTerminal: AsyncParsableCommand {
         )
         client.connect()
         defer { client.disconnect() }
-        if let command { return try await carryOut(command, on: people) }
+        if let command { return try await run(command, on: people) }
 
         let screen = TableScreen(
             title: "Realtime table",
@@ -47,7 +47,7 @@ struct TableTerminal: AsyncParsableCommand {
         for await line in TypedLines.make() {
             do {
                 guard
-                    try TableCommand(line, rowCount: people.rows.count).carryOut(on: people) != nil
+                    try TableCommand(line, rowCount: people.rows.count).run(on: people) != nil
                 else { return }
             } catch {
                 screen.report(error)
@@ -55,20 +55,20 @@ struct TableTerminal: AsyncParsableCommand {
         }
     }
 
-    /// Carries out one command, and waits until the backend has it.
-    @MainActor private func carryOut(_ line: String, on people: LiveList<Person>) async throws {
+    /// Runs one command and waits until the backend has confirmed it.
+    @MainActor private func run(_ line: String, on people: LiveList<Person>) async throws {
         for await update in people.updates where !update.state.isLoading {
             if let error = update.state.error { throw error }
             break
         }
         let command = try TableCommand(line, rowCount: people.rows.count)
-        try await command.carryOut(on: people)?.confirmed()
+        try await command.run(on: people)?.confirmed()
     }
 }
 
 /// A row of the Realtime table.
 struct Person: Codable, Equatable, Identifiable, Sendable {
-    /// Made by who adds the person: a random number from 2³² up to 2⁵³.
+    /// Created by the client that adds the person: a random number from 2³² up to 2⁵³.
     var id = Int64.random(in: 1 << 32..<1 << 53)
     var name: String
 }
@@ -76,8 +76,8 @@ struct Person: Codable, Equatable, Identifiable, Sendable {
 extension TableCommand {
     /// Edits the list.
     ///
-    /// - Returns: The edit on its way; `nil` when there is nothing more to do.
-    @MainActor func carryOut(on people: LiveList<Person>) -> PendingEdit? {
+    /// - Returns: The pending edit; `nil` for `quit`.
+    @MainActor func run(on people: LiveList<Person>) -> PendingEdit? {
         switch self {
         case .add(let name): people.edit { $0.append(Person(name: name)) }
         case .remove(let index): people.edit { $0.remove(at: index) }

@@ -3,7 +3,7 @@ import FanfareClient
 import Foundation
 import LiveCollections
 
-/// The text's backend, by its HTTP routes.
+/// The HTTP client of the text's backend.
 struct TextBackend: Sendable {
     private let transport: any APITransport
 
@@ -11,14 +11,14 @@ struct TextBackend: Sendable {
         transport = try SocketTransport(to: BrokerAddress(url))
     }
 
-    /// The text over these routes and a channel.
+    /// Returns a source of the text over these routes and a channel.
     func source(_ channel: Channel) -> ChannelTextSource {
         ChannelTextSource(
             channel: channel,
             snapshot: { try await ask("GET", "/text/snapshot") },
             recovery: { try await ask("GET", "/text/operations?after=\($0)&epoch=\($1)") },
             send: { batch in
-                let _: Taken = try await ask(
+                let _: Committed = try await ask(
                     "POST",
                     "/text/operations",
                     try JSONEncoder().encode(batch)
@@ -27,7 +27,7 @@ struct TextBackend: Sendable {
         )
     }
 
-    private struct Taken: Decodable { let serial: UInt64 }
+    private struct Committed: Decodable { let serial: UInt64 }
     private struct Failure: Error { let status: Int }
 
     private func ask<Answer: Decodable>(

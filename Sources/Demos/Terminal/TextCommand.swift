@@ -1,6 +1,6 @@
 import LiveCollections
 
-/// What is typed to edit the text, line by line.
+/// A command that edits the text by lines; line numbers start at 1.
 enum TextCommand: Equatable {
     case append(String)
     case insert(line: Int, String)
@@ -8,12 +8,12 @@ enum TextCommand: Equatable {
     case delete(line: Int)
     case quit
 
-    /// What is wrong with a command, and how to write it.
+    /// The error of an invalid command.
     struct Mistake: Error, Equatable, CustomStringConvertible {
         let description: String
     }
 
-    /// Reads a command such as `insert 2 Hello`.
+    /// Parses a command such as `insert 2 Hello`.
     init(_ typed: String) throws(Mistake) {
         let parts = typed.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         let word = String(parts[0])
@@ -36,17 +36,17 @@ enum TextCommand: Equatable {
         let parts = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard let line = Int(parts[0]), line > 0 else {
             throw Mistake(
-                description: "\(parts[0]) is not the number of a line: they begin with 1."
+                description: "\(parts[0]) is not a line number: they start at 1."
             )
         }
         return (line, parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// What it does to a text.
+    /// Returns the edit of a text.
     ///
-    /// - Parameter text: The text as it is shown.
-    /// - Returns: The splice; `nil` for the command to end.
-    /// - Throws: A ``Mistake`` about a line that is not there.
+    /// - Parameter text: The shown text.
+    /// - Returns: The splice; `nil` for `quit`.
+    /// - Throws: A ``Mistake`` for a line that does not exist.
     func edit(of text: String) throws(Mistake) -> TextSplice? {
         switch self {
         case .quit: return nil
@@ -60,7 +60,7 @@ enum TextCommand: Equatable {
             return TextSplice(try Self.range(of: number, in: text), line)
         case .delete(let number):
             let range = try Self.range(of: number, in: text)
-            // With its line end, or, of the last line, with the one before.
+            // With its line end; the last line with the line end before it.
             if range.upperBound < text.utf16.count {
                 return TextSplice(range.lowerBound..<(range.upperBound + 1), "")
             }
@@ -68,7 +68,7 @@ enum TextCommand: Equatable {
         }
     }
 
-    /// The UTF-16 offsets of a line without its end.
+    /// Returns the UTF-16 offsets of a line without its line end.
     private static func range(of number: Int, in text: String) throws(Mistake) -> Range<Int> {
         var start = 0
         let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)

@@ -1,9 +1,9 @@
 import Foundation
 import LiveCollections
 
-/// What the terminal shows of the text: its lines with numbers, the state, and the last thing that went wrong.
+/// The screen of the text: numbered lines, the state of the connection, and the last error.
 ///
-/// On a terminal it is drawn anew after each change; into a pipe goes one line a change.
+/// A terminal is redrawn after each change; into a pipe, each change is one line.
 @MainActor final class TextScreen {
     private let text: LiveText
     private var problem: String?
@@ -47,7 +47,7 @@ import LiveCollections
         problem = nil
     }
 
-    /// Without the control characters by which a text could take over the terminal.
+    /// Replaces control characters, with which a text could control the terminal.
     private static func printable(_ line: Substring) -> String {
         String(
             String.UnicodeScalarView(

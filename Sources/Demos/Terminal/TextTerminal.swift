@@ -3,7 +3,7 @@ import FanfareClient
 import Foundation
 import LiveCollections
 
-/// The same text as on the web page, in a terminal, with the Swift SDK.
+/// The shared text in a terminal, with the Swift SDK.
 struct TextTerminal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "text",
@@ -13,7 +13,7 @@ struct TextTerminal: AsyncParsableCommand {
 
             Examples:
               demo-terminal text
-              demo-terminal text --do "append Hello from a shell"     adds a line and ends
+              demo-terminal text --do "append Hello from a shell"     adds a line and exits
             """
     )
 
@@ -26,7 +26,7 @@ struct TextTerminal: AsyncParsableCommand {
     @Option(help: "The app's key.")
     var key = "app-key"
 
-    @Option(name: .customLong("do"), help: "A command to carry out instead of asking for some.")
+    @Option(name: .customLong("do"), help: "A command to run instead of the prompt.")
     var command: String?
 
     @MainActor func run() async throws {
@@ -57,7 +57,7 @@ struct TextTerminal: AsyncParsableCommand {
         text.stop()
     }
 
-    /// Carries out one command; false when it was the last.
+    /// Runs one command; returns false for `quit`.
     @MainActor private func perform(_ line: String, _ text: LiveText) throws -> Bool {
         let command = try TextCommand(line)
         guard let edit = try command.edit(of: text.string) else { return false }

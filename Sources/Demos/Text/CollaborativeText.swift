@@ -1,7 +1,7 @@
 package import DemoSite
 
 extension Demo {
-    /// A text that everybody edits at the same time, old clients of the well-known tutorial among them.
+    /// A text for concurrent editing, also by the well-known tutorial's clients.
     package static let collaborativeText = Demo(
         name: "Text editor",
         path: "/text/",
@@ -16,10 +16,10 @@ extension Demo {
         ],
         migrations: [.createText],
         channels: ["presence-text"]
-    ) { backstage in
+    ) { environment in
         let text = try SharedText(
-            store: TextStore(database: backstage.database),
-            outbox: backstage.outbox
+            store: TextStore(database: environment.database),
+            outbox: environment.outbox
         )
         return TextRoutes(text: text).all
     }

@@ -1,17 +1,17 @@
 import DemoSite
 import LiveCollections
 
-/// The one writer of the text: orders what all do, stores it, and then tells of it.
+/// The single writer of the text: orders the edits, stores them, then publishes them.
 actor SharedText {
-    /// Where everybody is told; old clients listen there too.
+    /// The channel of all events.
     static let channel = "collabo"
-    /// What old clients are told.
-    static let oldEvent = "text_update"
-    /// How the backend calls itself to old clients, which ignore what their own device did.
+    /// The event with the whole text, for the tutorial's clients.
+    static let wholeTextEvent = "text_update"
+    /// The backend's device ID in whole-text events; a client ignores events with its own.
     static let deviceID = "fanfare-demos"
-    /// How often old clients are told at most: each time it is the whole text.
-    static let oldEventPause = Duration.milliseconds(150)
-    /// The most bytes of an event's data; a longer text cannot be told to old clients.
+    /// The minimum interval between two whole-text events.
+    static let wholeTextInterval = Duration.milliseconds(150)
+    /// The maximum length of an event's data, in bytes; a longer text is not sent to whole-text clients.
     static let eventLengthMax = 10_000
 
     private let store: TextStore
@@ -19,9 +19,9 @@ actor SharedText {
     private let clock = ContinuousClock()
     private let start = ContinuousClock.now
     private var authority: TextAuthority
-    private var isOldEventDue = false
+    private var isWholeTextDue = false
 
-    /// Takes the text up where it was left.
+    /// Restores the stored text.
     init(store: TextStore, outbox: Outbox) throws {
         self.store = store
         self.outbox = outbox
@@ -35,30 +35,30 @@ actor SharedText {
         authority.recovery(after: serial, epoch: epoch)
     }
 
-    /// Takes what a replica did.
+    /// Applies a replica's operations.
     ///
-    /// - Returns: How far the log has come.
-    func take(_ batch: TextBatch) throws -> UInt64 {
+    /// - Returns: The serial of the last log entry.
+    func commit(_ batch: TextBatch) throws -> UInt64 {
         try change { (authority) throws(TextRefusal) in try authority.commit(batch) }
         return authority.serial
     }
 
-    /// Takes the whole text of an old client.
-    func take(_ text: String, from device: String) throws {
+    /// Applies the whole text of a client without operations.
+    func commit(_ text: String, from device: String) throws {
         let now = clock.now - start
         try change { (authority) throws(TextRefusal) in
             try authority.takeWholeText(text, from: device, at: now)
         }
-        // Whatever came of it, the device is to show what everybody has.
-        tellOldClientsSoon()
+        // The device must show the merged text, whatever its edit became.
+        scheduleWholeText()
     }
 
-    // None of these steps suspends: between a change and its announcement no other can slip in.
+    // No suspension: changes and their events are in the same order.
 
     private func change(
         _ body: (inout TextAuthority) throws(TextRefusal) -> [TextEntry]
     ) throws {
-        // What cannot be stored has not happened.
+        // A change that cannot be stored is discarded.
         var next = authority
         let entries = try body(&next)
         guard !entries.isEmpty else {
@@ -67,9 +67,9 @@ actor SharedText {
         }
         try store.append(entries)
         authority = next
-        for entry in entries { announce(entry) }
+        for entry in entries { publish(entry) }
         if authority.isCompactionDue { try beginEpoch() }
-        tellOldClientsSoon()
+        scheduleWholeText()
     }
 
     private func beginEpoch() throws {
@@ -77,23 +77,23 @@ actor SharedText {
         let entry = next.compact()
         try store.replace(with: next.snapshot)
         authority = next
-        announce(entry)
+        publish(entry)
     }
 
-    private func announce(_ entry: TextEntry) {
+    private func publish(_ entry: TextEntry) {
         guard let data = try? JSONText.encode(entry) else { return }
-        // An entry that comes twice is known by its serial.
+        // A repeated entry is recognised by its serial.
         outbox.post(
-            Announcement("text_operations", on: Self.channel, data: data, isRepeatable: true)
+            OutgoingEvent("text_operations", on: Self.channel, data: data, isRepeatable: true)
         )
     }
 
-    private func tellOldClientsSoon() {
-        guard !isOldEventDue else { return }
-        isOldEventDue = true
+    private func scheduleWholeText() {
+        guard !isWholeTextDue else { return }
+        isWholeTextDue = true
         Task {
-            try? await Task.sleep(for: Self.oldEventPause)
-            tellOldClients()
+            try? await Task.sleep(for: Self.wholeTextInterval)
+            publishWholeText()
         }
     }
 
@@ -102,8 +102,8 @@ actor SharedText {
         let deviceId: String
     }
 
-    private func tellOldClients() {
-        isOldEventDue = false
+    private func publishWholeText() {
+        isWholeTextDue = false
         let now = clock.now - start
         guard let update = authority.wholeTextUpdate(by: Self.deviceID, at: now),
             let data = try? JSONText.encode(
@@ -112,7 +112,7 @@ actor SharedText {
             data.utf8.count <= Self.eventLengthMax
         else { return }
         outbox.post(
-            Announcement(Self.oldEvent, on: Self.channel, data: data, isRepeatable: true)
+            OutgoingEvent(Self.wholeTextEvent, on: Self.channel, data: data, isRepeatable: true)
         )
     }
 }

@@ -3,9 +3,9 @@ import HTTP1
 import HTTPServer
 import LiveCollections
 
-/// What the text's backend answers: the tutorial's route at the root of the site, and its own below `/text/`.
+/// The routes of the text: the tutorial's at the root of the site, the others below `/text/`.
 struct TextRoutes: Sendable {
-    /// The most characters of an old device's identifier.
+    /// The maximum length of a device's identifier, in characters.
     static let deviceIDLengthMax = 100
 
     let text: SharedText
@@ -15,28 +15,28 @@ struct TextRoutes: Sendable {
             .post("/update_text") { try await updateText(RequestFields($0)) },
             .get("snapshot") { _ in try .encoding(await text.snapshot) },
             .get("operations") { try .encoding(try await recovery($0)) },
-            .post("operations") { try .encoding(try await take($0.decode(TextBatch.self))) },
+            .post("operations") { try .encoding(try await commit($0.decode(TextBatch.self))) },
         ]
     }
 
     private struct Success: Encodable { let success = 200 }
-    private struct Taken: Encodable { let serial: UInt64 }
+    private struct Committed: Encodable { let serial: UInt64 }
 
-    /// What the tutorial's app sends at each key, and is answered.
+    /// The tutorial's request, which its app sends at each keystroke.
     private func updateText(_ fields: RequestFields) async throws -> Response {
         let device = try fields.text("from", limit: Self.deviceIDLengthMax)
         let whole = try fields.verbatim("text", limit: TextLimits().length)
         do {
-            try await text.take(whole, from: device)
+            try await text.commit(whole, from: device)
         } catch let refusal as TextRefusal {
             throw Self.answer(to: refusal)
         }
         return try .encoding(Success())
     }
 
-    private func take(_ batch: TextBatch) async throws -> Taken {
+    private func commit(_ batch: TextBatch) async throws -> Committed {
         do {
-            return Taken(serial: try await text.take(batch))
+            return Committed(serial: try await text.commit(batch))
         } catch let refusal as TextRefusal {
             throw Self.answer(to: refusal)
         }
@@ -51,11 +51,11 @@ struct TextRoutes: Sendable {
         return await text.recovery(after: try number("after"), epoch: try number("epoch"))
     }
 
-    /// 409 asks the client to load the text and to make its edits anew, 422 to forget them.
+    /// 409: the client must load the text and reapply its edits; 422: it must discard them.
     private static func answer(to refusal: TextRefusal) -> RequestError {
         switch refusal {
-        case .stale: .refused(409, "The text has moved on: \(refusal).")
-        case .invalid: .refused(422, "The edits cannot be taken: \(refusal).")
+        case .stale: .refused(409, "The edits are out of date: \(refusal).")
+        case .invalid: .refused(422, "The edits are invalid: \(refusal).")
         }
     }
 }

@@ -1,13 +1,13 @@
-import DemoSite
+package import DemoSite
 import Foundation
 import GRDB
 import LiveCollections
 
-/// The text in SQLite: a snapshot, and the entries of the log that follow it.
+/// The text in SQLite: a snapshot and the log entries after it.
 struct TextStore: Sendable {
     let database: DatabaseQueue
 
-    /// What was stored, and the entries since, in order.
+    /// Loads the snapshot and the entries after it, in order.
     func load() throws -> (snapshot: TextSnapshot, entries: [TextEntry]) {
         try database.read { database in
             let snapshot = try String.fetchOne(
@@ -25,7 +25,7 @@ struct TextStore: Sendable {
         }
     }
 
-    /// Adds entries to the log.
+    /// Appends entries to the log.
     func append(_ entries: [TextEntry]) throws {
         try database.write { database in
             for entry in entries {
@@ -37,7 +37,7 @@ struct TextStore: Sendable {
         }
     }
 
-    /// Puts a snapshot in place of all that was stored before.
+    /// Replaces everything stored by a snapshot.
     func replace(with snapshot: TextSnapshot) throws {
         let text = try JSONText.encode(snapshot)
         try database.write { database in
@@ -51,5 +51,25 @@ struct TextStore: Sendable {
 
     private static func decode<Value: Decodable>(_ text: String) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+    }
+}
+
+extension Migration {
+    /// The text at the beginning of its epoch, and the log since then.
+    package static let createText = Migration("createText") { database in
+        try database.execute(
+            sql: """
+                CREATE TABLE text_snapshots (
+                    id INTEGER PRIMARY KEY CHECK (id = 1),
+                    snapshot TEXT NOT NULL
+                );
+                CREATE TABLE text_entries (
+                    serial INTEGER PRIMARY KEY,
+                    entry TEXT NOT NULL
+                );
+                """
+        )
+    } down: { database in
+        try database.execute(sql: "DROP TABLE text_entries; DROP TABLE text_snapshots")
     }
 }

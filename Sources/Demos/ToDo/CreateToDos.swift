@@ -2,7 +2,7 @@ import DemoSite
 import GRDB
 
 extension Migration {
-    /// The to-dos, with rules that hold for everybody who writes to the database.
+    /// The to-dos, with constraints that apply to every writer of the database.
     static let createToDos = Migration("createToDos") { database in
         try database.execute(sql: tables)
         try database.execute(sql: triggers)
@@ -13,7 +13,7 @@ extension Migration {
         )
     }
 
-    // AUTOINCREMENT: an edit on its way to a to-do that was deleted must not meet another.
+    // AUTOINCREMENT: a late edit of a deleted to-do must not apply to another one with the same id.
     private static let tables = """
         CREATE TABLE ToDos (
             id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -2,21 +2,21 @@ import DemoSite
 import GRDB
 import HTTP1
 
-/// Something to do.
+/// A to-do.
 struct ToDo: ListRow {
     static let databaseTableName = "ToDos"
-    /// The most characters of a title.
+    /// The maximum length of a title, in characters.
     static let titleLengthMax = 200
-    /// The most to-dos that the table takes.
+    /// The maximum number of to-dos.
     static let countMax = 1_000
 
-    /// Made by who adds it; the database makes one for who does not.
+    /// Created by the client that adds it, otherwise by the database.
     let id: Int64
     var title: String
-    /// The day by which it is to be done, `2026-01-31`; `nil` for some day.
+    /// The due date, `2026-01-31`; `nil` for none.
     var due: String?
     var isDone: Bool
-    /// When it was done, in UTC, `2026-01-31 23:59:59.999`; the database keeps it.
+    /// When it was done, in UTC, `2026-01-31 23:59:59.999`; set by the database.
     var doneAt: String?
 
     func check() throws(RequestError) {
@@ -25,7 +25,7 @@ struct ToDo: ListRow {
 
     private enum CodingKeys: String, CodingKey { case id, title, due, isDone, doneAt }
 
-    /// Writes all fields, also those that are null: an update that names a field sets it.
+    /// Encodes all fields, also null ones: an update sets every field that it contains.
     func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(id, forKey: .id)
@@ -37,7 +37,7 @@ struct ToDo: ListRow {
 }
 
 extension ToDo {
-    /// The query that the app's screens are bound to: not done, by date; those for some day come last.
+    /// The query that the screens are bound to: open to-dos by due date; those without a date are last.
     static func open(_ database: Database) throws -> [ToDo] {
         try fetchAll(
             database,
@@ -45,7 +45,7 @@ extension ToDo {
         )
     }
 
-    /// What is done, the latest first.
+    /// The done to-dos, latest first.
     static func done(_ database: Database) throws -> [ToDo] {
         try fetchAll(
             database,
@@ -53,7 +53,7 @@ extension ToDo {
         )
     }
 
-    /// Grows by one with each change of a to-do, whoever makes it.
+    /// The version, which every change of a to-do by any writer increments.
     static func version(_ database: Database) throws -> Int64 {
         try Int64.fetchOne(database, sql: "SELECT version FROM ToDoVersion") ?? 0
     }

@@ -3,7 +3,7 @@ import HTTP1
 import HTTPServer
 
 extension Demo {
-    /// To-dos on screens that are bound to queries.
+    /// To-dos, with screens that are bound to queries.
     package static let toDo = Demo(
         name: "To-do",
         path: "/to-do/",
@@ -16,24 +16,24 @@ extension Demo {
             SiteFile("cell.js", PackageResources.cell_js),
         ],
         migrations: [.createToDos]
-    ) { backstage in
-        let store = ToDoStore(database: backstage.database)
+    ) { environment in
+        let store = ToDoStore(database: environment.database)
         try store.beginRun()
-        // Before the queries are made: what is written in between would be in no result.
-        let others = try OtherWriters(backstage.database)
-        let open = PublishedQuery<ToDo>(channel: "to-do-open", outbox: backstage.outbox)
-        open.follow(backstage.database) {
+        // Before the first query, so that no write between the two is missed.
+        let monitor = try ExternalChangeMonitor(environment.database)
+        let open = PublishedQuery<ToDo>(channel: "to-do-open", outbox: environment.outbox)
+        open.follow(environment.database) {
             .init(version: try ToDo.version($0), rows: try ToDo.open($0))
         }
-        let done = PublishedQuery<ToDo>(channel: "to-do-done", outbox: backstage.outbox)
-        done.follow(backstage.database) {
+        let done = PublishedQuery<ToDo>(channel: "to-do-done", outbox: environment.outbox)
+        done.follow(environment.database) {
             .init(version: try ToDo.version($0), rows: try ToDo.done($0))
         }
         return routes("open", open, store) + routes("done", done, store) + [
-            // For who keeps a copy.
+            // For clients with a local copy.
             .get("rows") { _ in
-                // What other processes write is noticed as long as somebody can ask.
-                try withExtendedLifetime(others) { try .encoding(try store.everything()) }
+                // Watches for writes of other processes as long as the route exists.
+                try withExtendedLifetime(monitor) { try .encoding(try store.everything()) }
             },
             .post("rows/operations") { request in
                 let edit = try request.decode(ToDoEdit.self)
@@ -42,7 +42,7 @@ extension Demo {
         ]
     }
 
-    /// The snapshot of a query, and the way to write; the answer has the query's revision that shows what was written.
+    /// The routes of a query: its snapshot, and commits, which return the revision that contains the commit.
     private static func routes(
         _ base: String,
         _ query: PublishedQuery<ToDo>,

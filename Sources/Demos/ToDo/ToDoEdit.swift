@@ -1,11 +1,10 @@
 import DemoSite
 
-/// A commit of a client, in the words of live lists: `{"mutation": "…", "operations": […]}`.
+/// A client's commit, in the format of live lists: `{"mutation": "…", "operations": […]}`.
 ///
-/// An operation says nothing of places: the order is the query's. An update has the fields that it changes, and
-/// leaves the others to whoever has written them.
+/// An operation has no position: the query defines the order. An update contains only the fields that it changes.
 struct ToDoEdit: Decodable, Sendable {
-    /// What its maker calls it: sent again, it is not done again.
+    /// The identifier of the edit: a repeated edit is applied once.
     let mutation: String?
     let operations: [Operation]
 
@@ -15,11 +14,11 @@ struct ToDoEdit: Decodable, Sendable {
         case remove(Int64)
     }
 
-    /// The fields of an update; `nil` for those that it does not name.
+    /// The fields of an update; `nil` for unchanged ones.
     struct Fields: Sendable {
         let id: Int64
         let title: String?
-        /// `.some(nil)` for a day that is taken away.
+        /// `.some(nil)` to remove the date.
         let due: String??
         let isDone: Bool?
     }

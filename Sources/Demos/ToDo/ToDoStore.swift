@@ -5,18 +5,18 @@ import HTTP1
 
 /// Writes to-dos.
 ///
-/// What comes of it, and who is told, is not its business: the queries are observed.
+/// It publishes nothing: the queries are observed.
 struct ToDoStore: Sendable {
-    /// The most operations of one edit.
+    /// The maximum number of operations of one edit.
     static let operationsMax = 200
-    /// The most characters of a mutation's name.
+    /// The maximum length of a mutation's identifier, in characters.
     static let mutationLengthMax = 64
-    /// How many edits back one is recognised that is sent again.
+    /// The number of remembered mutations, by which repeated edits are recognised.
     static let mutationsMax = 5_000
 
     let database: DatabaseQueue
 
-    /// All to-dos, and the version that they are of.
+    /// All to-dos with their version.
     struct Everything: Encodable, Sendable {
         let version: Int64
         let rows: [ToDo]
@@ -31,18 +31,18 @@ struct ToDoStore: Sendable {
         }
     }
 
-    /// Leaves out versions, so that no client can mistake the first result of this run for the last one's next.
+    /// Skips versions, so that no client takes the first result of this run for the next one of the last run.
     func beginRun() throws {
-        // More than a run can tell revisions without a change of the version.
+        // More than the number of revisions that a run can publish without a change of the version.
         try database.write {
             try $0.execute(sql: "UPDATE ToDoVersion SET version = version + 1000")
         }
     }
 
-    /// Does an edit in one transaction, unless it was done before.
+    /// Applies an edit in one transaction, unless it was applied before.
     ///
-    /// - Returns: The version that has it.
-    /// - Throws: A ``RequestError`` that names what cannot be taken; nothing is done then.
+    /// - Returns: The version that contains it.
+    /// - Throws: A ``RequestError`` with the reason; nothing is written then.
     func commit(_ edit: ToDoEdit) throws -> Int64 {
         guard edit.operations.count <= Self.operationsMax else {
             throw RequestError.refused(
@@ -92,14 +92,14 @@ struct ToDoStore: Sendable {
             if try !update(fields, database) { try toDo.insert(database) }
         case .update(let fields):
             try check(id: fields.id, title: fields.title, due: fields.due ?? nil)
-            // A to-do that somebody has deleted meanwhile stays deleted.
+            // A to-do that was deleted meanwhile stays deleted.
             _ = try update(fields, database)
         case .remove(let id):
             try ToDo.deleteOne(database, key: id)
         }
     }
 
-    /// Writes the fields of a to-do that is there; false when it is not.
+    /// Writes the fields of a to-do; returns false when it does not exist.
     private func update(_ fields: ToDoEdit.Fields, _ database: Database) throws -> Bool {
         guard var toDo = try ToDo.fetchOne(database, key: fields.id) else { return false }
         let before = toDo
@@ -123,7 +123,7 @@ struct ToDoStore: Sendable {
         }
     }
 
-    /// Whether a text is a day of the calendar, written as SQLite writes it.
+    /// Whether a text is a valid date in SQLite's format.
     private static func isDay(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.map(\.utf8.count) == [4, 2, 2], text.utf8.count == 10,

@@ -1,39 +1,39 @@
-/// One value that follows its source and can be edited without waiting for it: a list of one row.
+/// One value that follows its source and is edited optimistically: a list of one row.
 @MainActor public final class LiveDocument<Value: LiveRow> where Value.ID: Sendable {
-    /// The list that the document is the first row of.
+    /// The list whose first row is the document.
     public let list: LiveList<Value>
 
-    /// Makes a document, and begins to listen to its source.
+    /// Creates a document that listens to its source.
     ///
     /// - Parameters:
-    ///   - source: Where the value comes from: its first row is the document.
-    ///   - options: Limits, and when to try again.
+    ///   - source: The source; its first row is the document.
+    ///   - options: Limits and retry delays.
     public init(_ source: some LiveSource<Value>, options: ListOptions = ListOptions()) {
         list = LiveList(source, options: options)
     }
 
-    /// The value; `nil` while it is not there, and when it has been removed.
+    /// The value; `nil` before it is loaded and after it is removed.
     public var value: Value? { list.rows.first }
 
-    /// Where the document stands with its source.
+    /// The state of the connection to the source.
     public var state: ListState { list.state }
 
-    /// Calls back with the value, now and after each change, at once and on the main actor.
+    /// Calls back with the value, immediately and after each change, synchronously on the main actor.
     ///
-    /// - Parameter perform: Takes the value, and where the document stands.
-    /// - Returns: What to keep as long as the callback is wanted.
+    /// - Parameter perform: Called with the value and the state.
+    /// - Returns: The observation; keep it as long as the callback is needed.
     public func observe(
         _ perform: @escaping (Value?, ListState) -> Void
     ) -> Observation<ListUpdate<Value>> {
         list.observe { perform($0.rows.first, $0.state) }
     }
 
-    /// Changes the value; it shows at once, and springs back if it is refused.
+    /// Changes the value immediately; the edit is reverted if it is refused.
     ///
     /// - Parameters:
-    ///   - ifUnchanged: Whether the edit is refused when somebody else has changed it meanwhile.
-    ///   - body: Changes the value, but not its id; not called while there is none.
-    /// - Returns: The edit on its way.
+    ///   - ifUnchanged: Whether the edit is refused when another client has changed the value meanwhile.
+    ///   - body: Changes the value, but not its id; not called while there is no value.
+    /// - Returns: The pending edit.
     @discardableResult
     public func edit(ifUnchanged: Bool = false, _ body: (inout Value) -> Void) -> PendingEdit {
         let revision = list.revision

@@ -1,97 +1,97 @@
 public import LiveRows
 
-/// The operations of one edit, collected on the rows as it finds and leaves them.
+/// Collects the operations of one edit and applies them to the rows.
 public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
     var tracked: TrackedRows<Row>
-    /// What the edit has done so far; what changed nothing is not among it.
+    /// The operations of the edit so far; those without effect are omitted.
     public private(set) var operations: [ListOperation<Row>] = []
     private(set) var inverses: [ListOperation<Row>] = []
 
-    /// The revision that the list must still have when the edit is committed; `nil` for any.
+    /// The revision that the list must have when the edit is committed; `nil` for any.
     ///
-    /// Set it to the list's ``LiveList/revision`` in a form that must not overwrite what others
-    /// have done meanwhile: then the edit is refused instead.
+    /// Set it to the list's ``LiveList/revision`` to have the edit refused if the list has changed meanwhile, for
+    /// example in a form.
     public var ifRevision: UInt64?
 
     init(_ tracked: consuming TrackedRows<Row>) { self.tracked = tracked }
 
-    /// The rows, with what the edit has done so far.
+    /// The rows, including the edit so far.
     public var rows: RowList<Row> { tracked.list }
 
-    /// The row of an id, or `nil`.
+    /// The row with an id, or `nil`.
     public func row(_ id: Row.ID) -> Row? { tracked.keyed[id] }
 
-    /// Where the row of an id stands, or `nil`.
+    /// The index of the row with an id, or `nil`.
     public func index(of id: Row.ID) -> Int? { tracked.keyed.index(of: id) }
 
     // MARK: By ids
 
-    /// Does an operation; what is said of a row that is not there does nothing.
+    /// Applies an operation; it has no effect on a row that does not exist.
     public mutating func apply(_ operation: ListOperation<Row>) {
         guard let inverse = tracked.apply(operation) else { return }
         operations.append(operation)
         inverses.append(inverse)
     }
 
-    /// Puts a row behind another, or with `nil` first; one with the same id is replaced.
+    /// Puts a row behind another, or first with `nil`; a row with the same id is replaced.
     ///
     /// - Parameters:
     ///   - row: The row.
     ///   - anchor: The row before it.
     public mutating func put(_ row: Row, after anchor: Row.ID?) { apply(.put(row, after: anchor)) }
 
-    /// Moves a row behind another, or with `nil` to the front.
+    /// Moves a row behind another, or first with `nil`.
     ///
     /// - Parameters:
     ///   - id: The row to move.
-    ///   - anchor: The row before its new place.
+    ///   - anchor: The row before its new position.
     public mutating func move(_ id: Row.ID, after anchor: Row.ID?) {
         apply(.move(id, after: anchor))
     }
 
-    /// Gives the row of the same id other contents.
+    /// Replaces the contents of the row with the same id.
     public mutating func update(_ row: Row) { apply(.update(row)) }
 
     /// Changes a row's contents.
     ///
     /// - Parameters:
-    ///   - id: The row to change; without it nothing happens.
+    ///   - id: The row to change; no effect if it does not exist.
     ///   - body: Changes the row, but not its id.
     public mutating func update(_ id: Row.ID, _ body: (inout Row) -> Void) {
         guard var row = row(id) else { return }
         body(&row)
-        precondition(row.id == id, "the id of a row cannot change: remove it and put another")
+        precondition(row.id == id, "the id of a row cannot change: remove the row and put another")
         apply(.update(row))
     }
 
     /// Removes a row.
     public mutating func remove(_ id: Row.ID) { apply(.remove(id)) }
 
-    // MARK: By places
+    // MARK: By index
 
-    /// Puts a row at the end.
+    /// Appends a row.
     public mutating func append(_ row: Row) { insert(row, at: rows.count) }
 
-    /// Puts a row at a place.
+    /// Inserts a row at an index.
     ///
     /// - Parameters:
-    ///   - row: The row; if there is one with its id, that is replaced and moved.
-    ///   - index: The row's index afterwards, from zero; past the end it is the end.
+    ///   - row: The row; a row with the same id is replaced and moved.
+    ///   - index: The row's index afterwards, from zero; limited to the end.
     public mutating func insert(_ row: Row, at index: Int) {
         put(row, after: anchor(at: index, without: self.index(of: row.id)))
     }
 
-    /// Moves a row to another place, as a table view says it.
+    /// Moves a row to another index, with the indices of a table view.
     ///
     /// - Parameters:
     ///   - index: The row's index.
-    ///   - target: Its index afterwards; past the end it is the end.
+    ///   - target: Its index afterwards; limited to the end.
     public mutating func move(from index: Int, to target: Int) {
         guard rows.indices.contains(index) else { return }
         move(rows[index].id, after: anchor(at: target, without: index))
     }
 
-    /// Removes the row of an index; if there is none, nothing happens.
+    /// Removes the row at an index; no effect if it does not exist.
     public mutating func remove(at index: Int) {
         guard rows.indices.contains(index) else { return }
         remove(rows[index].id)
@@ -99,17 +99,48 @@ public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     /// Removes the first rows.
     ///
-    /// - Parameter count: How many; if there are not as many, all.
+    /// - Parameter count: The number of rows, at most all.
     public mutating func removeFirst(_ count: Int = 1) {
         for row in rows.prefix(count) { remove(row.id) }
     }
 
-    /// The row behind which a row comes to stand at an index, when it leaves its old place.
+    /// Returns the row before an index, not counting the row at its old index.
     private func anchor(at index: Int, without old: Int?) -> Row.ID? {
         let rest = rows.count - (old == nil ? 0 : 1)
         let before = min(index, rest) - 1
         guard before >= 0 else { return nil }
         guard let old, before >= old else { return rows[before].id }
         return rows[before + 1].id
+    }
+}
+
+/// An edit that waits for the list's writer.
+@MainActor public final class PendingEdit {
+    /// The identifier of the edit; `nil` when it changed nothing and was not sent.
+    public let mutation: String?
+    private var outcome: Result<Void, any Error>?
+    private var waiting: [CheckedContinuation<Void, any Error>] = []
+
+    init(mutation: String?) {
+        self.mutation = mutation
+        if mutation == nil { outcome = .success(()) }
+    }
+
+    /// Whether the writer has accepted the edit.
+    public var isConfirmed: Bool { if case .success = outcome { true } else { false } }
+
+    /// Waits until the writer has accepted the edit.
+    ///
+    /// - Throws: The reason why it was refused and reverted; ``LiveListError/ended`` when the list was released.
+    public func confirmed() async throws {
+        if let outcome { return try outcome.get() }
+        try await withCheckedThrowingContinuation { waiting.append($0) }
+    }
+
+    func end(_ outcome: Result<Void, any Error>) {
+        guard self.outcome == nil else { return }
+        self.outcome = outcome
+        for continuation in waiting { continuation.resume(with: outcome) }
+        waiting = []
     }
 }

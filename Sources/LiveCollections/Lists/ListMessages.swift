@@ -1,16 +1,16 @@
 public import LiveRows
 
-/// All rows of a list, in order, as they were at a revision.
+/// All rows of a list at a revision.
 public struct ListSnapshot<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// Counts the changes that the list's one writer has made.
+    /// The number of changes that the list's writer has made.
     public var revision: UInt64
     /// The rows, in order.
     public var rows: [Row]
 
-    /// Numbers a state of a list.
+    /// Creates a snapshot.
     ///
     /// - Parameters:
-    ///   - revision: The number of the last change that the rows contain.
+    ///   - revision: The number of the last change in the rows.
     ///   - rows: The rows, in order.
     public init(revision: UInt64, rows: [Row]) {
         self.revision = revision
@@ -18,21 +18,21 @@ public struct ListSnapshot<Row: LiveRow>: Sendable where Row.ID: Sendable {
     }
 }
 
-/// What one commit changed, as everybody is told it.
+/// The change of one commit, as it is published.
 public struct ListChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// The number of the change: one more than that of the change before.
+    /// The number of the change: one more than that of the previous change.
     public var revision: UInt64
-    /// The name that the committing client gave its edit; `nil` when nobody waits for it.
+    /// The identifier of the committing client's edit; `nil` for a change without a waiting client.
     public var mutation: String?
-    /// What to do, in order.
+    /// The operations, in order.
     public var operations: [ListOperation<Row>]
 
-    /// Numbers a change of a list.
+    /// Creates a change.
     ///
     /// - Parameters:
-    ///   - revision: One more than that of the change before.
-    ///   - mutation: The name of the edit that it stems from.
-    ///   - operations: What to do, in order.
+    ///   - revision: One more than that of the previous change.
+    ///   - mutation: The identifier of the edit.
+    ///   - operations: The operations, in order.
     public init(revision: UInt64, mutation: String?, operations: [ListOperation<Row>]) {
         self.revision = revision
         self.mutation = mutation
@@ -40,23 +40,23 @@ public struct ListChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
     }
 }
 
-/// What a client asks the list's writer to do.
+/// A client's edit for the list's writer.
 public struct ListCommit<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// The edit's name: unique, so that a commit which comes twice is done once.
+    /// The unique identifier of the edit, so that a repeated commit is applied once.
     public var mutation: String
-    /// What to do, in order.
+    /// The operations, in order.
     public var operations: [ListOperation<Row>]
-    /// The revision the list must still have; `nil` when the edit is meant whatever has changed.
+    /// The revision that the list must have; `nil` for any.
     ///
-    /// For forms: a writer refuses the edit when somebody else has changed the list since.
+    /// A writer refuses the edit when the list has changed since; useful for forms.
     public var ifRevision: UInt64?
 
-    /// Names an edit.
+    /// Creates a commit.
     ///
     /// - Parameters:
-    ///   - mutation: A name that no other edit has, such as a UUID.
-    ///   - operations: What to do, in order.
-    ///   - ifRevision: The revision the list must still have.
+    ///   - mutation: A unique identifier, such as a UUID.
+    ///   - operations: The operations, in order.
+    ///   - ifRevision: The revision that the list must have.
     public init(mutation: String, operations: [ListOperation<Row>], ifRevision: UInt64? = nil) {
         self.mutation = mutation
         self.operations = operations

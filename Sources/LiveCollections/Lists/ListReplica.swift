@@ -1,49 +1,49 @@
 package import LiveRows
 
-/// A client's copy of a list, as a value: what comes in changes it and says what is to be done.
+/// A client's copy of a list, as a value: each input changes it and returns the effects to perform.
 ///
-/// It knows no network, no clock and no task, so all schedules can be tried. Its rows are those of
-/// the writer with the edits that the writer has not confirmed yet on top. When the writer's rows
-/// change, those edits are taken back, the change is applied, and they are made again.
+/// It has no network, clock or tasks, so every schedule can be tested. Its rows are the writer's rows with the
+/// unconfirmed edits applied on top. When the writer's rows change, those edits are reverted, the change is applied,
+/// and the edits are reapplied.
 package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// What is to be done after an input.
+    /// An effect to perform after an input.
     package enum Effect: Sendable {
-        /// A snapshot is to be fetched, and to be given to ``fetched(_:_:)`` with its number.
+        /// Fetch a snapshot and pass it to ``fetched(_:_:)`` with this number.
         case fetch(number: Int, failures: Int)
-        /// A commit is to be handed in; `failures` is how often that had no answer.
+        /// Send a commit; `failures` is the number of attempts without an answer.
         case send(ListCommit<Row>, failures: Int)
-        /// The writer has taken an edit in.
+        /// The writer has accepted an edit.
         case confirmed(mutation: String)
-        /// An edit is taken back.
+        /// An edit is reverted.
         case refused(ListCommit<Row>, any Error)
     }
 
-    /// An edit that is shown and not confirmed.
+    /// An edit that is applied and not confirmed.
     struct Pending: Sendable {
         let commit: ListCommit<Row>
-        /// What takes the edit back, in the order in which it was made.
+        /// The operations that revert the edit, in the order of the edit.
         var inverses: [ListOperation<Row>]
-        /// The revision that the writer's answer named, until the change of that revision is here.
+        /// The revision in the writer's answer, until the change of that revision arrives.
         var revision: UInt64?
-        /// Whether the answer came before the fetch that is going on, whose rows then contain it.
+        /// Whether the answer came before the current fetch, whose rows therefore contain the edit.
         var isInSnapshot = false
-        /// Whether the source has told something since the edit was handed in.
-        var isOvertaken = false
+        /// Whether the source has sent an update since the edit was sent.
+        var hasNewerUpdate = false
     }
 
     private let options: ListOptions
     package private(set) var tracked = TrackedRows<Row>()
     package private(set) var state = ListState.initial
-    /// The revision that the rows are of; `nil` before the first snapshot, and while it is unknown.
+    /// The revision of the rows; `nil` before the first snapshot and while it is unknown.
     package private(set) var revision: UInt64?
     private(set) var pending: [Pending] = []
-    /// The edit that was handed in and not answered; they are handed in one after the other.
+    /// The edit that was sent and not answered; edits are sent one at a time.
     private var sending: (mutation: String, failures: Int)?
 
     private var isFetching = false
     private var fetchNumber = 0
     private var fetchFailures = 0
-    /// Changes that came since the fetch began, and the highest revision of any.
+    /// The changes received since the fetch began, and their highest revision.
     private var buffered: [ListChange<Row>] = []
     private var highest: UInt64 = 0
 
@@ -54,20 +54,20 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     // MARK: The source
 
-    /// The list begins to listen.
+    /// The list has begun to listen.
     package mutating func began() {
         if case .live = state { return }
         state = .loading
     }
 
-    /// Changes are told from here on; what was before may have been missed.
+    /// The source sends changes from now on; earlier ones may have been missed.
     package mutating func subscribed() -> [Effect] {
         fetchFailures = 0
-        return fetch() + sendAgain()
+        return fetch() + retryNow()
     }
 
-    /// Hands an edit in at once that waits to be tried again: the network is back.
-    private mutating func sendAgain() -> [Effect] {
+    /// Retries a waiting edit without delay: the network is back.
+    private mutating func retryNow() -> [Effect] {
         guard let last = sending, last.failures > 0,
             let edit = pending.first(where: { $0.commit.mutation == last.mutation })
         else { return [] }
@@ -75,7 +75,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return [.send(edit.commit, failures: 0)]
     }
 
-    /// The source is in trouble; the rows stay.
+    /// The source has failed; the rows stay.
     package mutating func failed(_ error: any Error) { state = .failed(error) }
 
     private mutating func fetch() -> [Effect] {
@@ -95,7 +95,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         if isFetching { buffer(change) }
         guard let revision else { return [] }
         if change.revision <= revision {
-            // Seen already, in a snapshot perhaps; but it may tell of an edit that still waits.
+            // Already applied, perhaps by a snapshot; but it may confirm a pending edit.
             return settle { $0.commit.mutation == change.mutation }
         }
         if change.revision == revision + 1 { return apply(change) }
@@ -113,13 +113,13 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private mutating func apply(_ change: ListChange<Row>) -> [Effect] {
         let settled = pending.indices.filter { isSettled(pending[$0], by: change) }
         let effects = confirm(settled)
-        overtake()
+        markNewerUpdate()
         rebase(without: Set(settled)) { tracked in
             for operation in change.operations { _ = tracked.apply(operation) }
         }
         revision = change.revision
         state = .live
-        checkCount()
+        checkRowLimit()
         return effects + sendNext()
     }
 
@@ -128,18 +128,18 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             || edit.revision.map { $0 <= change.revision } == true
     }
 
-    /// A snapshot that was fetched.
+    /// A snapshot was fetched.
     package mutating func fetched(_ number: Int, _ snapshot: ListSnapshot<Row>) -> [Effect] {
         guard number == fetchNumber, isFetching else { return [] }
         do {
-            var effects = try take(snapshot)
+            var effects = try install(snapshot)
             isFetching = false
             for change in exchange(&buffered, with: []) {
                 guard let revision, !isFetching, change.revision >= revision else { continue }
                 effects += changed(change)
             }
             if !isFetching, let revision, highest > revision {
-                // Changes were told that the snapshot does not contain, and one is missing.
+                // The snapshot lacks changes that were received, and one of them is missing.
                 fetchFailures += 1
                 effects += fetch()
             } else if !isFetching {
@@ -151,7 +151,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         }
     }
 
-    /// A snapshot could not be fetched, or not be used.
+    /// A snapshot could not be fetched or used.
     package mutating func fetchFailed(_ number: Int, _ error: any Error) -> [Effect] {
         guard number == fetchNumber, isFetching else { return [] }
         state = .failed(error)
@@ -160,17 +160,17 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return [.fetch(number: fetchNumber, failures: fetchFailures)]
     }
 
-    /// All rows, from a source that tells no changes.
+    /// A snapshot arrived from a source that sends no changes.
     package mutating func arrived(_ snapshot: ListSnapshot<Row>) -> [Effect] {
         do {
-            return try take(snapshot)
+            return try install(snapshot)
         } catch {
             state = .failed(error)
             return []
         }
     }
 
-    private mutating func take(_ snapshot: ListSnapshot<Row>) throws -> [Effect] {
+    private mutating func install(_ snapshot: ListSnapshot<Row>) throws -> [Effect] {
         guard snapshot.rows.count <= options.rowsMax else {
             throw LiveListError.tooManyRows(count: snapshot.rows.count, limit: options.rowsMax)
         }
@@ -180,7 +180,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             return edit.isInSnapshot || edit.revision.map { $0 <= snapshot.revision } == true
         }
         let effects = confirm(settled)
-        overtake()
+        markNewerUpdate()
         rebase(without: Set(settled)) { $0.replace(rows) }
         revision = snapshot.revision
         state = .live
@@ -189,7 +189,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     // MARK: Edits
 
-    /// Makes an edit, which shows at once.
+    /// Applies an edit immediately.
     package mutating func edit(
         mutation: String,
         _ body: (inout ListEditor<Row>) -> Void
@@ -203,7 +203,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             operations: editor.operations,
             ifRevision: editor.ifRevision
         )
-        if let error = excess(of: editor) {
+        if let error = limitError(for: editor) {
             for inverse in editor.inverses.reversed() { _ = tracked.apply(inverse) }
             return [.refused(commit, error)]
         }
@@ -211,7 +211,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return sendNext()
     }
 
-    private func excess(of editor: ListEditor<Row>) -> LiveListError? {
+    private func limitError(for editor: ListEditor<Row>) -> LiveListError? {
         if pending.count >= options.pendingEditsMax {
             return .tooManyPendingEdits(limit: options.pendingEditsMax)
         }
@@ -226,10 +226,10 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return .tooManyRows(count: editor.rows.count, limit: options.rowsMax)
     }
 
-    /// The writer has taken an edit in, as the change of a revision, or of none that is known.
+    /// The writer has accepted an edit; `revision` is `nil` when the source does not number changes.
     package mutating func accepted(_ mutation: String, revision: UInt64?) -> [Effect] {
         answered(mutation)
-        // An edit that was handed in twice is answered twice: the first answer counts.
+        // An edit that was sent twice is answered twice: the first answer counts.
         guard let index = unansweredIndex(of: mutation) else { return sendNext() }
         var effects: [Effect] = [.confirmed(mutation: mutation)]
         if let revision {
@@ -238,9 +238,9 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
                 rebase(without: [index]) { _ in }
             }
         } else {
-            // What the source has told meanwhile contains the edit, or what it tells next does. Until
-            // then the edit counts as the source's.
-            let operations = pending[index].isOvertaken ? [] : pending[index].commit.operations
+            // The latest update of the source, or the next one, contains the edit. Until then the edit counts as one of
+            // the source's.
+            let operations = pending[index].hasNewerUpdate ? [] : pending[index].commit.operations
             rebase(without: [index]) { tracked in
                 for operation in operations { _ = tracked.apply(operation) }
             }
@@ -249,7 +249,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return effects
     }
 
-    /// The writer does not take an edit in: the rows spring back.
+    /// The writer has refused an edit: it is reverted.
     package mutating func refused(_ mutation: String, _ error: any Error) -> [Effect] {
         answered(mutation)
         guard let index = unansweredIndex(of: mutation) else { return sendNext() }
@@ -258,7 +258,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return [.refused(commit, error)] + sendNext()
     }
 
-    /// There was no answer to a commit: it is handed in again, under the same name.
+    /// A commit had no answer: it is sent again, with the same identifier.
     package mutating func unanswered(_ mutation: String) -> [Effect] {
         guard let sending, sending.mutation == mutation else { return [] }
         guard let edit = pending.first(where: { $0.commit.mutation == mutation }) else {
@@ -277,7 +277,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         if sending?.mutation == mutation { sending = nil }
     }
 
-    /// Hands in the next edit, when the one before is answered.
+    /// Sends the next edit, if the previous one is answered.
     private mutating func sendNext() -> [Effect] {
         guard sending == nil, let next = pending.first(where: { $0.revision == nil }) else {
             return []
@@ -286,7 +286,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return [.send(next.commit, failures: 0)]
     }
 
-    /// Drops the edits that turn out to be in the rows already.
+    /// Removes the pending edits that the rows already contain.
     private mutating func settle(_ isSettled: (Pending) -> Bool) -> [Effect] {
         let settled = pending.indices.filter { isSettled(pending[$0]) }
         guard !settled.isEmpty else { return [] }
@@ -299,7 +299,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         var effects: [Effect] = []
         for edit in settled.map({ pending[$0] }) {
             answered(edit.commit.mutation)
-            // The answer has confirmed it already, if it named a revision.
+            // An answer with a revision has already confirmed the edit.
             if edit.revision == nil {
                 effects.append(.confirmed(mutation: edit.commit.mutation))
             }
@@ -307,15 +307,15 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return effects
     }
 
-    /// Notes that the source tells something while an edit is on its way.
-    private mutating func overtake() {
+    /// Records that the source sent an update while an edit is in flight.
+    private mutating func markNewerUpdate() {
         guard let sending else { return }
         for index in pending.indices where pending[index].commit.mutation == sending.mutation {
-            pending[index].isOvertaken = true
+            pending[index].hasNewerUpdate = true
         }
     }
 
-    /// Takes the pending edits back, changes the rows of the writer, and makes the edits again.
+    /// Reverts the pending edits, changes the writer's rows and reapplies the edits.
     private mutating func rebase(
         without dropped: Set<Int>,
         _ change: (inout TrackedRows<Row>) -> Void
@@ -332,15 +332,15 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         }
     }
 
-    /// A writer that lets the list grow past the limit is not followed any further.
-    private mutating func checkCount() {
+    /// Stops following a list that has grown past the limit.
+    private mutating func checkRowLimit() {
         guard rows.count > options.rowsMax else { return }
         state = .failed(LiveListError.tooManyRows(count: rows.count, limit: options.rowsMax))
         revision = nil
     }
 
-    // MARK: What is shown
+    // MARK: Updates
 
-    /// The changes since the last call; the rows they lead to are ``rows``.
+    /// Returns the changes since the last call, which lead to ``rows``.
     package mutating func takeChanges() -> RowChanges { tracked.takeChanges() }
 }

@@ -1,11 +1,12 @@
 import LiveRows
+import Synchronization
 
-/// The updates of a live list as an asynchronous sequence: all rows first, then what changes.
+/// The updates of a live list as an asynchronous sequence: all rows first, then the changes.
 ///
-/// Nothing is queued: who comes back late gets one update that leads from what was read last to what
-/// is there now. It ends with the list, and when the task is cancelled.
+/// Updates are coalesced, not queued: a slow reader gets one update with all changes since its last. The sequence ends
+/// with the list and when the task is cancelled.
 public struct ListUpdates<Row: LiveRow>: AsyncSequence, Sendable where Row.ID: Sendable {
-    /// Reads the updates, one after the other.
+    /// Iterates over the updates.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let reader: Reader<Row>
 
@@ -14,7 +15,7 @@ public struct ListUpdates<Row: LiveRow>: AsyncSequence, Sendable where Row.ID: S
         /// Waits for the next update.
         public mutating func next() async -> ListUpdate<Row>? { await reader.next() }
 
-        /// Waits for the next update; it comes from the main actor.
+        /// Waits for the next update, which the main actor sends.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ListUpdate<Row>?
         {
             await reader.next()
@@ -25,18 +26,18 @@ public struct ListUpdates<Row: LiveRow>: AsyncSequence, Sendable where Row.ID: S
 
     @MainActor init(_ list: LiveList<Row>) { self.list = WeakList(list) }
 
-    /// Begins to read.
+    /// Returns an iterator.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(Reader(list)) }
 }
 
-/// A list that the sequence of its updates does not keep alive.
+/// A weak reference to a list, for the sequence of its updates.
 @MainActor final class WeakList<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private(set) weak var list: LiveList<Row>?
 
     init(_ list: LiveList<Row>) { self.list = list }
 }
 
-/// One reader of a list's updates: what it has read, and whether there is more.
+/// One reader of a list's updates, with the rows that it has read.
 @MainActor final class Reader<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private let list: WeakList<Row>
     private var signals: AsyncStream<Void>.Iterator?
@@ -60,12 +61,42 @@ public struct ListUpdates<Row: LiveRow>: AsyncSequence, Sendable where Row.ID: S
         return nil
     }
 
-    /// Waits for a signal, and does not keep the list meanwhile.
+    /// Waits for a signal without a strong reference to the list.
     private func wait(
         _ iterator: inout AsyncStream<Void>.Iterator,
         list: consuming LiveList<Row>
     ) async -> Bool {
         _ = consume list
         return await iterator.next(isolation: #isolation) != nil
+    }
+}
+
+/// Wakes the readers of a list's updates; their sequences end with the list.
+final class UpdateSignals: Sendable {
+    private let continuations = Mutex<[Int: AsyncStream<Void>.Continuation]>([:])
+
+    /// Adds a stream of signals; unread signals are coalesced.
+    func add() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        let id = continuations.withLock { continuations in
+            let id = (continuations.keys.max() ?? 0) + 1
+            continuations[id] = continuation
+            return id
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.continuations.withLock { _ = $0.removeValue(forKey: id) }
+        }
+        return stream
+    }
+
+    /// Wakes all readers.
+    func send() {
+        for continuation in continuations.withLock({ Array($0.values) }) { continuation.yield() }
+    }
+
+    deinit {
+        for continuation in continuations.withLock({ Array($0.values) }) { continuation.finish() }
     }
 }

@@ -1,45 +1,43 @@
 public import LiveRows
 
-/// The one writer of a list, as a value: it puts edits in order and numbers them.
+/// The single writer of a list, as a value: it orders and numbers edits.
 ///
-/// Backends with a database keep the same rules there; this one holds its rows in memory. An anchor
-/// that is gone is replaced by the row that stood before it, as far as that is remembered, so that
-/// what is told to everybody means the same to all.
+/// This writer holds its rows in memory; a backend with a database implements the same rules there. A removed anchor is
+/// replaced by the row that preceded it, as far as that is remembered, so that a published operation has the same
+/// effect on every client.
 public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// How many finished mutations, and how many removed rows, are remembered.
-    public static var memoryMax: Int { Recent<Int, Int>.countMax }
+    /// The maximum number of remembered mutations, and of remembered removed rows.
+    public static var memoryMax: Int { BoundedDictionary<Int, Int>.countMax }
 
     /// The number of the last change.
     public private(set) var revision: UInt64
     private var rows: KeyedRows<Row>
-    /// What mutations led to, to answer one that comes again.
-    private var revisions = Recent<String, UInt64>()
-    /// For rows that were removed, the row that stood before them.
-    private var predecessors = Recent<Row.ID, Row.ID?>()
+    /// The revisions of applied mutations, to answer a repeated one.
+    private var revisions = BoundedDictionary<String, UInt64>()
+    /// For removed rows, the row that preceded them.
+    private var predecessors = BoundedDictionary<Row.ID, Row.ID?>()
 
-    /// Begins with rows.
+    /// Creates a writer.
     ///
     /// - Parameters:
     ///   - rows: The rows, in order.
-    ///   - revision: The number they have.
-    /// - Throws: `DuplicateRow` when two of them have one id.
+    ///   - revision: The revision of the rows.
+    /// - Throws: `DuplicateRow` when two of them have the same id.
     public init(_ rows: [Row] = [], revision: UInt64 = 0) throws(DuplicateRow) {
         self.rows = try KeyedRows(rows)
         self.revision = revision
     }
 
-    /// The rows as they are now.
+    /// The current rows.
     public var snapshot: ListSnapshot<Row> {
         ListSnapshot(revision: revision, rows: Array(rows.list))
     }
 
-    /// Does an edit, once.
+    /// Applies an edit, once.
     ///
     /// - Parameter commit: The edit.
-    /// - Returns: The revision it led to, and the change to tell everybody; no change when the same
-    ///   edit was done before.
-    /// - Throws: ``LiveListError/refused(reason:)`` when the list is not at the revision that the
-    ///   edit was meant for.
+    /// - Returns: The revision of the edit and the change to publish; no change when the edit was applied before.
+    /// - Throws: ``LiveListError/refused(reason:)`` when the list is not at ``ListCommit/ifRevision``.
     public mutating func commit(
         _ commit: ListCommit<Row>
     ) throws(LiveListError) -> (revision: UInt64, change: ListChange<Row>?) {
@@ -47,8 +45,8 @@ public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
         if let expected = commit.ifRevision, expected != revision {
             throw .refused(
                 reason: """
-                    it was meant for revision \(expected) of the list, which is at revision \
-                    \(revision) now; look at what has changed and edit again
+                    it requires revision \(expected) of the list, which is at revision \
+                    \(revision); review the changes and edit again
                     """
             )
         }
@@ -74,10 +72,10 @@ public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
         }
     }
 
-    /// The anchor, or the nearest row before it that is still there.
+    /// Returns the anchor, or the nearest row before it that still exists.
     private func surviving(_ anchor: Row.ID?) -> Row.ID? {
         var anchor = anchor
-        // A row may have come back and gone again; a circle is not walked for ever.
+        // Bounded: rows that were removed, restored and removed again can form a cycle.
         for _ in 0..<Self.memoryMax {
             guard let id = anchor, !rows.contains(id), let before = predecessors[id] else { break }
             anchor = before
@@ -91,8 +89,8 @@ public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
     }
 }
 
-/// A dictionary that forgets what was entered first.
-private struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+/// A dictionary that evicts its oldest entry when it is full.
+private struct BoundedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var values: [Key: Value] = [:]
     private var keys: [Key] = []
     private var oldest = 0

@@ -1,19 +1,18 @@
+public import FanfareClient
 public import LiveRows
 
-internal import FanfareClient
 internal import Foundation
 
-/// A list whose rows follow their source, and that can be edited without waiting for it.
+/// A list whose rows follow their source and are edited optimistically.
 ///
-/// The rows are the source's, with edits that are not confirmed yet on top. Each update carries the
-/// rows that it leads to and the changes that lead there, as a table view wants them. An edit that
-/// is refused is taken back: the rows spring back, and the error is told.
+/// The rows are the source's, with unconfirmed edits applied on top. Each update contains all rows and the changes that
+/// lead to them, in the form of a table view's batch. A refused edit is reverted and reported.
 ///
-/// The list lives as long as somebody holds it; then it lets go of its source.
+/// Releasing the list ends its connection to the source.
 @MainActor public final class LiveList<Row: LiveRow> where Row.ID: Sendable {
-    /// The rows, as the last update told them.
+    /// The rows of the last update.
     public private(set) var rows = RowList<Row>()
-    /// Where the list stands with its source, as the last update told it.
+    /// The state of the last update.
     public private(set) var state = ListState.initial
 
     private let source: any LiveSource<Row>
@@ -23,16 +22,16 @@ internal import Foundation
     let signals = UpdateSignals()
     private var observers = Observers<ListUpdate<Row>>()
     private var refusals = Observers<RefusedEdit<Row>>()
-    private var isTelling = false
-    /// The edits that somebody may wait for, by their mutation.
-    private var sent: [String: PendingEdit] = [:]
+    private var isDelivering = false
+    /// The unconfirmed edits, by mutation.
+    private var pendingEdits: [String: PendingEdit] = [:]
     private let tasks = TaskBag()
 
-    /// Makes a list, and begins to listen to its source.
+    /// Creates a list that listens to its source.
     ///
     /// - Parameters:
-    ///   - source: Where the rows come from, and where edits go.
-    ///   - options: Limits, and when to try again.
+    ///   - source: The source of the rows and target of the edits.
+    ///   - options: Limits and retry delays.
     public init(_ source: some LiveSource<Row>, options: ListOptions = ListOptions()) {
         self.source = source
         self.options = options
@@ -44,34 +43,34 @@ internal import Foundation
     }
 
     deinit {
-        let waited = sent
+        let waited = pendingEdits
         Task { @MainActor in
             for edit in waited.values { edit.end(.failure(LiveListError.ended)) }
         }
     }
 
-    /// How many edits wait for their confirmation.
+    /// The number of unconfirmed edits.
     public var pendingEditCount: Int { replica.pendingCount }
 
-    /// The revision of the source's rows; `nil` before they are there.
+    /// The revision of the source's rows; `nil` before they are loaded.
     public var revision: UInt64? { replica.revision }
 
-    /// The row of an id, or `nil`.
+    /// The row with an id, or `nil`.
     public func row(_ id: Row.ID) -> Row? { replica.tracked.keyed[id] }
 
-    /// Where the row of an id stands, or `nil`.
+    /// The index of the row with an id, or `nil`.
     public func index(of id: Row.ID) -> Int? { replica.tracked.keyed.index(of: id) }
 
     // MARK: Edits
 
-    /// Edits the list: it shows at once, as one batch, and is handed in under one name.
+    /// Edits the list: all operations show immediately, as one batch, and are sent as one commit.
     ///
     /// ```
     /// list.edit { $0.move(dragged.id, after: target.id) }
     /// ```
     ///
-    /// - Parameter body: Makes the edit.
-    /// - Returns: The edit on its way; whoever wants to know waits for ``PendingEdit/confirmed()``.
+    /// - Parameter body: Edits the rows.
+    /// - Returns: The pending edit; ``PendingEdit/confirmed()`` waits for its result.
     @discardableResult
     public func edit(_ body: (inout ListEditor<Row>) -> Void) -> PendingEdit {
         let mutation = UUID().uuidString.lowercased()
@@ -82,7 +81,7 @@ internal import Foundation
         let edit = PendingEdit(
             mutation: replica.pendingCount > before || refusal != nil ? mutation : nil
         )
-        sent[mutation] = edit.mutation == nil ? nil : edit
+        pendingEdits[mutation] = edit.mutation == nil ? nil : edit
         deliver()
         perform(effects)
         return edit
@@ -90,12 +89,12 @@ internal import Foundation
 
     // MARK: Updates
 
-    /// Calls back with each update, at once and on the main actor: what a table view needs.
+    /// Calls back with each update, synchronously on the main actor, as table views require.
     ///
-    /// The first call comes before this returns, with all rows as insertions.
+    /// The first call happens before this method returns, with all rows as insertions.
     ///
-    /// - Parameter perform: Shows the update. It may edit the list; that is told afterwards.
-    /// - Returns: What to keep as long as the callback is wanted.
+    /// - Parameter perform: Called with the update. It may edit the list, which causes another update afterwards.
+    /// - Returns: The observation; keep it as long as the callback is needed.
     public func observe(_ perform: @escaping (ListUpdate<Row>) -> Void) -> Observation<
         ListUpdate<Row>
     > {
@@ -104,27 +103,27 @@ internal import Foundation
         return observation
     }
 
-    /// Calls back with each edit that is refused and has been taken back.
+    /// Calls back with each edit that was refused and reverted.
     ///
-    /// - Parameter perform: Tells the user.
-    /// - Returns: What to keep as long as the callback is wanted.
+    /// - Parameter perform: Called with the edit and the reason.
+    /// - Returns: The observation; keep it as long as the callback is needed.
     public func observeRefusals(
         _ perform: @escaping (RefusedEdit<Row>) -> Void
     ) -> Observation<RefusedEdit<Row>> {
         refusals.add(perform)
     }
 
-    /// The updates as a sequence: all rows first, then what changes.
+    /// The updates as a sequence: all rows first, then the changes.
     ///
-    /// Who reads slowly gets fewer and larger updates; each leads from the one read before.
+    /// A slow reader gets fewer and larger updates, each relative to the one read before.
     public var updates: ListUpdates<Row> { ListUpdates(self) }
 
-    /// Waits until the rows are there and follow every change; a source that fails is tried again.
+    /// Waits until the rows are loaded and follow every change; a failed source is retried.
     public func waitUntilLive() async {
         for await update in updates where update.state.isLive { return }
     }
 
-    /// What leads to the rows from others.
+    /// Returns an update from other rows to the current ones.
     func update(from old: RowList<Row>) -> ListUpdate<Row> {
         ListUpdate(
             rows: rows,
@@ -137,16 +136,16 @@ internal import Foundation
     // MARK: The source
 
     private func listen() {
-        let mailbox = SourceMailbox<Row> { [weak self] events in self?.take(events) }
+        let queue = SourceEventQueue<Row> { [weak self] events in self?.handle(events) }
         tasks.add { [source, options, weak self] in
             var failures = 0
             while !Task.isCancelled {
                 do {
-                    try await source.listen { await mailbox.put($0) }
+                    try await source.listen { await queue.enqueue($0) }
                     return
                 } catch {
                     if Task.isCancelled { return }
-                    await mailbox.put(.failed(error))
+                    await queue.enqueue(.failed(error))
                 }
                 guard self != nil, await Self.wait(failures, options) else { return }
                 failures += 1
@@ -154,7 +153,7 @@ internal import Foundation
         }
     }
 
-    private func take(_ events: [SourceEvent<Row>]) {
+    private func handle(_ events: [SourceEvent<Row>]) {
         var effects: [ListReplica<Row>.Effect] = []
         for event in events {
             switch event {
@@ -173,16 +172,17 @@ internal import Foundation
             switch effect {
             case .fetch(let number, let failures): fetch(number, failures)
             case .send(let commit, let failures): send(commit, failures)
-            case .confirmed(let mutation): sent.removeValue(forKey: mutation)?.end(.success(()))
+            case .confirmed(let mutation):
+                pendingEdits.removeValue(forKey: mutation)?.end(.success(()))
             case .refused(let commit, let error):
-                sent.removeValue(forKey: commit.mutation)?.end(.failure(error))
+                pendingEdits.removeValue(forKey: commit.mutation)?.end(.failure(error))
                 let refusal = RefusedEdit(commit: commit, error: error)
                 for observation in refusals.present { observation.tell(refusal) }
             }
         }
     }
 
-    private func answer(_ input: (inout ListReplica<Row>) -> [ListReplica<Row>.Effect]) {
+    private func apply(_ input: (inout ListReplica<Row>) -> [ListReplica<Row>.Effect]) {
         let effects = input(&replica)
         deliver()
         perform(effects)
@@ -193,9 +193,9 @@ internal import Foundation
             guard await Self.wait(failures - 1, options) else { return }
             do {
                 let snapshot = try await source.snapshot()
-                self?.answer { $0.fetched(number, snapshot) }
+                self?.apply { $0.fetched(number, snapshot) }
             } catch {
-                self?.answer { $0.fetchFailed(number, error) }
+                self?.apply { $0.fetchFailed(number, error) }
             }
         }
     }
@@ -205,18 +205,18 @@ internal import Foundation
             guard await Self.wait(failures - 1, options) else { return }
             do {
                 let revision = try await source.commit(commit)
-                self?.answer { $0.accepted(commit.mutation, revision: revision) }
+                self?.apply { $0.accepted(commit.mutation, revision: revision) }
             } catch let error as LiveListError {
-                self?.answer { $0.refused(commit.mutation, error) }
+                self?.apply { $0.refused(commit.mutation, error) }
             } catch {
-                self?.answer { $0.unanswered(commit.mutation) }
+                self?.apply { $0.unanswered(commit.mutation) }
             }
         }
     }
 
-    /// Waits before something is tried again; below zero it is tried for the first time.
+    /// Waits for the retry delay; with `failures` below zero, for the first attempt, not at all.
     ///
-    /// - Returns: Whether to go on.
+    /// - Returns: Whether to continue: `false` after a cancellation.
     private static func wait(_ failures: Int, _ options: ListOptions) async -> Bool {
         guard failures >= 0 else { return !Task.isCancelled }
         var random = SystemRandomNumberGenerator()
@@ -224,14 +224,14 @@ internal import Foundation
         return (try? await options.clock.sleep(options.clock.now() + delay)) != nil
     }
 
-    // MARK: Telling
+    // MARK: Delivery
 
-    /// Tells what has changed since the last time, if anything has.
+    /// Sends an update, if anything has changed since the last one.
     private func deliver() {
-        // An observer that edits the list is told of that in the next round, as all others are.
-        guard !isTelling else { return }
-        isTelling = true
-        defer { isTelling = false }
+        // An edit by an observer is delivered to all observers in the next iteration.
+        guard !isDelivering else { return }
+        isDelivering = true
+        defer { isDelivering = false }
         while let update = nextUpdate() {
             for observation in observers.present { observation.tell(update) }
             signals.send()
@@ -254,4 +254,23 @@ internal import Foundation
         default: false
         }
     }
+}
+
+/// The limits and retry delays of a list.
+public struct ListOptions: Sendable {
+    /// The maximum number of rows; a larger snapshot is an error, an edit beyond it is refused.
+    public var rowsMax = 100_000
+    /// The maximum number of unconfirmed edits; one more is refused.
+    public var pendingEditsMax = 256
+    /// The maximum number of operations of an edit.
+    public var operationsMax = 1024
+    /// The maximum number of changes buffered while a snapshot is fetched; with more, another is fetched.
+    public var bufferedChangesMax = 4096
+    /// The delays of retries: of snapshots, of commits without an answer, of a failed source.
+    public var backoff = Backoff()
+    /// The clock.
+    public var clock = ClientClock.continuous
+
+    /// Creates the default options.
+    public init() {}
 }

@@ -1,36 +1,36 @@
-/// What a live list cannot do, and what to do about it.
+/// An error of a live list.
 public enum LiveListError: Error, Hashable, Sendable {
-    /// The writer has refused an edit, for the reason it gives.
+    /// The writer refused an edit.
     case refused(reason: String)
-    /// An edit was made while as many as may wait for their confirmation already did.
+    /// The limit of unconfirmed edits is reached.
     case tooManyPendingEdits(limit: Int)
-    /// An edit has more operations than it may.
+    /// An edit has too many operations.
     case tooManyOperations(count: Int, limit: Int)
-    /// The list has, or would have, more rows than it may.
+    /// The list has, or would have, too many rows.
     case tooManyRows(count: Int, limit: Int)
-    /// The source takes no edits.
+    /// The source is read-only.
     case readOnly
-    /// The backend's answer is not what a live list is answered.
+    /// The backend's response has an unexpected status.
     case badAnswer(status: Int, text: String)
-    /// An event of the list's channel cannot be read.
+    /// An event of the list's channel cannot be decoded.
     case unreadableEvent(reason: String)
-    /// The list has ended while an edit was waiting.
+    /// The list was released while an edit was pending.
     case ended
 }
 
 extension LiveListError: CustomStringConvertible {
-    /// What happened, with the value and the limit, and what to do.
+    /// The error, with the value and the limit, and its remedy.
     public var description: String {
         switch self {
-        case .refused(let reason): "the edit was refused and taken back: \(reason)"
+        case .refused(let reason): "the edit was refused and reverted: \(reason)"
         case .tooManyPendingEdits(let limit):
             """
-            \(limit) edits wait for their confirmation, which is the limit; wait for some of them, \
+            \(limit) edits are unconfirmed, which is the limit; wait for some of them, \
             or raise ListOptions.pendingEditsMax
             """
         case .tooManyOperations(let count, let limit):
             """
-            the edit has \(count) operations, more than \(limit); make several edits of it, or \
+            the edit has \(count) operations, more than \(limit); split it, or \
             raise ListOptions.operationsMax
             """
         case .tooManyRows(let count, let limit):
@@ -38,12 +38,12 @@ extension LiveListError: CustomStringConvertible {
             the list has \(count) rows, more than \(limit); show a part of it, or raise \
             ListOptions.rowsMax
             """
-        case .readOnly: "the list's source takes no edits; give it a way to commit them"
+        case .readOnly: "the list's source is read-only; give it a commit closure"
         case .badAnswer(let status, let text):
-            "the list's backend answered with status \(status): \(text)"
+            "the list's backend responded with status \(status): \(text)"
         case .unreadableEvent(let reason):
-            "an event of the list's channel is no change of it: \(reason)"
-        case .ended: "the list has ended; keep it as long as its edits are waited for"
+            "an event of the list's channel is not a valid change: \(reason)"
+        case .ended: "the list was released; keep it until its edits are confirmed"
         }
     }
 }

@@ -1,52 +1,57 @@
-/// Where a live list's rows come from, and where its edits go.
+/// The requirements of a live list's row: rows with the same id are the same row, the rest is its contents.
 ///
-/// One writer decides the order of changes. A source tells of them as they come, fetches all rows
-/// when some may have been missed, and hands in edits.
+/// The client that creates a row also creates its permanent id: a UUID as text, or a random number between 2³² and 2⁵³
+/// where ids are numbers. So a row keeps its id when the backend stores it.
+public typealias LiveRow = Equatable & Identifiable & Sendable
+
+/// The source of a live list's rows and the target of its edits.
+///
+/// A single writer decides the order of changes. A source sends the changes, fetches all rows when some changes may
+/// have been missed, and commits edits.
 public protocol LiveSource<Row>: Sendable {
-    /// The list's row.
+    /// The type of the rows.
     associatedtype Row: LiveRow where Row.ID: Sendable
 
-    /// The rows, if they are at hand when a list begins; otherwise the list begins empty.
+    /// Returns the rows, if they are available immediately; otherwise the list starts empty.
     func initial() -> ListSnapshot<Row>?
 
-    /// Tells what happens, in order, until the task is cancelled.
+    /// Sends events, in order, until the task is cancelled.
     ///
-    /// - Parameter tell: Takes the next event; it waits while the list has enough to do.
-    /// - Throws: What makes it impossible to go on; the list tries again, as its options say.
-    func listen(_ tell: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
+    /// - Parameter handler: Called with each event; suspends for back-pressure.
+    /// - Throws: The error that ends the events; the list retries according to its options.
+    func listen(_ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
 
-    /// Fetches all rows, with the revision that they are of.
+    /// Fetches all rows and their revision.
     ///
-    /// Changes are listened to before, so that rows and changes overlap and nothing is missed; the
-    /// rows must be at least as new as the changes that were told before the call.
+    /// Changes are already being sent, so that rows and changes overlap and none is missed; the rows must be at least
+    /// as new as the changes sent before the call.
     ///
     /// - Returns: The rows.
-    /// - Throws: Why that is impossible at present; the list tries again.
+    /// - Throws: The reason of the failure; the list retries.
     func snapshot() async throws -> ListSnapshot<Row>
 
-    /// Hands an edit in to the list's writer.
+    /// Sends an edit to the list's writer.
     ///
-    /// - Parameter commit: The edit. If it has been handed in before, it is not done twice.
-    /// - Returns: The revision that the edit led to; `nil` when the source does not number changes,
-    ///   and the edit is simply done.
-    /// - Throws: A ``LiveListError`` when the edit is refused, which takes it back; any other error
-    ///   when there is no answer, and the edit is handed in again.
+    /// - Parameter commit: The edit. If it was sent before, it is not applied twice.
+    /// - Returns: The revision of the edit; `nil` when the source does not number changes.
+    /// - Throws: A ``LiveListError`` when the edit is refused, and then it is reverted; any other error when there is
+    ///   no answer, and then it is sent again.
     func commit(_ commit: ListCommit<Row>) async throws -> UInt64?
 }
 
 extension LiveSource {
-    /// No rows at hand.
+    /// Returns no rows.
     public func initial() -> ListSnapshot<Row>? { nil }
 }
 
-/// What a source tells a list.
+/// An event of a source.
 public enum SourceEvent<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// From here on changes are told; there may have been others before, so a snapshot is due.
+    /// Changes are sent from now on; earlier ones may have been missed, so a snapshot is fetched.
     case subscribed
-    /// A change that the writer has made.
+    /// A change by the writer.
     case change(ListChange<Row>)
-    /// All rows as they are now, from a source that knows no changes; they are compared.
+    /// All rows, from a source without changes; they are compared with the previous rows.
     case snapshot(ListSnapshot<Row>)
-    /// Something is wrong, and the source goes on.
+    /// An error; the source continues.
     case failed(any Error)
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tasks that end with whoever owns them.
+/// Tasks that are cancelled when their owner is released.
 final class TaskBag: Sendable {
     private struct State {
         var tasks: [Int: Task<Void, Never>] = [:]
@@ -9,13 +9,13 @@ final class TaskBag: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins a task on the main actor, and forgets it when it is done.
+    /// Starts a task on the main actor and removes it when it ends.
     @MainActor func add(_ body: @escaping @MainActor @Sendable () async -> Void) {
         let id = state.withLock { state in
             state.next += 1
             return state.next
         }
-        // The task runs on this actor, so it cannot end before it is noted.
+        // The task runs on this actor, so it cannot end before it is stored.
         let task = Task { [weak self] in
             await body()
             self?.state.withLock { _ = $0.tasks.removeValue(forKey: id) }

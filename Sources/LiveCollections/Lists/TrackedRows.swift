@@ -1,18 +1,18 @@
 package import LiveRows
 
-/// Rows, and what leads to them from those that were shown last.
+/// Rows with their changes since the last update.
 package struct TrackedRows<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    private enum Since: Sendable {
+    private enum Unshown: Sendable {
         case nothing
         case one(RowChanges)
         case more
     }
 
-    /// The rows as they are.
+    /// The current rows.
     package private(set) var keyed = KeyedRows<Row>()
-    /// The rows as they were shown last.
+    /// The rows of the last update.
     package private(set) var shown = RowList<Row>()
-    private var since = Since.nothing
+    private var unshown = Unshown.nothing
 
     package init() {}
 
@@ -20,30 +20,29 @@ package struct TrackedRows<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     /// Applies an operation.
     ///
-    /// - Returns: What takes it back; `nil` when it did nothing.
+    /// - Returns: The operation that reverts it; `nil` when it had no effect.
     package mutating func apply(_ operation: ListOperation<Row>) -> ListOperation<Row>? {
         let effect = keyed.apply(operation)
         guard let inverse = effect.inverse else { return nil }
-        if case .nothing = since { since = .one(effect.changes) } else { since = .more }
+        if case .nothing = unshown { unshown = .one(effect.changes) } else { unshown = .more }
         return inverse
     }
 
-    /// Puts other rows in the place of all.
+    /// Replaces all rows.
     package mutating func replace(_ rows: KeyedRows<Row>) {
         keyed = rows
-        since = .more
+        unshown = .more
     }
 
-    /// What leads from the rows that were shown last to those that are; they count as shown now.
+    /// Returns the changes since the last update and marks the rows as shown.
     ///
-    /// One operation says itself what it changes. After more of them the pieces of the list in
-    /// which something has happened are compared.
+    /// The changes of a single operation are known. After several, the changed pieces of the list are compared.
     package mutating func takeChanges() -> RowChanges {
         defer {
             shown = keyed.list
-            since = .nothing
+            unshown = .nothing
         }
-        switch since {
+        switch unshown {
         case .nothing: return RowChanges()
         case .one(let changes): return changes
         case .more: return changes(from: shown, to: keyed.list)
@@ -51,9 +50,9 @@ package struct TrackedRows<Row: LiveRow>: Sendable where Row.ID: Sendable {
     }
 }
 
-/// What leads from one state of a list to another.
+/// Returns the changes between two states of a list.
 func changes<Row: LiveRow>(from old: RowList<Row>, to new: RowList<Row>) -> RowChanges {
-    // Both had their ids checked when they were made, so the comparison does not throw.
+    // The ids of both were checked when they were created, so the comparison does not throw.
     (try? rowChanges(from: old, to: new))
         ?? RowChanges(deletes: Array(old.indices), inserts: Array(new.indices))
 }

@@ -2,18 +2,18 @@ public import FanfareClient
 public import Foundation
 
 extension ChannelSource {
-    /// A source whose backend speaks JSON over HTTP.
+    /// Creates a source whose backend has a JSON API over HTTP.
     ///
-    /// `GET base` answers `{"revision":13,"rows":[…]}`. `POST base/operations` with
-    /// `{"mutation":"…","operations":[…]}` answers `{"revision":14}`, or with a status from 400 to 499
-    /// `{"error":"a sentence"}`, and then the edit is taken back.
+    /// `GET base` returns `{"revision":13,"rows":[…]}`. `POST base/operations` with
+    /// `{"mutation":"…","operations":[…]}` returns `{"revision":14}`, or with a status from 400 to 499
+    /// `{"error":"a sentence"}`, and then the edit is reverted.
     ///
     /// - Parameters:
     ///   - channel: The channel; it is subscribed to.
-    ///   - event: The event that tells a change.
-    ///   - base: Where the list's rows are.
-    ///   - fields: Fields for each request, such as `Authorization`.
-    ///   - exchange: Sends a request and gives its answer; `nil` for connections of its own.
+    ///   - event: The name of the event with a change.
+    ///   - base: The URL of the list's rows.
+    ///   - fields: HTTP fields of each request, such as `Authorization`.
+    ///   - exchange: Sends a request and returns the response; `nil` for the built-in HTTP client.
     public init(
         channel: Channel,
         event: String = "list_changed",
@@ -67,22 +67,22 @@ struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable 
         let data = answer.content
         switch answer.status {
         case 200..<300: return data
-        case 408, 429: throw Unanswered(status: answer.status)
+        case 408, 429: throw BackendUnavailable(status: answer.status)
         case 400..<500:
             let refusal = try? JSONDecoder().decode(Refusal.self, from: data)
             let text = String(decoding: data.prefix(200), as: UTF8.self)
             throw refusal.map { LiveListError.refused(reason: $0.error) }
                 ?? .badAnswer(status: answer.status, text: text)
-        default: throw Unanswered(status: answer.status)
+        default: throw BackendUnavailable(status: answer.status)
         }
     }
 }
 
-/// The backend cannot answer at present, and may later.
-struct Unanswered: Error, CustomStringConvertible {
+/// The backend is temporarily unavailable; the request is retried.
+struct BackendUnavailable: Error, CustomStringConvertible {
     let status: Int
 
     var description: String {
-        "the list's backend answered with status \(status); it is tried again"
+        "the list's backend responded with status \(status); the request is retried"
     }
 }

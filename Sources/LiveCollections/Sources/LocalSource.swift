@@ -2,54 +2,55 @@ public import LiveRows
 
 import Synchronization
 
-/// Rows in memory, with their own writer: a list that needs no network.
+/// A source with rows in memory and its own writer, without a network.
 ///
-/// Several lists can share one source; then an edit of one shows in all.
+/// Several lists can share one source; an edit of one shows in all.
 public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable {
-    /// How many changes wait for a list that is slow; with more, it takes all rows anew.
+    /// The maximum number of changes queued for a slow list; with more, it fetches all rows.
     private static var changesMax: Int { 256 }
 
     private struct State {
-        var authority: ListWriter<Row>
+        var writer: ListWriter<Row>
         var listeners: [Int: AsyncStream<ListChange<Row>>.Continuation] = [:]
         var next = 0
     }
 
     private let state: Mutex<State>
 
-    /// Holds rows.
+    /// Creates a source.
     ///
     /// - Parameter rows: The rows, in order.
-    /// - Throws: `DuplicateRow` when two of them have one id.
+    /// - Throws: `DuplicateRow` when two of them have the same id.
     public init(_ rows: [Row] = []) throws(DuplicateRow) {
-        state = Mutex(State(authority: try ListWriter(rows)))
+        state = Mutex(State(writer: try ListWriter(rows)))
     }
 
-    /// Changes the rows from outside of any list.
+    /// Changes the rows without a list.
     ///
-    /// - Parameter operations: What to do, in order.
+    /// - Parameter operations: The operations, in order.
     public func apply(_ operations: [ListOperation<Row>]) {
         state.withLock { state in
-            // No mutation has the empty name twice in a row without being meant.
+            // Unique: the revision changes with each commit.
             let commit = ListCommit(
-                mutation: "local \(state.authority.revision)",
+                mutation: "local \(state.writer.revision)",
                 operations: operations
             )
             _ = try? Self.commit(commit, &state)
         }
     }
 
-    /// The rows as they are.
-    public var rows: [Row] { state.withLock { $0.authority.snapshot.rows } }
+    /// The current rows.
+    public var rows: [Row] { state.withLock { $0.writer.snapshot.rows } }
 
-    /// The rows as they are.
-    public func initial() -> ListSnapshot<Row>? { state.withLock { $0.authority.snapshot } }
+    /// The current rows.
+    public func initial() -> ListSnapshot<Row>? { state.withLock { $0.writer.snapshot } }
 
-    /// Tells the changes, until the task is cancelled.
-    public func listen(_ tell: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws {
+    /// Sends the changes until the task is cancelled.
+    public func listen(_ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
+    {
         let (changes, id) = state.withLock { state in
             let (stream, continuation) = AsyncStream<ListChange<Row>>.makeStream(
-                // The newest are kept: who misses some sees it by their revisions.
+                // The newest are kept: a list detects missed changes by their revisions.
                 bufferingPolicy: .bufferingNewest(Self.changesMax)
             )
             state.next += 1
@@ -57,20 +58,20 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
             return (stream, state.next)
         }
         defer { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
-        await tell(.subscribed)
-        for await change in changes { await tell(.change(change)) }
+        await handler(.subscribed)
+        for await change in changes { await handler(.change(change)) }
     }
 
-    /// The rows as they are.
+    /// The current rows.
     public func snapshot() async throws -> ListSnapshot<Row> {
-        state.withLock { $0.authority.snapshot }
+        state.withLock { $0.writer.snapshot }
     }
 
-    /// Does an edit.
+    /// Applies an edit.
     ///
     /// - Parameter commit: The edit.
-    /// - Returns: The revision that it led to.
-    /// - Throws: ``LiveListError/refused(reason:)`` when it was meant for another revision.
+    /// - Returns: The revision of the edit.
+    /// - Throws: ``LiveListError/refused(reason:)`` when it requires another revision.
     public func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         try state.withLock { try Self.commit(commit, &$0) }
     }
@@ -79,20 +80,20 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
         _ commit: ListCommit<Row>,
         _ state: inout State
     ) throws(LiveListError) -> UInt64 {
-        let (revision, change) = try state.authority.commit(commit)
-        // Under the lock, so that all are told in the order of the revisions.
+        let (revision, change) = try state.writer.commit(commit)
+        // Under the lock, so that all lists receive changes in the order of the revisions.
         if let change { for listener in state.listeners.values { listener.yield(change) } }
         return revision
     }
 }
 
 extension LiveList {
-    /// A list of rows in memory, without any network.
+    /// Creates a list of rows in memory, without a network.
     ///
     /// - Parameters:
     ///   - rows: The rows, in order.
     ///   - options: Limits.
-    /// - Throws: `DuplicateRow` when two of them have one id.
+    /// - Throws: `DuplicateRow` when two of them have the same id.
     public convenience init(
         rows: [Row],
         options: ListOptions = ListOptions()

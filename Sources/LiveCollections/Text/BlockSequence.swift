@@ -1,12 +1,11 @@
-/// The scalars of a text in their order, deleted ones among them, and where each of them is.
+/// The ordered scalars of a text, including deleted ones, with an index of their locations.
 ///
-/// Blocks are kept in chunks of bounded length, each with the extent of what is visible in it: a place is
-/// found by its offset without walking the whole text. A sorted list of blocks for each replica tells in
-/// which chunk a scalar is.
+/// Blocks are stored in chunks of bounded length, each with its visible extent: a location is found by its offset
+/// without iterating over the whole text. For each replica, a sorted list of blocks maps a scalar to its chunk.
 struct BlockSequence: Sendable {
-    /// The most blocks of a chunk.
+    /// The maximum number of blocks of a chunk.
     private static let chunkLengthMax = 128
-    /// The most visible scalars of a block, which bounds the walk inside one.
+    /// The maximum number of visible scalars of a block, which bounds a search inside one.
     private static let blockLengthMax = 1_024
 
     private struct Chunk: Sendable {
@@ -14,12 +13,12 @@ struct BlockSequence: Sendable {
         var visible: TextExtent
     }
 
-    /// The blocks of one replica by time, and the chunks in which they are.
-    private struct Whereabouts: Sendable {
+    /// The blocks of one replica by time, with their chunks.
+    private struct ReplicaIndex: Sendable {
         var times: [UInt64] = []
         var chunks: [Int] = []
 
-        /// The last block that begins at `time` or before.
+        /// Returns the last block that begins at or before `time`.
         func index(atOrBefore time: UInt64) -> Int? {
             var low = 0
             var high = times.count
@@ -31,23 +30,23 @@ struct BlockSequence: Sendable {
         }
     }
 
-    /// A scalar: its chunk, its block in that chunk, and which scalar of the block it is.
-    private struct Place {
+    /// The location of a scalar: its chunk, its block in the chunk and its offset in the block.
+    private struct Location {
         var chunk: Int
         var block: Int
         var offset: Int
     }
 
-    /// Every scalar that was ever inserted, in the order of arrival.
+    /// Every scalar that was inserted, in the order of arrival.
     private var store: [Unicode.Scalar] = []
     private var chunks: [Chunk] = []
-    /// The chunks' indices in the order of the text.
+    /// The indices of the chunks in the order of the text.
     private var order: [Int] = []
-    private var whereabouts: [ReplicaID: Whereabouts] = [:]
+    private var replicaIndices: [ReplicaID: ReplicaIndex] = [:]
 
-    /// The extent of what is to be seen.
+    /// The visible extent.
     private(set) var visible = TextExtent.zero
-    /// How many scalars are deleted, but still have their names here.
+    /// The number of deleted scalars whose IDs are still stored.
     private(set) var deletedCount = 0
 
     /// All blocks in the order of the text.
@@ -58,33 +57,33 @@ struct BlockSequence: Sendable {
         store[block.start..<(block.start + block.count)]
     }
 
-    // MARK: Finding
+    // MARK: Searching
 
-    func contains(_ id: ScalarID) -> Bool { place(of: id) != nil }
+    func contains(_ id: ScalarID) -> Bool { location(of: id) != nil }
 
-    /// Whether every scalar of the range is here.
+    /// Whether the text contains every scalar of the range.
     func contains(_ range: ScalarRange) -> Bool {
         var next = range.start
         while next.time < range.endTime {
-            guard let place = place(of: next) else { return false }
-            next.time = self[place].endTime
+            guard let location = location(of: next) else { return false }
+            next.time = self[location].endTime
         }
         return true
     }
 
-    func isVisible(_ id: ScalarID) -> Bool { place(of: id).map { !self[$0].isDeleted } ?? false }
+    func isVisible(_ id: ScalarID) -> Bool { location(of: id).map { !self[$0].isDeleted } ?? false }
 
-    /// The visible scalars of a range; those that are not here do not count.
+    /// Returns the visible scalars of a range; unknown scalars are skipped.
     func visibleRanges(in range: ScalarRange) -> [ScalarRange] {
         var ranges: [ScalarRange] = []
         var next = range.start
         while next.time < range.endTime {
-            guard let place = place(of: next) else {
+            guard let location = location(of: next) else {
                 next.time += 1
                 continue
             }
-            let end = min(self[place].endTime, range.endTime)
-            if !self[place].isDeleted {
+            let end = min(self[location].endTime, range.endTime)
+            if !self[location].isDeleted {
                 ranges.append(ScalarRange(next, count: Int(end - next.time)))
             }
             next.time = end
@@ -92,26 +91,26 @@ struct BlockSequence: Sendable {
         return ranges
     }
 
-    /// The time after the latest scalar of a replica; 0 without any.
+    /// Returns the time after the latest scalar of a replica; 0 without any.
     func endTime(of replica: ReplicaID) -> UInt64 {
-        guard let known = whereabouts[replica], let last = known.times.last else { return 0 }
-        return place(of: ScalarID(time: last, replica: replica)).map { self[$0].endTime } ?? 0
+        guard let known = replicaIndices[replica], let last = known.times.last else { return 0 }
+        return location(of: ScalarID(time: last, replica: replica)).map { self[$0].endTime } ?? 0
     }
 
-    /// The visible text left of a scalar, and whether the scalar itself is visible.
+    /// Returns the visible extent before a scalar and that of the scalar itself.
     func position(of id: ScalarID) -> (before: TextExtent, visible: TextExtent)? {
-        guard let place = place(of: id) else { return nil }
-        let block = self[place]
+        guard let location = location(of: id) else { return nil }
+        let block = self[location]
         let own =
             block.isDeleted
-            ? .zero : TextExtent.of(CollectionOfOne(store[block.start + place.offset]))
-        return (extent(before: place), own)
+            ? .zero : TextExtent.of(CollectionOfOne(store[block.start + location.offset]))
+        return (extent(before: location), own)
     }
 
-    /// The scalars between two offsets.
+    /// Returns the scalars between two offsets.
     ///
-    /// - Parameter range: UTF-16 offsets that are in bounds.
-    /// - Returns: The scalar that ends at the lower offset, `nil` at the front, and what is in the range.
+    /// - Parameter range: UTF-16 offsets within bounds.
+    /// - Returns: The scalar that ends at the lower offset, `nil` at the start, and the scalars in the range.
     /// - Throws: ``TextError/insideScalar(offset:)`` when an offset is in the middle of a surrogate pair.
     func scalars(
         in range: Range<Int>
@@ -122,7 +121,7 @@ struct BlockSequence: Sendable {
         for index in order {
             let chunk = chunks[index]
             let end = start + chunk.visible.utf16
-            // A chunk that ends at the lower offset holds the scalar on its left.
+            // A chunk that ends at the lower offset contains the scalar to its left.
             if end >= range.lowerBound, chunk.visible.utf16 > 0 {
                 var blockStart = start
                 for block in chunk.blocks where !block.isDeleted {
@@ -151,7 +150,7 @@ struct BlockSequence: Sendable {
         return (left, ranges)
     }
 
-    /// How many scalars of a block fill that many UTF-16 units.
+    /// Converts a UTF-16 offset in a block to a scalar offset.
     private func scalarOffset(
         _ offset: Int,
         in block: TextBlock,
@@ -168,32 +167,34 @@ struct BlockSequence: Sendable {
         return block.count
     }
 
-    private func place(of id: ScalarID) -> Place? {
-        guard let known = whereabouts[id.replica], let index = known.index(atOrBefore: id.time)
+    private func location(of id: ScalarID) -> Location? {
+        guard let known = replicaIndices[id.replica], let index = known.index(atOrBefore: id.time)
         else { return nil }
         let chunk = known.chunks[index]
         let start = ScalarID(time: known.times[index], replica: id.replica)
         guard let block = chunks[chunk].blocks.firstIndex(where: { $0.id == start }),
             id.time < chunks[chunk].blocks[block].endTime
         else { return nil }
-        return Place(chunk: chunk, block: block, offset: Int(id.time - start.time))
+        return Location(chunk: chunk, block: block, offset: Int(id.time - start.time))
     }
 
-    private subscript(_ place: Place) -> TextBlock { chunks[place.chunk].blocks[place.block] }
+    private subscript(_ location: Location) -> TextBlock {
+        chunks[location.chunk].blocks[location.block]
+    }
 
-    private func extent(before place: Place) -> TextExtent {
+    private func extent(before location: Location) -> TextExtent {
         var extent = TextExtent.zero
         for index in order {
-            if index == place.chunk { break }
+            if index == location.chunk { break }
             extent += chunks[index].visible
         }
-        for block in chunks[place.chunk].blocks[..<place.block] { extent += block.visible }
-        let block = self[place]
-        if !block.isDeleted { extent += self.extent(of: block, offset: 0, count: place.offset) }
+        for block in chunks[location.chunk].blocks[..<location.block] { extent += block.visible }
+        let block = self[location]
+        if !block.isDeleted { extent += self.extent(of: block, offset: 0, count: location.offset) }
         return extent
     }
 
-    /// The extent of some scalars of a visible block.
+    /// Returns the extent of some scalars of a visible block.
     private func extent(of block: TextBlock, offset: Int, count: Int) -> TextExtent {
         if block.visible.utf8 == block.count {
             return TextExtent(scalars: count, utf16: count, utf8: count)
@@ -201,18 +202,18 @@ struct BlockSequence: Sendable {
         return .of(store[(block.start + offset)...].prefix(count))
     }
 
-    // MARK: Changing
+    // MARK: Editing
 
-    /// Inserts scalars that follow one another in time.
+    /// Inserts scalars with consecutive times.
     ///
-    /// Of those who typed at the same place without knowing of each other the later stands left, and what
-    /// belongs to it stays with it: all that is right of `parent` and later than `id` is passed over.
+    /// Of concurrent insertions at the same position the later one goes left, together with its descendants: all
+    /// scalars right of `parent` that are later than `id` are skipped.
     ///
     /// - Parameters:
-    ///   - scalars: What to insert; not empty.
-    ///   - id: The first one's name, which is new and later than `parent`.
-    ///   - parent: The scalar to insert after, which is here; `nil` for the front.
-    /// - Returns: What is visible left of the inserted scalars.
+    ///   - scalars: The scalars; not empty.
+    ///   - id: The ID of the first scalar; new and later than `parent`.
+    ///   - parent: The scalar to insert after, which must exist; `nil` for the start.
+    /// - Returns: The visible extent before the inserted scalars.
     mutating func insert(
         _ scalars: some Collection<Unicode.Scalar>,
         id: ScalarID,
@@ -222,10 +223,10 @@ struct BlockSequence: Sendable {
             append(scalars, id: id, isDeleted: false, count: scalars.count)
             return .zero
         }
-        // The place of the scalar that will stand right of it; one past the last block for the end.
-        var next = Place(chunk: order[0], block: 0, offset: 0)
-        if let parent, let place = place(of: parent) {
-            next = place
+        // The location of the scalar that will follow; one past the last block for the end.
+        var next = Location(chunk: order[0], block: 0, offset: 0)
+        if let parent, let location = location(of: parent) {
+            next = location
             next.offset += 1
         }
         var rank = order.firstIndex(of: next.chunk) ?? 0
@@ -233,12 +234,12 @@ struct BlockSequence: Sendable {
             if next.block == chunks[next.chunk].blocks.count {
                 guard rank + 1 < order.count else { break }
                 rank += 1
-                next = Place(chunk: order[rank], block: 0, offset: 0)
+                next = Location(chunk: order[rank], block: 0, offset: 0)
                 continue
             }
             let block = self[next]
             if next.offset < block.count, block.id.advanced(by: next.offset) < id { break }
-            // Within a block times rise: if its first scalar is later, all are.
+            // Times ascend within a block: if its first scalar is later, all are.
             next.block += 1
             next.offset = 0
         }
@@ -247,11 +248,11 @@ struct BlockSequence: Sendable {
             next.block += 1
             next.offset = 0
         }
-        return put(scalars, id: id, chunk: next.chunk, block: next.block)
+        return insert(scalars, id: id, chunk: next.chunk, block: next.block)
     }
 
-    /// Puts scalars before a block, where they are known to belong.
-    private mutating func put(
+    /// Inserts scalars before a block.
+    private mutating func insert(
         _ scalars: some Collection<Unicode.Scalar>,
         id: ScalarID,
         chunk: Int,
@@ -274,18 +275,18 @@ struct BlockSequence: Sendable {
         } else {
             chunks[chunk].blocks.insert(new, at: index)
             register(new.id, in: chunk)
-            divideIfLong(chunk)
+            splitIfLong(chunk)
         }
         return before
     }
 
-    /// Appends scalars at the end, which is how a snapshot is read.
+    /// Appends scalars at the end, as when a snapshot is loaded.
     ///
     /// - Parameters:
     ///   - scalars: The scalars; empty for deleted ones.
-    ///   - id: The first one's name, which is new.
+    ///   - id: The ID of the first scalar; new.
     ///   - isDeleted: Whether they are deleted.
-    ///   - count: How many there are.
+    ///   - count: The number of scalars.
     mutating func append(
         _ scalars: some Collection<Unicode.Scalar>,
         id: ScalarID,
@@ -317,36 +318,36 @@ struct BlockSequence: Sendable {
         }
     }
 
-    /// Deletes scalars, all of which are here; those that are deleted already stay so.
+    /// Deletes scalars, which must exist; already deleted ones are skipped.
     ///
-    /// - Returns: What disappears, piece by piece: each `before` counts without the pieces before it.
+    /// - Returns: The removed extents; each `before` is an offset in the text without the previous removals.
     mutating func delete(
         _ range: ScalarRange
     ) -> [(before: TextExtent, removed: TextExtent)] {
         var removals: [(before: TextExtent, removed: TextExtent)] = []
         var next = range.start
-        while next.time < range.endTime, var place = place(of: next) {
-            let block = self[place]
+        while next.time < range.endTime, var location = location(of: next) {
+            let block = self[location]
             let end = min(range.endTime, block.endTime)
             let count = Int(end - next.time)
             next.time = end
             guard !block.isDeleted else { continue }
-            if place.offset > 0 {
-                split(chunk: place.chunk, block: place.block, at: place.offset)
-                place = Place(chunk: place.chunk, block: place.block + 1, offset: 0)
+            if location.offset > 0 {
+                split(chunk: location.chunk, block: location.block, at: location.offset)
+                location = Location(chunk: location.chunk, block: location.block + 1, offset: 0)
             }
-            if count < self[place].count {
-                split(chunk: place.chunk, block: place.block, at: count)
+            if count < self[location].count {
+                split(chunk: location.chunk, block: location.block, at: count)
             }
-            let before = extent(before: place)
-            let removed = self[place].visible
+            let before = extent(before: location)
+            let removed = self[location].visible
             removals.append((before, removed))
-            chunks[place.chunk].blocks[place.block].visible = .zero
-            chunks[place.chunk].visible -= removed
+            chunks[location.chunk].blocks[location.block].visible = .zero
+            chunks[location.chunk].visible -= removed
             visible -= removed
             deletedCount += count
-            joinNeighbours(of: place)
-            divideIfLong(place.chunk)
+            joinNeighbours(of: location)
+            splitIfLong(location.chunk)
         }
         return removals
     }
@@ -356,18 +357,18 @@ struct BlockSequence: Sendable {
             && (left.isDeleted || left.count + right.count <= Self.blockLengthMax)
     }
 
-    private mutating func joinNeighbours(of place: Place) {
-        for index in [place.block, place.block - 1] where index >= 0 {
-            guard index + 1 < chunks[place.chunk].blocks.count else { continue }
-            let next = chunks[place.chunk].blocks[index + 1]
-            guard canJoin(chunks[place.chunk].blocks[index], next) else { continue }
-            forget(next.id)
-            chunks[place.chunk].blocks[index].append(next)
-            chunks[place.chunk].blocks.remove(at: index + 1)
+    private mutating func joinNeighbours(of location: Location) {
+        for index in [location.block, location.block - 1] where index >= 0 {
+            guard index + 1 < chunks[location.chunk].blocks.count else { continue }
+            let next = chunks[location.chunk].blocks[index + 1]
+            guard canJoin(chunks[location.chunk].blocks[index], next) else { continue }
+            unregister(next.id)
+            chunks[location.chunk].blocks[index].append(next)
+            chunks[location.chunk].blocks.remove(at: index + 1)
         }
     }
 
-    /// Cuts a block in two, which stay in one chunk: the right one is the next block.
+    /// Splits a block; both parts stay in the chunk, the right one follows the left.
     private mutating func split(chunk: Int, block index: Int, at offset: Int) {
         let block = chunks[chunk].blocks[index]
         var left = block
@@ -385,8 +386,8 @@ struct BlockSequence: Sendable {
         register(right.id, in: chunk)
     }
 
-    /// Cuts a chunk in two once it has too many blocks.
-    private mutating func divideIfLong(_ index: Int) {
+    /// Splits a chunk that has too many blocks.
+    private mutating func splitIfLong(_ index: Int) {
         guard chunks[index].blocks.count > Self.chunkLengthMax else { return }
         let half = chunks[index].blocks.count / 2
         let moved = Array(chunks[index].blocks[half...])
@@ -399,22 +400,22 @@ struct BlockSequence: Sendable {
         for block in moved { relocate(block.id, to: new) }
     }
 
-    // MARK: Whereabouts
+    // MARK: Index
 
     private mutating func register(_ id: ScalarID, in chunk: Int) {
-        let index = whereabouts[id.replica]?.index(atOrBefore: id.time).map { $0 + 1 } ?? 0
-        whereabouts[id.replica, default: Whereabouts()].times.insert(id.time, at: index)
-        whereabouts[id.replica]?.chunks.insert(chunk, at: index)
+        let index = replicaIndices[id.replica]?.index(atOrBefore: id.time).map { $0 + 1 } ?? 0
+        replicaIndices[id.replica, default: ReplicaIndex()].times.insert(id.time, at: index)
+        replicaIndices[id.replica]?.chunks.insert(chunk, at: index)
     }
 
-    private mutating func forget(_ id: ScalarID) {
-        guard let index = whereabouts[id.replica]?.index(atOrBefore: id.time) else { return }
-        whereabouts[id.replica]?.times.remove(at: index)
-        whereabouts[id.replica]?.chunks.remove(at: index)
+    private mutating func unregister(_ id: ScalarID) {
+        guard let index = replicaIndices[id.replica]?.index(atOrBefore: id.time) else { return }
+        replicaIndices[id.replica]?.times.remove(at: index)
+        replicaIndices[id.replica]?.chunks.remove(at: index)
     }
 
     private mutating func relocate(_ id: ScalarID, to chunk: Int) {
-        guard let index = whereabouts[id.replica]?.index(atOrBefore: id.time) else { return }
-        whereabouts[id.replica]?.chunks[index] = chunk
+        guard let index = replicaIndices[id.replica]?.index(atOrBefore: id.time) else { return }
+        replicaIndices[id.replica]?.chunks[index] = chunk
     }
 }

@@ -1,10 +1,10 @@
 public import FanfareClient
 
-/// A shared text over a channel, which tells of edits, and three requests to a backend.
+/// A source with a channel for the edits and three requests to a backend.
 ///
-/// How requests are made is the app's business: the closures take and return values that are `Codable`.
+/// The app makes the requests: the closures take and return `Codable` values.
 public struct ChannelTextSource: TextSource {
-    /// The name of the event with an entry of the log.
+    /// The name of the event with a log entry.
     public static let event = EventName<TextEntry>("text_operations")
 
     private let channel: Channel
@@ -12,13 +12,13 @@ public struct ChannelTextSource: TextSource {
     private let loadRecovery: @Sendable (UInt64, UInt64) async throws -> TextRecovery
     private let sendBatch: @Sendable (TextBatch) async throws -> Void
 
-    /// Puts a source together; the app subscribes to the channel and connects its client.
+    /// Creates a source; the app subscribes to the channel and connects its client.
     ///
     /// - Parameters:
-    ///   - channel: Where the backend publishes entries as ``event``.
+    ///   - channel: The channel on which the backend publishes entries as ``event``.
     ///   - snapshot: Loads the text.
-    ///   - recovery: Loads what followed an entry, given its serial and the epoch.
-    ///   - send: Sends edits; throws a ``TextRefusal`` when the backend does not take them.
+    ///   - recovery: Loads the entries after a serial of an epoch.
+    ///   - send: Sends edits; throws a ``TextRefusal`` when the backend refuses them.
     public init(
         channel: Channel,
         snapshot: @escaping @Sendable () async throws -> TextSnapshot,
@@ -36,7 +36,7 @@ public struct ChannelTextSource: TextSource {
     /// Loads the text.
     public func snapshot() async throws -> TextSnapshot { try await loadSnapshot() }
 
-    /// Loads what followed an entry.
+    /// Loads the entries after a serial.
     public func recovery(after serial: UInt64, epoch: UInt64) async throws -> TextRecovery {
         try await loadRecovery(serial, epoch)
     }
@@ -44,55 +44,58 @@ public struct ChannelTextSource: TextSource {
     /// Sends edits.
     public func send(_ batch: TextBatch) async throws { try await sendBatch(batch) }
 
-    /// What the channel tells from now on.
+    /// The channel's events from now on.
     public func news() -> AsyncStream<TextSourceEvent> {
-        // Made here and not in the task: what is published from now on is in it.
+        // Created here and not in the task, so that no event from now on is missed.
         let statuses = channel.client.statuses()
         let events = channel.events()
-        return AsyncStream { news in
+        return AsyncStream { continuation in
             let reading = Task { [channel] in
-                async let _ = Self.tell(statuses, to: news)
+                async let _ = Self.forward(statuses, to: continuation)
                 var events = events
                 while !Task.isCancelled {
-                    // Subscribed before anybody listened, or behind with reading: entries may be missing.
-                    if channel.isSubscribed { news.yield(.connected) }
+                    // Subscribed before the events were read, or a buffer overflow: entries may be missing.
+                    if channel.isSubscribed { continuation.yield(.connected) }
                     do throws(FanfareError) {
-                        try await Self.tell(events, to: news)
+                        try await Self.forward(events, to: continuation)
                         break
                     } catch {
                         events = channel.events()
                     }
                 }
-                news.finish()
+                continuation.finish()
             }
-            news.onTermination = { _ in reading.cancel() }
+            continuation.onTermination = { _ in reading.cancel() }
         }
     }
 
-    private static func tell(
+    private static func forward(
         _ statuses: ConnectionStates,
-        to news: AsyncStream<TextSourceEvent>.Continuation
+        to continuation: AsyncStream<TextSourceEvent>.Continuation
     ) async {
         for await status in statuses {
             switch status {
             case .waiting(_, let error), .failed(let error):
-                news.yield(.disconnected(reason: error.description))
-            case .disconnected: news.yield(.disconnected(reason: "the client is disconnected"))
+                continuation.yield(.disconnected(reason: error.description))
+            case .disconnected:
+                continuation.yield(.disconnected(reason: "the client is disconnected"))
             case .connecting, .connected: break
             }
         }
     }
 
-    private static func tell(
+    private static func forward(
         _ events: Events,
-        to news: AsyncStream<TextSourceEvent>.Continuation
+        to continuation: AsyncStream<TextSourceEvent>.Continuation
     ) async throws(FanfareError) {
         for try await event in events {
             switch event.name {
-            case "pusher:subscription_succeeded": news.yield(.connected)
+            case "pusher:subscription_succeeded": continuation.yield(.connected)
             case Self.event.text:
-                // What is no entry is nobody's: the next one shows that one is missing.
-                if let entry = try? event.decode(TextEntry.self) { news.yield(.entry(entry)) }
+                // A malformed entry is skipped: the next one reveals the gap.
+                if let entry = try? event.decode(TextEntry.self) {
+                    continuation.yield(.entry(entry))
+                }
             default: break
             }
         }

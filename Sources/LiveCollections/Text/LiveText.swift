@@ -1,7 +1,7 @@
-/// A text that several people edit at the same time, as the main actor sees it.
+/// A text that several users edit at the same time, on the main actor.
 ///
-/// Edits made here are in ``string`` at once and sent soon after; edits made elsewhere arrive as splices. Offline
-/// one goes on typing, and all is put together afterwards. Nothing that somebody typed is overwritten by another.
+/// Local edits are in ``string`` immediately and sent soon after; remote edits arrive as splices. Editing works
+/// offline, and edits are merged afterwards: no typed text is overwritten.
 ///
 /// ```swift
 /// let text = LiveText(from: source)
@@ -11,30 +11,30 @@
 /// ```
 @MainActor
 public final class LiveText {
-    /// How the text stands with its backend.
+    /// The state of the connection to the backend.
     public enum Status: Hashable, Sendable {
         /// The text has not been loaded.
         case loading
-        /// Edits arrive as they are made.
+        /// Remote edits arrive as they are made.
         case live
-        /// The backend cannot be reached; edits are kept.
+        /// The backend cannot be reached; local edits are kept.
         case offline(reason: String)
     }
 
-    /// What a text does by itself.
+    /// The delays and limits of a text.
     public struct Options: Sendable {
-        /// How long typing is gathered before it is sent.
+        /// How long edits are coalesced before they are sent.
         public var sendingDelay: Duration = .milliseconds(80)
-        /// How long to wait after a failure, and the longest that this grows to by doubling.
+        /// The delay after a first failure, and the maximum to which it grows by doubling.
         public var retryDelay: ClosedRange<Duration> = .seconds(1) ... .seconds(15)
-        /// What the text may take, and hold for others.
+        /// The limits of the text.
         public var limits = TextLimits()
-        /// Waits; a test's own lets time pass as it wants.
+        /// Waits; a test can replace it to control time.
         public var sleep: @Sendable (Duration) async throws -> Void = {
             try await ContinuousClock().sleep(for: $0)
         }
 
-        /// The default of each.
+        /// Creates the default options.
         public init() {}
     }
 
@@ -46,21 +46,21 @@ public final class LiveText {
     private var updateObservers = TextObservers<TextUpdate>()
     private var statusObservers = TextObservers<Status>()
     private var refusalObservers = TextObservers<String>()
-    /// Wakes the task that sends.
+    /// Wakes the sending task.
     private var wake: AsyncStream<Void>.Continuation?
     private var isConnected = false
 
-    /// How the text stands with its backend.
+    /// The state of the connection to the backend.
     public private(set) var status = Status.loading {
         didSet { if status != oldValue { statusObservers.send(status) } }
     }
 
-    /// Opens a text; nothing happens before ``start()``.
+    /// Creates a text; ``start()`` connects it.
     ///
     /// - Parameters:
-    ///   - source: Where the text comes from.
-    ///   - unsent: What an earlier run of the app edited and kept from ``unsent``.
-    ///   - options: What the text does by itself.
+    ///   - source: The source of the text.
+    ///   - unsent: The ``unsent`` edits of an earlier run of the app.
+    ///   - options: Delays and limits.
     public init(
         from source: some TextSource,
         unsent: [TextBatch] = [],
@@ -75,25 +75,25 @@ public final class LiveText {
 
     // MARK: The text
 
-    /// The text with all that was edited here.
+    /// The text, including all local edits.
     public var string: String { session.document.string }
 
-    /// How many UTF-16 units the text has.
+    /// The number of UTF-16 units of the text.
     public var utf16Count: Int { session.document.utf16Count }
 
-    /// Whether the text has been loaded; before that, edits are added to it when it is.
+    /// Whether the text has been loaded; earlier edits are applied when it is loaded.
     public var isLoaded: Bool { session.isLoaded }
 
-    /// What was edited here and is not known to be taken: an app that may be ended keeps it.
+    /// The local edits that the backend has not confirmed; store them to keep them when the app ends.
     public var unsent: [TextBatch] { session.unsent }
 
     /// Edits the text.
     ///
     /// - Parameters:
-    ///   - range: What to replace, in UTF-16 offsets.
-    ///   - text: What takes its place; may be empty.
+    ///   - range: The range to replace, in UTF-16 offsets.
+    ///   - text: The replacement; may be empty.
     /// - Throws: ``TextError/outOfBounds(range:length:)``, ``TextError/insideScalar(offset:)`` or
-    ///   ``TextError/tooLong(length:limit:)``; then nothing has changed.
+    ///   ``TextError/tooLong(length:limit:)``; the text is then unchanged.
     public func replace(_ range: Range<Int>, with text: String) throws(TextError) {
         try session.replace(range, with: text)
         wake?.yield()
@@ -102,8 +102,8 @@ public final class LiveText {
     /// Edits the text.
     ///
     /// - Parameters:
-    ///   - range: What to replace, in indices of ``string``.
-    ///   - text: What takes its place; may be empty.
+    ///   - range: The range to replace, in indices of ``string``.
+    ///   - text: The replacement; may be empty.
     /// - Throws: ``TextError/insideScalar(offset:)`` or ``TextError/tooLong(length:limit:)``.
     public func replace(_ range: Range<String.Index>, with text: String) throws(TextError) {
         let string = string
@@ -111,40 +111,40 @@ public final class LiveText {
         try replace(start..<range.upperBound.utf16Offset(in: string), with: text)
     }
 
-    /// A place that moves along with the text around it.
+    /// Returns an anchor: a position that moves with the text around it.
     ///
     /// - Parameters:
-    ///   - offset: A UTF-16 offset; beyond the text it counts as its end.
-    ///   - bias: Which neighbour the place keeps to.
-    /// - Returns: The place.
+    ///   - offset: A UTF-16 offset; limited to the end.
+    ///   - bias: The neighbour to which the anchor is attached.
+    /// - Returns: The anchor.
     public func anchor(at offset: Int, bias: TextAnchor.Bias = .left) -> TextAnchor {
         session.document.anchor(at: offset, bias: bias)
     }
 
-    /// A place that moves along with the text around it.
+    /// Returns an anchor: a position that moves with the text around it.
     ///
     /// - Parameters:
     ///   - index: An index of ``string``.
-    ///   - bias: Which neighbour the place keeps to.
-    /// - Returns: The place.
+    ///   - bias: The neighbour to which the anchor is attached.
+    /// - Returns: The anchor.
     public func anchor(at index: String.Index, bias: TextAnchor.Bias = .left) -> TextAnchor {
         anchor(at: index.utf16Offset(in: string), bias: bias)
     }
 
-    /// Where a place is now.
+    /// Returns the current offset of an anchor.
     ///
-    /// - Parameter anchor: The place, made here or received from elsewhere.
-    /// - Returns: Its UTF-16 offset; `nil` when its neighbour has not come yet, or is gone for good.
+    /// - Parameter anchor: The anchor, local or received.
+    /// - Returns: The UTF-16 offset; `nil` when the neighbour has not arrived or was compacted away.
     public func offset(of anchor: TextAnchor) -> Int? { session.document.offset(of: anchor) }
 
     // MARK: Observing
 
-    /// Calls back with each edit made elsewhere, at once, while ``string`` is the text after it and those with it.
+    /// Calls back with each remote edit, synchronously; ``string`` then contains all edits received with it.
     ///
-    /// This is what a text view needs: what it shows and the text never differ when somebody types.
+    /// A text view that applies the splices always matches the text when its user types.
     ///
-    /// - Parameter body: Applies one splice; offsets count in the text after the splice before.
-    /// - Returns: What to end it by.
+    /// - Parameter body: Applies one splice; its offsets are those after the previous splice.
+    /// - Returns: The observation, which ends the callback.
     @discardableResult
     public func observe(_ body: @escaping @MainActor (TextSplice) -> Void) -> TextObservation {
         observers.add(body)
@@ -156,16 +156,16 @@ public final class LiveText {
         statusObservers.add(body)
     }
 
-    /// Calls back with a sentence when edits made here are refused and taken back.
+    /// Calls back with the reason when local edits are refused and reverted.
     @discardableResult
     public func observeRefusals(_ body: @escaping @MainActor (String) -> Void) -> TextObservation {
         refusalObservers.add(body)
     }
 
-    /// The edits made elsewhere, from now on, as they were taken in together.
+    /// The remote edits from now on, as a sequence of batches.
     ///
-    /// A task reads them a moment after they have happened: a view in which somebody types meanwhile is rather told by
-    /// ``observe(_:)``. Who is 64 of them late misses the oldest, never the latest, and each tells the whole text.
+    /// The sequence is asynchronous: use ``observe(_:)`` for a view in which the user types. Up to 64 updates are
+    /// buffered; when the buffer is full, the oldest is dropped. Each update contains the whole text.
     public var updates: AsyncStream<TextUpdate> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: TextUpdate.self,
@@ -178,7 +178,7 @@ public final class LiveText {
         return stream
     }
 
-    private func tell(_ splices: [TextSplice]) {
+    private func notify(_ splices: [TextSplice]) {
         guard !splices.isEmpty else { return }
         for splice in splices { observers.send(splice) }
         guard !updateObservers.isEmpty else { return }
@@ -187,7 +187,7 @@ public final class LiveText {
 
     // MARK: Running
 
-    /// Begins to load, to receive and to send, until ``stop()`` or until the text is let go.
+    /// Loads the text, receives and sends edits, until ``stop()`` or until the text is released.
     public func start() {
         guard tasks.isEmpty else { return }
         let (wakes, wake) = AsyncStream.makeStream(
@@ -197,9 +197,9 @@ public final class LiveText {
         self.wake = wake
         tasks = [
             Task { [weak self, source] in
-                for await news in source.news() {
+                for await event in source.news() {
                     guard let text = self else { return }
-                    text.take(news)
+                    text.handle(event)
                     await text.fetch()
                 }
             },
@@ -213,7 +213,7 @@ public final class LiveText {
         wake.yield()
     }
 
-    /// Ends loading, receiving and sending; the text stays, and with it what is unsent.
+    /// Stops loading, receiving and sending; the text and its unsent edits stay.
     public func stop() {
         for task in tasks { task.cancel() }
         tasks = []
@@ -221,30 +221,30 @@ public final class LiveText {
         isConnected = false
     }
 
-    private func take(_ news: TextSourceEvent) {
-        switch news {
+    private func handle(_ event: TextSourceEvent) {
+        switch event {
         case .connected:
             isConnected = true
             session.reconnected()
         case .disconnected(let reason):
             isConnected = false
             status = .offline(reason: reason)
-        case .entry(let entry): tell(session.receive(entry))
+        case .entry(let entry): notify(session.receive(entry))
         }
     }
 
-    /// Asks for whatever is missing, until nothing is or nobody answers any more.
+    /// Fetches missing entries or the text, with retries, until nothing is missing.
     private func fetch() async {
         var delay = options.retryDelay.lowerBound
-        while let question = session.fetch, isConnected || !session.isLoaded, !Task.isCancelled {
+        while let request = session.fetch, isConnected || !session.isLoaded, !Task.isCancelled {
             do {
                 let answer: TextRecovery =
-                    switch question {
+                    switch request {
                     case .snapshot: .snapshot(try await source.snapshot())
                     case .entries(let serial, let epoch):
                         try await source.recovery(after: serial, epoch: epoch)
                     }
-                tell(session.fetched(answer))
+                notify(session.fetched(answer))
                 delay = options.retryDelay.lowerBound
             } catch {
                 status = .offline(reason: "\(error)")
@@ -256,7 +256,7 @@ public final class LiveText {
         wake?.yield()
     }
 
-    /// Sends what is unsent, batch after batch.
+    /// Sends the unsent edits, one batch at a time.
     private func send() async {
         guard session.isLoaded, !session.unsent.isEmpty else { return }
         guard (try? await options.sleep(options.sendingDelay)) != nil else { return }
@@ -264,7 +264,7 @@ public final class LiveText {
         while let batch = session.nextBatch() {
             do {
                 try await source.send(batch)
-                _ = session.sent(batch, outcome: .taken)
+                _ = session.sent(batch, outcome: .accepted)
                 delay = options.retryDelay.lowerBound
             } catch let refusal as TextRefusal {
                 let reason = session.sent(batch, outcome: .refused(refusal))

@@ -1,16 +1,16 @@
-/// Who edits a text: one open document on one device, for as long as it is open.
+/// The ID of a replica: one open document on one device, for as long as it is open.
 ///
-/// Drawn at random by whoever edits, so nobody has to hand them out.
+/// Each replica draws its ID at random, so no registration is needed.
 public struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Codable {
-    /// The largest: 2^48 − 1, which every JSON reader keeps exactly.
+    /// The largest ID: 2^48 − 1, which every JSON reader represents exactly.
     public static let max = ReplicaID(value: 1 << 48 - 1)
 
     /// The number, at least 1.
     public let rawValue: UInt64
 
-    /// Takes a number.
+    /// Creates an ID from a number.
     ///
-    /// - Parameter rawValue: From 1 to 2^48 − 1; otherwise there is no such replica.
+    /// - Parameter rawValue: From 1 to 2^48 − 1; otherwise the result is `nil`.
     public init?(rawValue: UInt64) {
         guard rawValue > 0, rawValue <= Self.max.rawValue else { return nil }
         self.rawValue = rawValue
@@ -18,13 +18,13 @@ public struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Codab
 
     private init(value: UInt64) { rawValue = value }
 
-    /// Draws a number that nobody else has drawn, in all likelihood.
+    /// Draws a random ID; a collision is improbable.
     public static func random() -> ReplicaID {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)
     }
 
-    /// Draws a number, in a test the same one each time.
+    /// Draws an ID with a generator, for reproducible tests.
     public static func random(using generator: inout some RandomNumberGenerator) -> ReplicaID {
         ReplicaID(value: UInt64.random(in: 1...Self.max.rawValue, using: &generator))
     }
@@ -35,57 +35,56 @@ public struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Codab
     }
 }
 
-/// The name of one Unicode scalar of a text, for ever.
+/// The permanent ID of one Unicode scalar of a text.
 ///
-/// The unit is the scalar and not the `Character`: two people may add to one grapheme cluster at the same
-/// time, and what is one character to the reader was then typed by both.
+/// The unit is the scalar and not the `Character`: two users may add to one grapheme cluster at the same time.
 public struct ScalarID: Hashable, Comparable, Sendable {
-    /// The largest Lamport time: 2^53 − 1, which every JSON reader keeps exactly.
+    /// The largest Lamport time: 2^53 − 1, which every JSON reader represents exactly.
     public static let timeMax: UInt64 = 1 << 53 - 1
 
-    /// When it was typed, in Lamport's time: later than everything that its writer had seen.
+    /// The Lamport time: later than that of every scalar that its replica had received.
     public var time: UInt64
-    /// Who typed it.
+    /// The replica that typed it.
     public var replica: ReplicaID
 
-    /// Names the scalar that `replica` typed at `time`.
+    /// Creates the ID of the scalar that `replica` typed at `time`.
     public init(time: UInt64, replica: ReplicaID) {
         self.time = time
         self.replica = replica
     }
 
-    /// Orders by time, and what was typed at the same time by replica.
+    /// Orders by time, then by replica.
     public static func < (left: ScalarID, right: ScalarID) -> Bool {
         left.time != right.time ? left.time < right.time : left.replica < right.replica
     }
 
-    /// The scalar that the same replica typed `distance` later in one run.
+    /// The scalar `distance` later in a run of the same replica.
     func advanced(by distance: Int) -> ScalarID {
         ScalarID(time: time + UInt64(distance), replica: replica)
     }
 }
 
-/// Scalars that one replica typed one after the other: their times are consecutive.
+/// Scalars of one replica with consecutive times.
 public struct ScalarRange: Hashable, Sendable {
-    /// The first of them.
+    /// The first scalar.
     public var start: ScalarID
-    /// How many there are, at least 1.
+    /// The number of scalars, at least 1.
     public var count: Int
 
-    /// Names `count` scalars from `start` on.
+    /// Creates a range of `count` scalars from `start` on.
     public init(_ start: ScalarID, count: Int) {
         self.start = start
         self.count = count
     }
 
-    /// The last of them.
+    /// The last scalar.
     public var last: ScalarID { start.advanced(by: count - 1) }
 
-    /// Whether a scalar is one of them.
+    /// Whether the range contains a scalar.
     func contains(_ id: ScalarID) -> Bool {
         id.replica == start.replica && id.time >= start.time && id.time < endTime
     }
 
-    /// The time after the last of them.
+    /// The time after the last scalar.
     var endTime: UInt64 { start.time + UInt64(count) }
 }

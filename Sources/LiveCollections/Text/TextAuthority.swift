@@ -1,42 +1,40 @@
-/// Who orders the operations of all: a backend's part in a shared text, as a value.
+/// The backend's part of a shared text, as a value: it orders the operations of all replicas.
 ///
-/// It takes batches one at a time, gives each a place in a log, and hands out what somebody missed. When names of
-/// deleted scalars pile up it begins a new *epoch* without them. A batch of an older epoch is refused: its writer
-/// loads the text, finds the places of its edits, and sends them anew. So nothing has to be kept for those who
-/// were away for long, and nothing that they typed is lost.
+/// It appends batches to a log and returns missed entries. When IDs of deleted scalars accumulate, it begins a new
+/// *epoch* without them. A batch of an older epoch is refused: its replica loads the text, locates its edits and sends
+/// them again. So no history is kept for clients that were offline for long, and no typed text is lost.
 ///
-/// The backend stores the entries that ``commit(_:)`` and the others return before it tells anybody of them, and
-/// publishes them in that order.
+/// The backend must store the entries that ``commit(_:)`` and the other methods return, then publish them in order.
 public struct TextAuthority: Sendable {
-    /// The most entries of an epoch; more begin a new one.
+    /// The number of entries of an epoch from which a compaction is due.
     public static let entriesMax = 5_000
-    /// The most entries that ``recovery(after:epoch:)`` hands out at once.
+    /// The maximum number of entries that ``recovery(after:epoch:)`` returns.
     public static let recoveryLengthMax = 200
-    /// For how many epochs it is known what was taken of a replica that has gone quiet.
+    /// The number of epochs for which the version of an inactive replica is kept.
     ///
-    /// Who comes back later makes anew whatever it does not find in the text.
+    /// A replica that returns later reapplies the edits that it does not find in the text.
     static let memory: UInt64 = 8
-    /// The fewest names of deleted scalars for which a new epoch is begun.
+    /// The minimum number of deleted scalars for a new epoch.
     static let deletedCountMin = 2_000
 
     /// The text.
     public private(set) var document: TextDocument
-    /// The place of the last entry.
+    /// The serial of the last entry.
     public private(set) var serial: UInt64
     /// The entries of this epoch, without gaps up to ``serial``.
     private var log: [TextEntry] = []
-    /// The last epoch in which a replica edited.
+    /// For each replica, the last epoch in which it edited.
     private var lastActivity: [ReplicaID: UInt64]
     var bridge: WholeTextBridge
 
-    /// Begins, or goes on where a backend stopped.
+    /// Creates a text, or restores a stored one.
     ///
     /// - Parameters:
-    ///   - replica: Who edits on behalf of old clients; a fresh name each time.
-    ///   - snapshot: The text as it was stored.
-    ///   - log: The entries that were stored since, in order.
-    ///   - limits: What the text may take.
-    /// - Throws: ``TextRefusal`` when snapshot and log do not belong together.
+    ///   - replica: The replica that edits on behalf of whole-text clients; a new ID each time.
+    ///   - snapshot: The stored text.
+    ///   - log: The entries stored since the snapshot, in order.
+    ///   - limits: The limits of the text.
+    /// - Throws: ``TextRefusal`` when the log does not follow the snapshot.
     public init(
         replica: ReplicaID,
         from snapshot: TextSnapshot = .empty,
@@ -56,16 +54,16 @@ public struct TextAuthority: Sendable {
         bridge.begin(with: document)
     }
 
-    /// The text as it is now.
+    /// The current text.
     public var snapshot: TextSnapshot { document.snapshot(serial: serial) }
 
-    // MARK: Taking
+    // MARK: Committing
 
-    /// Takes what a replica did.
+    /// Applies a replica's operations.
     ///
-    /// - Parameter batch: The operations; those that were taken before are ignored.
-    /// - Returns: What to store and to publish, in this order; nothing when all was known.
-    /// - Throws: ``TextRefusal``; then nothing was taken.
+    /// - Parameter batch: The operations; those applied before are ignored.
+    /// - Returns: The entries to store and publish, in order; empty when all operations were known.
+    /// - Throws: ``TextRefusal``; the text is then unchanged.
     public mutating func commit(_ batch: TextBatch) throws(TextRefusal) -> [TextEntry] {
         guard batch.epoch == document.epoch else {
             throw .stale(
@@ -78,13 +76,13 @@ public struct TextAuthority: Sendable {
         do throws(TextError) {
             try document.apply(new)
         } catch {
-            // Checked above; whoever writes a new rule must write it there as well.
+            // Unreachable after `check`: every rule must be checked there as well.
             throw .invalid(reason: error.description)
         }
         return append(new)
     }
 
-    /// Checks all operations before the first is applied: a batch is taken whole or not at all.
+    /// Validates all operations before the first is applied: a batch is atomic.
     private func check(_ batch: TextBatch) throws(TextRefusal) {
         let known = document.version[batch.replica, default: 0]
         guard batch.number == known + 1 else {
@@ -92,11 +90,11 @@ public struct TextAuthority: Sendable {
                 reason: "the batch begins with number \(batch.number), and \(known + 1) is next"
             )
         }
-        var checks = BatchChecks(of: batch, on: document)
-        for operation in batch.operations { try checks.check(operation) }
+        var validation = BatchValidation(of: batch, on: document)
+        for operation in batch.operations { try validation.check(operation) }
         let limit = document.limits.length
-        guard checks.length <= limit || checks.insertedCount == 0 else {
-            let error = TextError.tooLong(length: checks.length, limit: limit)
+        guard validation.length <= limit || validation.insertedCount == 0 else {
+            let error = TextError.tooLong(length: validation.length, limit: limit)
             throw .invalid(reason: error.description)
         }
     }
@@ -111,14 +109,14 @@ public struct TextAuthority: Sendable {
         }
     }
 
-    // MARK: Telling
+    // MARK: Recovery
 
-    /// What somebody has to be told who knows the log up to an entry.
+    /// Returns the entries after a known entry, or the text.
     ///
     /// - Parameters:
-    ///   - known: The place of the last entry that is known, with all before it.
-    ///   - epoch: The epoch of what is known.
-    /// - Returns: The entries that follow, or the text if the log does not go back that far.
+    ///   - known: The serial up to which all entries are known.
+    ///   - epoch: The epoch of the known entries.
+    /// - Returns: The entries, or the text if the log does not reach back that far.
     public func recovery(after known: UInt64, epoch: UInt64) -> TextRecovery {
         guard epoch == document.epoch, known <= serial, serial - known <= UInt64(log.count) else {
             return .snapshot(snapshot)
@@ -129,17 +127,17 @@ public struct TextAuthority: Sendable {
 
     // MARK: Epochs
 
-    /// Whether it is time for a new epoch.
+    /// Whether a new epoch is due.
     public var isCompactionDue: Bool {
         log.count >= Self.entriesMax
             || document.deletedCount >= max(Self.deletedCountMin, 2 * document.scalarCount)
     }
 
-    /// Begins a new epoch without the names of what is deleted.
+    /// Begins a new epoch without the IDs of deleted scalars.
     ///
-    /// Store the ``snapshot`` in place of all that was stored before, and publish the entry.
+    /// Replace everything stored by the ``snapshot``, then publish the entry.
     ///
-    /// - Returns: The entry that tells of it.
+    /// - Returns: The entry of the compaction.
     public mutating func compact() -> TextEntry {
         let epoch = document.epoch
         lastActivity = lastActivity.filter { $0.value + Self.memory >= epoch }
@@ -150,18 +148,18 @@ public struct TextAuthority: Sendable {
         return TextEntry(serial: serial, change: .compacted(epoch: next.epoch))
     }
 
-    // MARK: Old clients
+    // MARK: Whole-text clients
 
-    /// Takes the whole text of a client that knows nothing of operations.
+    /// Applies the whole text of a client that does not support operations.
     ///
-    /// What the client changed is found by comparing with what it may have had before its screen; what others
-    /// typed meanwhile stays.
+    /// The client's change is found by a comparison with the texts that it may have shown; other users' concurrent
+    /// edits stay.
     ///
     /// - Parameters:
     ///   - text: The text that the client shows.
-    ///   - device: What the client calls itself.
-    ///   - now: The time since some fixed moment.
-    /// - Returns: What to store and to publish; nothing when the client changed nothing.
+    ///   - device: The client's name.
+    ///   - now: The time since a fixed moment.
+    /// - Returns: The entries to store and publish; empty when the client changed nothing.
     /// - Throws: ``TextRefusal/invalid(reason:)`` when the text would become too long.
     public mutating func takeWholeText(
         _ text: String,
@@ -183,14 +181,14 @@ public struct TextAuthority: Sendable {
         }
     }
 
-    /// What old clients have to be told: the whole text, and which device is to ignore it.
+    /// Returns the whole text to publish to whole-text clients, and the device that must ignore it.
     ///
-    /// Ask for it as often as old clients are to be told, such as ten times a second.
+    /// Call it at the rate of these updates, such as ten times a second.
     ///
     /// - Parameters:
-    ///   - name: What the backend calls itself where no device is to ignore the text.
-    ///   - now: The time since some fixed moment.
-    /// - Returns: Text and device; `nil` when they have been told.
+    ///   - name: The backend's name, used when no device must ignore the text.
+    ///   - now: The time since a fixed moment.
+    /// - Returns: Text and device; `nil` when the text has not changed.
     public mutating func wholeTextUpdate(
         by name: String,
         at now: Duration
@@ -199,17 +197,18 @@ public struct TextAuthority: Sendable {
     }
 }
 
-/// What one batch would do, checked without doing it.
-private struct BatchChecks {
+/// Validates one batch without applying it.
+private struct BatchValidation {
     let document: TextDocument
     let batch: TextBatch
     var number: UInt64
-    /// The times that the batch gives, each range with its end.
+    /// The times of the scalars that the batch inserts.
     var inserted: [Range<UInt64>] = []
     var insertedCount = 0
     var endTime: UInt64
     var time: UInt64
-    /// Scalars in the text after the batch; of what is deleted at least that much was visible.
+    /// The number of scalars after the batch, at most: scalars that the batch itself inserts and deletes are not
+    /// subtracted.
     var length: Int
 
     init(of batch: TextBatch, on document: TextDocument) {
@@ -230,10 +229,12 @@ private struct BatchChecks {
             }
             if let parent {
                 guard isKnown(ScalarRange(parent, count: 1)) else {
-                    throw .stale(reason: "operation \(number) builds upon what is not there")
+                    throw .stale(reason: "operation \(number) refers to an unknown scalar")
                 }
             }
-            guard start > (parent?.time ?? 0) else { throw malformed("it is older than its place") }
+            guard start > (parent?.time ?? 0) else {
+                throw malformed("it is older than its parent")
+            }
             guard start >= endTime else { throw malformed("its time \(start) was used before") }
             guard start <= time + TextLimits.timeLeap,
                 start < ScalarID.timeMax - UInt64(count)
@@ -248,7 +249,7 @@ private struct BatchChecks {
                 throw malformed("it deletes \(range.count) scalars")
             }
             guard isKnown(range) else {
-                throw .stale(reason: "operation \(number) deletes what is not there")
+                throw .stale(reason: "operation \(number) deletes an unknown scalar")
             }
             length -= document.sequence.visibleRanges(in: range).reduce(0) { $0 + $1.count }
         }
@@ -258,7 +259,7 @@ private struct BatchChecks {
     private func isKnown(_ range: ScalarRange) -> Bool {
         if document.sequence.contains(range) { return true }
         guard range.start.replica == batch.replica else { return false }
-        // Typed by this very batch, or partly so.
+        // Inserted by this batch, at least partly.
         var next = range.start
         while next.time < range.endTime {
             if let typed = inserted.first(where: { $0.contains(next.time) }) {

@@ -1,22 +1,22 @@
-/// Consecutive operations of one replica, which travel together.
+/// Consecutive operations of one replica, which are sent together.
 public struct TextBatch: Hashable, Sendable, Codable {
-    /// How often the text had been compacted when this was written; see ``TextAuthority``.
+    /// The number of compactions of the text before the batch; see ``TextAuthority``.
     public var epoch: UInt64
-    /// Whose operations these are.
+    /// The replica of the operations.
     public var replica: ReplicaID
     /// The number of the first operation.
     ///
-    /// A replica counts from 1 what it does: each scalar that it types, and each range that it deletes.
+    /// A replica numbers its steps from 1: each typed scalar and each deleted range is one.
     public var number: UInt64
     /// The operations, numbered consecutively.
     public var operations: [TextOperation]
 
-    /// Puts operations together.
+    /// Creates a batch.
     ///
     /// - Parameters:
-    ///   - epoch: How often the text had been compacted.
-    ///   - replica: Whose operations these are.
-    ///   - number: The number of the first.
+    ///   - epoch: The number of compactions.
+    ///   - replica: The replica of the operations.
+    ///   - number: The number of the first operation.
     ///   - operations: The operations.
     public init(epoch: UInt64, replica: ReplicaID, number: UInt64, operations: [TextOperation]) {
         self.epoch = epoch
@@ -25,10 +25,10 @@ public struct TextBatch: Hashable, Sendable, Codable {
         self.operations = operations
     }
 
-    /// The number that the replica's next operation has.
+    /// The number of the replica's next operation.
     public var nextNumber: UInt64 { operations.reduce(number) { $0 + $1.numberCount } }
 
-    /// What is left of it without all up to the number `last`.
+    /// Returns the batch without the operations up to the number `last`.
     func after(_ last: UInt64) -> TextBatch {
         guard last >= number else { return self }
         var rest = TextBatch(epoch: epoch, replica: replica, number: last + 1, operations: [])
@@ -44,9 +44,9 @@ public struct TextBatch: Hashable, Sendable, Codable {
         return rest
     }
 
-    /// Adds what follows, and makes one operation of what was typed in one go.
+    /// Appends operations and merges consecutive insertions.
     ///
-    /// - Parameter next: The operations that follow, of the same replica and epoch.
+    /// - Parameter next: The following operations, of the same replica and epoch.
     mutating func append(_ next: TextBatch) {
         for operation in next.operations {
             if let last = operations.last, let joined = last.joined(with: operation, by: replica) {
@@ -57,10 +57,10 @@ public struct TextBatch: Hashable, Sendable, Codable {
         }
     }
 
-    /// Divides it so that each part fits into an event.
+    /// Splits the batch so that each part fits into an event.
     ///
-    /// - Parameter lengthMax: The most bytes of a part as JSON; an operation that is longer is a part by itself.
-    /// - Returns: The parts in order; none for a batch without operations.
+    /// - Parameter lengthMax: The maximum length of a part as JSON, in bytes; a longer operation is its own part.
+    /// - Returns: The parts in order; empty for a batch without operations.
     func parts(lengthMax: Int = Self.lengthMax) -> [TextBatch] {
         var parts: [TextBatch] = []
         var length = 0
@@ -79,14 +79,14 @@ public struct TextBatch: Hashable, Sendable, Codable {
         return parts
     }
 
-    /// The most bytes of a batch as JSON, so that it fits into an event of 10 kB.
+    /// The maximum length of a batch as JSON, in bytes, so that it fits into an event of 10 kB.
     public static let lengthMax = 8_000
-    /// What a batch takes without its operations, at most.
+    /// The maximum length of a batch without its operations, in bytes.
     private static let envelopeLength = 160
 }
 
 extension TextOperation {
-    /// How many bytes it takes as JSON, at most.
+    /// The maximum length of the operation as JSON, in bytes.
     var encodedLengthMax: Int {
         guard case .insert(_, _, let text) = self else { return 64 }
         return text.unicodeScalars.reduce(96) { length, scalar in

@@ -1,4 +1,4 @@
-/// A length, in every unit that somebody counts in.
+/// A length in Unicode scalars, UTF-16 units and UTF-8 bytes.
 struct TextExtent: Equatable, Sendable {
     var scalars = 0
     var utf16 = 0
@@ -22,7 +22,7 @@ struct TextExtent: Equatable, Sendable {
         left.utf8 -= right.utf8
     }
 
-    /// The extent of scalars.
+    /// Returns the extent of scalars.
     static func of(_ scalars: some Sequence<Unicode.Scalar>) -> TextExtent {
         var extent = TextExtent.zero
         for scalar in scalars {
@@ -34,29 +34,29 @@ struct TextExtent: Equatable, Sendable {
     }
 }
 
-/// Neighbours in the text that one replica typed one after the other, all of them visible or all deleted.
+/// Adjacent scalars of one replica with consecutive times, all visible or all deleted.
 ///
-/// A plain value without references: the scalars are in the sequence's store, from `start` on.
+/// The scalars themselves are in the sequence's store, from `start` on.
 struct TextBlock: Sendable {
     var id: ScalarID
-    /// How many scalars, deleted or not.
+    /// The number of scalars.
     var count: Int
-    /// Where the first scalar is in the store; without meaning once it is deleted.
+    /// The index of the first scalar in the store; meaningless for a deleted block.
     var start: Int
-    /// What is to be seen of it: zero when it is deleted.
+    /// The visible extent; zero for a deleted block.
     var visible: TextExtent
 
     var isDeleted: Bool { visible.scalars == 0 }
     var endTime: UInt64 { id.time + UInt64(count) }
     var range: ScalarRange { ScalarRange(id, count: count) }
 
-    /// Whether `next`, which stands right of this, can become a part of it.
+    /// Whether `next`, which follows this block, can be merged into it.
     func continues(with next: TextBlock) -> Bool {
         next.id.replica == id.replica && next.id.time == endTime && next.isDeleted == isDeleted
             && (isDeleted || next.start == start + count)
     }
 
-    /// Takes in `next`, for which ``continues(with:)`` is true.
+    /// Merges `next`, for which ``continues(with:)`` is true.
     mutating func append(_ next: TextBlock) {
         count += next.count
         visible += next.visible

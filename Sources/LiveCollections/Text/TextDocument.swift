@@ -1,9 +1,8 @@
-/// A text that many edit at the same time: a sequence CRDT as a value, without network, time or threads.
+/// A text for concurrent editing: a sequence CRDT as a value, without network, clock or threads.
 ///
-/// Whoever applies the same operations, in whatever order, has the same text. Each scalar keeps the name that
-/// its writer gave it and goes right of the scalar that it was typed after; of those typed at the same place
-/// the later stands left (the order of RGA). Deleted scalars leave their names behind until the text is
-/// compacted.
+/// Replicas that have applied the same operations, in any order, have the same text. Each scalar has a permanent ID and
+/// goes right of the scalar that it was typed after; of concurrent insertions at the same position the later goes left
+/// (the order of RGA). The IDs of deleted scalars are kept until the text is compacted.
 ///
 /// ```swift
 /// var here = TextDocument(replica: .random())
@@ -12,32 +11,32 @@
 /// try there.apply(batch)  // there.string == "Hello"
 /// ```
 public struct TextDocument: Sendable {
-    /// Who edits here.
+    /// The local replica.
     public let replica: ReplicaID
-    /// What the text may take, and hold for others.
+    /// The limits of the text.
     public let limits: TextLimits
-    /// How often the text had been compacted; operations of another epoch are not applied.
+    /// The number of compactions; operations of another epoch are not applied.
     public private(set) var epoch: UInt64
     /// The text.
     public private(set) var string: String
-    /// The number of the last operation of each replica that is part of the text.
+    /// For each replica, the number of its last operation in the text.
     public private(set) var version: [ReplicaID: UInt64]
 
-    /// The latest Lamport time that is known.
+    /// The latest known Lamport time.
     private(set) var time: UInt64
     private(set) var sequence = BlockSequence()
-    /// Operations that build upon others which have not come, by replica and number.
+    /// The operations that wait for missing ones, by replica and number.
     private var waiting: [ReplicaID: [UInt64: TextOperation]] = [:]
 
-    /// How many operations wait for others which they build upon.
+    /// The number of operations that wait for missing ones.
     public private(set) var waitingCount = 0
 
-    /// Opens a text.
+    /// Creates a text.
     ///
     /// - Parameters:
-    ///   - replica: Who edits here: a fresh name for each time that a text is opened.
-    ///   - snapshot: What the text begins with.
-    ///   - limits: What the text may take.
+    ///   - replica: The local replica: a new ID each time a text is opened.
+    ///   - snapshot: The initial text.
+    ///   - limits: The limits of the text.
     public init(
         replica: ReplicaID,
         from snapshot: TextSnapshot = .empty,
@@ -60,26 +59,26 @@ public struct TextDocument: Sendable {
         }
     }
 
-    /// How many UTF-16 units the text has.
+    /// The number of UTF-16 units of the text.
     public var utf16Count: Int { sequence.visible.utf16 }
-    /// How many Unicode scalars the text has.
+    /// The number of Unicode scalars of the text.
     public var scalarCount: Int { sequence.visible.scalars }
-    /// How many deleted scalars have left their names behind.
+    /// The number of deleted scalars whose IDs are still stored.
     public var deletedCount: Int { sequence.deletedCount }
 
-    /// The number of the last operation that was written here.
+    /// The number of the last local operation.
     var lastNumber: UInt64 { version[replica, default: 0] }
 
     // MARK: Editing
 
-    /// Edits the text here.
+    /// Edits the text locally.
     ///
     /// - Parameters:
-    ///   - range: What to replace, in UTF-16 offsets.
-    ///   - text: What takes its place; may be empty.
-    /// - Returns: What the others have to be told; its operations are empty when nothing has changed.
+    ///   - range: The range to replace, in UTF-16 offsets.
+    ///   - text: The replacement; may be empty.
+    /// - Returns: The operations to send to other replicas; empty when nothing changed.
     /// - Throws: ``TextError/outOfBounds(range:length:)``, ``TextError/insideScalar(offset:)`` or
-    ///   ``TextError/tooLong(length:limit:)``; then nothing has changed.
+    ///   ``TextError/tooLong(length:limit:)``; the text is then unchanged.
     public mutating func replace(
         _ range: Range<Int>,
         with text: String
@@ -91,14 +90,14 @@ public struct TextDocument: Sendable {
         return try replace(deleted, after: left, with: text)
     }
 
-    /// Edits the text by names: deletes scalars, then types after another.
+    /// Edits the text by IDs: deletes scalars, then inserts text after a scalar.
     ///
     /// - Parameters:
-    ///   - deleted: What to delete; all of it is here.
-    ///   - left: What to type after, `nil` for the front; it is here, but may be deleted.
-    ///   - text: What to type.
-    /// - Returns: What the others have to be told.
-    /// - Throws: ``TextError/tooLong(length:limit:)``; then nothing has changed.
+    ///   - deleted: The scalars to delete, which must exist.
+    ///   - left: The scalar to insert after, which must exist but may be deleted; `nil` for the start.
+    ///   - text: The text to insert.
+    /// - Returns: The operations to send to other replicas.
+    /// - Throws: ``TextError/tooLong(length:limit:)``; the text is then unchanged.
     mutating func replace(
         _ deleted: [ScalarRange],
         after left: ScalarID?,
@@ -107,14 +106,14 @@ public struct TextDocument: Sendable {
         let scalars = text.unicodeScalars
         let removedCount = deleted.reduce(0) { $0 + $1.count }
         let length = scalarCount - removedCount + scalars.count
-        // What is too long already, since others typed at the same time, may still become shorter.
+        // A text that concurrent edits have made too long may still become shorter.
         guard length <= limits.length || scalars.count <= removedCount else {
             throw .tooLong(length: length, limit: limits.length)
         }
         return write(deleted, after: left, text)
     }
 
-    /// Edits the text by names, whatever its length becomes.
+    /// Edits the text by IDs, without a limit on the length.
     mutating func write(
         _ deleted: [ScalarRange],
         after left: ScalarID?,
@@ -143,25 +142,25 @@ public struct TextDocument: Sendable {
 
     // MARK: Applying
 
-    /// Takes in what another replica did, in whatever order it comes.
+    /// Applies another replica's operations, in any order of arrival.
     ///
-    /// What is here already is ignored; what builds upon something missing waits for it.
+    /// Known operations are ignored; an operation that refers to a missing one waits for it.
     ///
     /// - Parameter batch: The operations, of this ``epoch``.
-    /// - Returns: What has changed, splice after splice: each in offsets of the text after the one before.
-    /// - Throws: ``TextError/malformed(replica:number:reason:)`` or ``TextError/tooManyWaiting(limit:)``; what
-    ///   came before the operation in question has been applied.
+    /// - Returns: The changes of the text, in order; the offsets of each are those after the previous one.
+    /// - Throws: ``TextError/malformed(replica:number:reason:)`` or ``TextError/tooManyWaiting(limit:)``; the
+    ///   operations before the faulty one have been applied.
     @discardableResult
     public mutating func apply(_ batch: TextBatch) throws(TextError) -> [TextSplice] {
         var splices: [TextSplice] = []
-        try apply(batch, telling: &splices)
+        try apply(batch, reporting: &splices)
         return splices
     }
 
-    /// Takes in what another replica did, and tells what has changed also where it throws.
+    /// Applies another replica's operations; `splices` contains the changes also when it throws.
     mutating func apply(
         _ batch: TextBatch,
-        telling splices: inout [TextSplice]
+        reporting splices: inout [TextSplice]
     ) throws(TextError) {
         guard batch.epoch == epoch else {
             throw .malformed(
@@ -189,7 +188,7 @@ public struct TextDocument: Sendable {
         number: UInt64,
         by replica: ReplicaID
     ) throws(TextError) {
-        // Of two that begin with the same number the longer has all that the shorter has.
+        // Of two operations with the same number the longer contains the shorter.
         if let known = waiting[replica]?[number] {
             if known.numberCount < operation.numberCount { waiting[replica]?[number] = operation }
             return
@@ -201,11 +200,11 @@ public struct TextDocument: Sendable {
         waitingCount += 1
     }
 
-    /// Applies what waits and does not have to any more, until nothing moves.
+    /// Applies waiting operations that are ready, until none is.
     private mutating func applyWaiting(_ splices: inout [TextSplice]) throws(TextError) {
-        var hasMoved = true
-        while hasMoved {
-            hasMoved = false
+        var hasApplied = true
+        while hasApplied {
+            hasApplied = false
             for replica in waiting.keys.sorted() {
                 for number in waiting[replica, default: [:]].keys.sorted() {
                     guard number <= version[replica, default: 0] + 1,
@@ -221,14 +220,14 @@ public struct TextDocument: Sendable {
                     }
                     splices += perform(rest, by: replica)
                     version[replica] = next - 1
-                    hasMoved = true
+                    hasApplied = true
                 }
                 if waiting[replica]?.isEmpty == true { waiting[replica] = nil }
             }
         }
     }
 
-    /// What is new of an operation whose turn it is, and for which all that it builds upon is here.
+    /// Returns the new part of an operation that can be applied now, otherwise `nil`.
     private func ready(
         _ operation: TextOperation,
         number: UInt64,
@@ -246,7 +245,7 @@ public struct TextDocument: Sendable {
         return try isReady(rest, by: replica, number: number) ? rest : nil
     }
 
-    /// Whether all that an operation builds upon is here.
+    /// Whether the text contains every scalar that an operation refers to.
     private func isReady(
         _ operation: TextOperation,
         by replica: ReplicaID,
@@ -261,9 +260,9 @@ public struct TextDocument: Sendable {
             guard count <= TextLimits.insertedByOperation else {
                 throw malformed("it inserts \(count) scalars")
             }
-            guard time > (parent?.time ?? 0) else { throw malformed("it is older than its place") }
+            guard time > (parent?.time ?? 0) else { throw malformed("it is older than its parent") }
             if let parent, !sequence.contains(parent) { return false }
-            // Judged when it can be applied: until then others may move time ahead.
+            // Checked only when the operation can be applied: others may advance the time before.
             guard time <= self.time + TextLimits.timeLeap, time < ScalarID.timeMax - UInt64(count)
             else { throw malformed("its time \(time) is too far ahead of \(self.time)") }
             guard time >= sequence.endTime(of: replica) else {
@@ -301,7 +300,7 @@ public struct TextDocument: Sendable {
         }
     }
 
-    /// Keeps the string in step; in UTF-8 an offset is an index at once.
+    /// Updates the string; a UTF-8 offset converts to an index in constant time.
     private mutating func splice(_ range: Range<Int>, _ text: String) {
         let start = string.utf8.index(string.startIndex, offsetBy: range.lowerBound)
         let end = string.utf8.index(start, offsetBy: range.count)
@@ -312,12 +311,12 @@ public struct TextDocument: Sendable {
 extension TextDocument {
     // MARK: Anchors
 
-    /// A place that moves along with the text around it.
+    /// Returns an anchor: a position that moves with the text around it.
     ///
     /// - Parameters:
-    ///   - offset: A UTF-16 offset; beyond the text it counts as its end, inside a surrogate pair as the pair's.
-    ///   - bias: Which neighbour the place keeps to.
-    /// - Returns: The place.
+    ///   - offset: A UTF-16 offset; limited to the end, and moved to the boundary of a surrogate pair.
+    ///   - bias: The neighbour to which the anchor is attached.
+    /// - Returns: The anchor.
     public func anchor(at offset: Int, bias: TextAnchor.Bias) -> TextAnchor {
         let offset = min(max(offset, 0), utf16Count)
         switch bias {
@@ -337,11 +336,10 @@ extension TextDocument {
         }
     }
 
-    /// Where a place is now.
+    /// Returns the current offset of an anchor.
     ///
-    /// - Parameter anchor: The place.
-    /// - Returns: Its UTF-16 offset; `nil` when its neighbour has not come yet, or was deleted before the text
-    ///   was compacted.
+    /// - Parameter anchor: The anchor.
+    /// - Returns: The UTF-16 offset; `nil` when the neighbour has not arrived or was compacted away.
     public func offset(of anchor: TextAnchor) -> Int? {
         switch anchor {
         case .start: 0
@@ -352,7 +350,7 @@ extension TextDocument {
         }
     }
 
-    /// The name of the last scalar that is to be seen.
+    /// The ID of the last visible scalar.
     var lastVisible: ScalarID? {
         guard case .after(let id) = anchor(at: utf16Count, bias: .left) else { return nil }
         return id
@@ -360,9 +358,9 @@ extension TextDocument {
 
     // MARK: Snapshots
 
-    /// The text with the names of its scalars; what waits is not part of it.
+    /// Returns the text with the IDs of its scalars, without waiting operations.
     ///
-    /// - Parameter serial: How far the log of whoever orders the operations has come.
+    /// - Parameter serial: The serial of the backend's last log entry.
     /// - Returns: The snapshot.
     public func snapshot(serial: UInt64 = 0) -> TextSnapshot {
         var runs: [TextSnapshot.Run] = []
@@ -370,12 +368,12 @@ extension TextDocument {
         return TextSnapshot(epoch: epoch, serial: serial, time: time, version: version, runs: runs)
     }
 
-    /// The text of the next epoch: without the names of what is deleted.
+    /// Returns the text of the next epoch, without the IDs of deleted scalars.
     ///
-    /// Whoever goes on in the old epoch may build upon a name that is not there any more. So one replica
-    /// decides when, and the others begin anew with what it has; see ``TextAuthority``.
+    /// Operations of the old epoch may refer to removed IDs. So a single replica decides when to compact, and the
+    /// others reload the text; see ``TextAuthority``.
     ///
-    /// - Parameter isKept: Whether the count of a replica's operations is still needed.
+    /// - Parameter isKept: Whether the version of a replica is still needed.
     /// - Returns: A snapshot of the next epoch.
     func compacted(keeping isKept: (ReplicaID) -> Bool) -> TextSnapshot {
         var runs: [TextSnapshot.Run] = []
@@ -389,7 +387,7 @@ extension TextDocument {
         )
     }
 
-    /// Appends a block as a run, or to the run that it continues: how blocks are cut is nobody's business.
+    /// Appends a block as a run, or merges it into the previous run: block boundaries are an implementation detail.
     private func append(_ block: TextBlock, to runs: inout [TextSnapshot.Run]) {
         if block.isDeleted {
             if case .deleted(var range)? = runs.last, range.endTime == block.id.time,

@@ -1,46 +1,46 @@
-/// An entry in the log of whoever orders the operations: what everybody is told, with its place.
+/// An entry of the backend's log, which is published to all clients.
 public struct TextEntry: Hashable, Sendable {
-    /// What happened.
+    /// The change.
     public enum Change: Hashable, Sendable {
-        /// A replica edited the text.
+        /// An edit by a replica.
         case batch(TextBatch)
-        /// The text was compacted, and this epoch began: what came before is not to be built upon.
+        /// A compaction, which began this epoch: earlier operations are no longer valid.
         case compacted(epoch: UInt64)
     }
 
-    /// The place in the log: 1 for the first entry, one more for each that follows.
+    /// The position in the log: 1 for the first entry, one more for each that follows.
     public var serial: UInt64
-    /// What happened.
+    /// The change.
     public var change: Change
 
-    /// Puts a change at a place.
+    /// Creates an entry.
     public init(serial: UInt64, change: Change) {
         self.serial = serial
         self.change = change
     }
 }
 
-/// What somebody is told who may have missed something.
+/// The response to a client that may have missed entries.
 public enum TextRecovery: Hashable, Sendable {
-    /// The entries that follow what was known, as many as fit; the log goes up to `serial`.
+    /// The entries after the known ones, up to a maximum; `serial` is the end of the log.
     case entries([TextEntry], serial: UInt64)
-    /// The log does not go back that far.
+    /// The text, because the log does not reach back that far.
     case snapshot(TextSnapshot)
 }
 
-/// Why the operations of a replica are not taken.
+/// The reason why a replica's operations are refused.
 public enum TextRefusal: Error, Hashable, Sendable {
-    /// They build upon what is not there: load the text, and make the same edits anew.
+    /// They refer to unknown scalars: load the text and reapply the edits.
     case stale(reason: String)
-    /// They cannot be taken, now or later: load the text and forget them.
+    /// They are invalid: load the text and discard them.
     case invalid(reason: String)
 }
 
 extension TextRefusal: CustomStringConvertible {
-    /// What is wrong and what to do, in a sentence.
+    /// The reason and its remedy.
     public var description: String {
         switch self {
-        case .stale(let reason): "\(reason); load the text and make the edits anew"
+        case .stale(let reason): "\(reason); load the text and reapply the edits"
         case .invalid(let reason): reason
         }
     }

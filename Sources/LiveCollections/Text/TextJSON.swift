@@ -1,4 +1,4 @@
-// How batches, entries and snapshots are written as JSON: the article "Shared text" describes it for others.
+// The JSON format of batches, entries and snapshots; the article "Shared text" documents it.
 
 extension TextOperation: Codable {
     private enum CodingKeys: String, CodingKey { case insert, time, after, delete }
@@ -17,7 +17,7 @@ extension TextOperation: Codable {
         }
     }
 
-    /// Writes what ``init(from:)`` reads.
+    /// Encodes the format of ``init(from:)``.
     public func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         switch self {
@@ -33,7 +33,7 @@ extension TextOperation: Codable {
 extension TextEntry: Codable {
     private enum CodingKeys: String, CodingKey { case serial, epoch, operations }
 
-    /// Reads a batch with its `serial`; without `operations`, the beginning of an epoch.
+    /// Decodes a batch with its `serial`; without `operations`, a compaction.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         serial = try fields.decode(UInt64.self, forKey: .serial)
@@ -44,7 +44,7 @@ extension TextEntry: Codable {
         }
     }
 
-    /// Writes what ``init(from:)`` reads.
+    /// Encodes the format of ``init(from:)``.
     public func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(serial, forKey: .serial)
@@ -71,7 +71,7 @@ extension TextRecovery: Codable {
         }
     }
 
-    /// Writes what ``init(from:)`` reads.
+    /// Encodes the format of ``init(from:)``.
     public func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         switch self {
@@ -131,7 +131,7 @@ extension TextSnapshot: Codable {
         }
     }
 
-    /// Reads what ``encode(to:)`` writes.
+    /// Decodes the format of ``encode(to:)``.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         epoch = try fields.decode(UInt64.self, forKey: .epoch)
@@ -153,7 +153,7 @@ extension TextSnapshot: Codable {
         }
     }
 
-    /// Writes replicas once each, and runs as `[index of the replica, time, text or count]`.
+    /// Encodes each replica once, and runs as `[index of the replica, time, text or count]`.
     public func encode(to encoder: any Encoder) throws {
         var replicas: [ReplicaID] = []
         var indices: [ReplicaID: Int] = [:]
@@ -236,7 +236,7 @@ extension TextAnchor: Codable {
         }
     }
 
-    /// Writes what ``init(from:)`` reads.
+    /// Encodes the format of ``init(from:)``.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.unkeyedContainer()
         switch self {
@@ -255,7 +255,7 @@ extension TextAnchor: Codable {
 }
 
 extension UnkeyedDecodingContainer {
-    /// A Lamport time: none is too large for every JSON reader to keep it exactly.
+    /// Decodes a Lamport time, with the limit up to which every JSON reader is exact.
     fileprivate mutating func decodeTime() throws -> UInt64 {
         let time = try decode(UInt64.self)
         guard time <= ScalarID.timeMax else {

@@ -1,19 +1,19 @@
-/// One step of one replica: what it did to the text, in names and not in offsets, so that it means the same
-/// wherever and whenever it arrives.
+/// One edit of one replica, with scalar IDs instead of offsets, so that its meaning does not depend on the order of
+/// arrival.
 public enum TextOperation: Hashable, Sendable {
-    /// Scalars were typed: `text` goes right of the scalar `after`, or to the very front if that is `nil`.
+    /// Inserts `text` after the scalar `after`, or at the start if that is `nil`.
     ///
-    /// The scalars get the times from `time` on. They are later than that of `after`, and than those of
-    /// everything that the replica typed before.
+    /// The scalars have consecutive times from `time` on, later than that of `after` and those of all earlier scalars
+    /// of the replica.
     case insert(time: UInt64, after: ScalarID?, text: String)
-    /// Scalars were deleted, by whomever they were typed.
+    /// Deletes scalars of any replica.
     case delete(ScalarRange)
 }
 
 extension TextOperation {
-    /// How many numbers it takes: one for each scalar typed, one for a deletion.
+    /// The count of numbers that the operation uses: one for each inserted scalar, one for a deletion.
     ///
-    /// So it makes no difference whether a word travels as one operation or letter by letter.
+    /// So one operation for a word is equivalent to one for each letter.
     var numberCount: UInt64 {
         switch self {
         case .insert(_, _, let text): UInt64(text.unicodeScalars.count)
@@ -21,7 +21,7 @@ extension TextOperation {
         }
     }
 
-    /// What is left of it without its first `count` numbers, of which it has more.
+    /// Returns the operation without its first `count` numbers, of which it has more.
     func dropping(_ count: UInt64, by replica: ReplicaID) -> TextOperation {
         guard count > 0, case .insert(let time, _, let text) = self else { return self }
         let rest = text.unicodeScalars.dropFirst(Int(count))
@@ -29,7 +29,7 @@ extension TextOperation {
         return .insert(time: time + count, after: left, text: String(rest))
     }
 
-    /// The two as one, where the second goes on typing where the first stopped; else `nil`.
+    /// Merges two insertions if the second continues the first; otherwise returns `nil`.
     func joined(with next: TextOperation, by replica: ReplicaID) -> TextOperation? {
         guard case .insert(let time, let parent, let text) = self,
             case .insert(let nextTime, let nextParent, let nextText) = next,
@@ -43,51 +43,51 @@ extension TextOperation {
     }
 }
 
-/// How much a text takes, and holds for others.
+/// The limits of a text.
 public struct TextLimits: Sendable, Equatable {
-    /// The most Unicode scalars of a text.
+    /// The maximum number of Unicode scalars of a text.
     public var length = 100_000
-    /// The most operations that wait for others which they build upon.
+    /// The maximum number of operations that wait for missing ones.
     public var waitingOperations = 1_000
-    /// The most Unicode scalars of one operation; more are written as several operations.
+    /// The maximum number of Unicode scalars of one operation; a longer text is split.
     ///
-    /// However they are escaped, this many fit into an event of 10 kB.
+    /// This many fit into an event of 10 kB, with any escapes.
     public static let insertedByOperation = 1_000
-    /// How far ahead of everything known the time of an operation may be.
+    /// The maximum distance of an operation's time from the latest known time.
     ///
-    /// More than anybody types while offline. Without it one operation could use up all of time.
+    /// More than a user types while offline. Without the limit one operation could exhaust the times.
     static let timeLeap: UInt64 = 1 << 24
 
-    /// The default of each.
+    /// Creates the default limits.
     public init() {}
 }
 
-/// What keeps a text from being edited, or an operation from being taken in.
+/// An error of an edit or of a received operation.
 public enum TextError: Error, Hashable, Sendable {
-    /// The offsets are not offsets of this text, whose length is `length` UTF-16 units.
+    /// The range is outside the text, which has `length` UTF-16 units.
     case outOfBounds(range: Range<Int>, length: Int)
     /// The offset is in the middle of a surrogate pair.
     case insideScalar(offset: Int)
     /// The text would have `length` scalars.
     case tooLong(length: Int, limit: Int)
-    /// More operations wait for others than may; the one that came last was not taken in.
+    /// Too many operations wait for missing ones; the last one was not stored.
     case tooManyWaiting(limit: Int)
-    /// An operation that no replica writes.
+    /// An operation violates the format.
     case malformed(replica: ReplicaID, number: UInt64, reason: String)
 }
 
 extension TextError: CustomStringConvertible {
-    /// What is wrong and what to do, in a sentence or two.
+    /// The error and its remedy.
     public var description: String {
         switch self {
         case .outOfBounds(let range, let length):
-            "there is no range \(range) in a text of \(length) UTF-16 units"
+            "range \(range) is outside a text of \(length) UTF-16 units"
         case .insideScalar(let offset):
             "offset \(offset) is in the middle of a surrogate pair: edit before or after it"
         case .tooLong(let length, let limit):
-            "the text would have \(length) Unicode scalars, and takes \(limit) at most"
+            "the text would have \(length) Unicode scalars; the limit is \(limit)"
         case .tooManyWaiting(let limit):
-            "\(limit) operations wait for others that are missing: recover what was missed"
+            "\(limit) operations wait for missing ones: recover the missed entries"
         case .malformed(let replica, let number, let reason):
             "operation \(number) of replica \(replica.rawValue) is malformed: \(reason)"
         }

@@ -1,49 +1,49 @@
-/// One open text in touch with whoever orders its operations: what to send, what was missed, what to ask for.
+/// The synchronisation of one open text with its backend: what to send, to fetch and to reapply.
 ///
-/// A value without network or time: the shell asks what is to be done, does it, and tells how it went.
+/// A value without network or clock: the caller performs the requests and reports their outcome.
 package struct TextSession: Sendable {
-    /// What has to be asked for.
+    /// A request to the backend.
     package enum Fetch: Equatable, Sendable {
-        /// The text.
+        /// Load the text.
         case snapshot
-        /// What followed an entry of the log.
+        /// Load the entries after a serial.
         case entries(after: UInt64, epoch: UInt64)
     }
 
-    /// How the sending of a batch went.
+    /// The outcome of sending a batch.
     package enum Outcome: Sendable {
-        /// It was taken, now or before.
-        case taken
-        /// It was refused.
+        /// The backend accepted it, now or before.
+        case accepted
+        /// The backend refused it.
         case refused(TextRefusal)
-        /// Nobody knows whether it arrived: it is sent again.
+        /// There was no answer: it is sent again.
         case unknown
     }
 
-    /// The text as it is here.
+    /// The local text.
     package private(set) var document: TextDocument
     /// Whether the text has been loaded.
     package private(set) var isLoaded = false
     /// The last entry of the log that is known with all before it.
     package private(set) var serial: UInt64 = 0
-    /// What was edited here, or by a former session on its behalf, and is not known to be taken.
+    /// The local edits, also of earlier sessions, that the backend has not confirmed.
     package private(set) var unsent: [TextBatch]
 
-    /// The last entry that is known to exist.
+    /// The serial of the last entry known to exist.
     private var serialSeen: UInt64 = 0
     private var mayHaveMissed = false
     private var mustReload = false
     private var isSending = false
-    /// How many texts were loaded in a row that lack what was taken.
+    /// The number of consecutive loaded texts that lack confirmed edits.
     private var outdatedCount = 0
     private static let outdatedMax = 3
 
-    /// Opens a text.
+    /// Creates a session.
     ///
     /// - Parameters:
-    ///   - replica: Who edits here.
-    ///   - unsent: What former sessions of this device edited and did not get rid of.
-    ///   - limits: What the text may take.
+    ///   - replica: The local replica.
+    ///   - unsent: The unconfirmed edits of earlier sessions.
+    ///   - limits: The limits of the text.
     package init(replica: ReplicaID, unsent: [TextBatch] = [], limits: TextLimits = TextLimits()) {
         document = TextDocument(replica: replica, limits: limits)
         self.unsent = unsent
@@ -51,19 +51,19 @@ package struct TextSession: Sendable {
 
     // MARK: Editing
 
-    /// Edits the text here, and notes what the others have to be told.
+    /// Edits the text and queues the operations.
     ///
     /// - Parameters:
-    ///   - range: What to replace, in UTF-16 offsets.
-    ///   - text: What takes its place.
-    /// - Throws: ``TextError`` about the range or the length; then nothing has changed.
+    ///   - range: The range to replace, in UTF-16 offsets.
+    ///   - text: The replacement.
+    /// - Throws: ``TextError`` about the range or the length; the text is then unchanged.
     package mutating func replace(_ range: Range<Int>, with text: String) throws(TextError) {
-        note(try document.replace(range, with: text))
+        enqueue(try document.replace(range, with: text))
     }
 
-    private mutating func note(_ batch: TextBatch) {
+    private mutating func enqueue(_ batch: TextBatch) {
         guard !batch.operations.isEmpty else { return }
-        // The first is left alone while it is on its way.
+        // The first batch does not change while it is being sent.
         let isOpen = unsent.count > (isSending ? 1 : 0)
         if isOpen, let last = unsent.last, last.replica == batch.replica, last.epoch == batch.epoch,
             last.nextNumber == batch.number
@@ -76,7 +76,7 @@ package struct TextSession: Sendable {
 
     // MARK: Sending
 
-    /// The next batch to send; one at a time, until ``sent(_:outcome:)``.
+    /// Returns the next batch to send, or `nil` until ``sent(_:outcome:)`` is called for the previous one.
     package mutating func nextBatch() -> TextBatch? {
         guard isLoaded, !mustReload, !isSending, let first = unsent.first else { return nil }
         let parts = first.parts()
@@ -85,23 +85,23 @@ package struct TextSession: Sendable {
         return parts.first
     }
 
-    /// Takes note of how it went.
+    /// Handles the outcome of a batch.
     ///
     /// - Parameters:
-    ///   - batch: What was sent.
-    ///   - outcome: How it went.
-    /// - Returns: Why edits made here are taken back, if they are.
+    ///   - batch: The batch.
+    ///   - outcome: The outcome.
+    /// - Returns: The reason why local edits are reverted, if they are.
     package mutating func sent(_ batch: TextBatch, outcome: Outcome) -> String? {
         isSending = false
         switch outcome {
-        case .taken:
-            forget(through: batch.nextNumber - 1, of: batch.replica)
+        case .accepted:
+            acknowledge(through: batch.nextNumber - 1, of: batch.replica)
         case .unknown:
             break
         case .refused(.stale):
             mustReload = true
         case .refused(.invalid(let reason)):
-            // What follows builds upon it.
+            // Later edits may depend on it.
             unsent = []
             mustReload = true
             return reason
@@ -109,7 +109,7 @@ package struct TextSession: Sendable {
         return nil
     }
 
-    private mutating func forget(through number: UInt64, of replica: ReplicaID) {
+    private mutating func acknowledge(through number: UInt64, of replica: ReplicaID) {
         unsent = unsent.compactMap { batch in
             guard batch.replica == replica else { return batch }
             let rest = batch.after(number)
@@ -119,12 +119,12 @@ package struct TextSession: Sendable {
 
     // MARK: Receiving
 
-    /// Events may have been missed until now: at the start, and after each reconnect.
+    /// Events may have been missed: call it at the start and after each reconnect.
     package mutating func reconnected() { mayHaveMissed = true }
 
-    /// Takes in an entry of the log, in whatever order they come.
+    /// Applies a log entry; entries may arrive in any order.
     ///
-    /// - Returns: What has changed, splice after splice.
+    /// - Returns: The changes of the text, in order.
     package mutating func receive(_ entry: TextEntry) -> [TextSplice] {
         guard entry.serial > serial else { return [] }
         serialSeen = max(serialSeen, entry.serial)
@@ -135,29 +135,29 @@ package struct TextSession: Sendable {
         }
         var splices: [TextSplice] = []
         do throws(TextError) {
-            try document.apply(batch, telling: &splices)
-            forget(
+            try document.apply(batch, reporting: &splices)
+            acknowledge(
                 through: min(document.version[batch.replica, default: 0], batch.nextNumber - 1),
                 of: batch.replica
             )
             if entry.serial == serial + 1 { serial = entry.serial }
         } catch {
-            // What was missed comes in its order; what is malformed even so is not this text's.
+            // Missing operations are recovered; a malformed one needs a reload of the text.
             if case .malformed = error { mustReload = true }
         }
         return splices
     }
 
-    /// What has to be asked for, if anything.
+    /// The request to make, if any.
     package var fetch: Fetch? {
         if !isLoaded || mustReload { return .snapshot }
         guard mayHaveMissed || serialSeen > serial else { return nil }
         return .entries(after: serial, epoch: document.epoch)
     }
 
-    /// Takes in what was asked for.
+    /// Handles the response to a request.
     ///
-    /// - Returns: What has changed, splice after splice.
+    /// - Returns: The changes of the text, in order.
     package mutating func fetched(_ recovery: TextRecovery) -> [TextSplice] {
         switch recovery {
         case .snapshot(let snapshot):
@@ -166,7 +166,7 @@ package struct TextSession: Sendable {
             rebase(onto: snapshot)
             isLoaded = true
             mustReload = false
-            // Entries that came meanwhile were applied to what is gone now.
+            // Entries received meanwhile were applied to the replaced text.
             mayHaveMissed = mayHaveMissed || serialSeen > snapshot.serial
             serial = snapshot.serial
             return TextSplice.from(before, to: document.string).map { [$0] } ?? []
@@ -178,9 +178,9 @@ package struct TextSession: Sendable {
         }
     }
 
-    /// Whether a text lacks what is known to have been taken: it was on its way for too long.
+    /// Whether a loaded text lacks confirmed edits, because it is an old response.
     ///
-    /// When this happens again and again, the other side has lost something, and its text counts.
+    /// When this happens `outdatedMax` times in a row, the backend has lost data, and its text is used.
     private mutating func isOutdated(_ snapshot: TextSnapshot) -> Bool {
         let ownTaken = unsent.first { $0.replica == document.replica }?.number ?? lastNumber + 1
         let known = snapshot.version[document.replica, default: 0]
@@ -193,18 +193,19 @@ package struct TextSession: Sendable {
 
     private var lastNumber: UInt64 { document.version[document.replica, default: 0] }
 
-    // MARK: Beginning anew
+    // MARK: Reloading
 
-    /// Takes over a text that was loaded, and keeps what was edited here and is not part of it.
+    /// Replaces the text by a loaded one and keeps the local edits that it lacks.
     private mutating func rebase(onto snapshot: TextSnapshot) {
         unsent = unsent.compactMap { batch in
             let rest = batch.after(snapshot.version[batch.replica, default: 0])
             return rest.operations.isEmpty ? nil : rest
         }
         var next = TextDocument(replica: document.replica, from: snapshot, limits: document.limits)
-        // What is on its way may still be taken as it is: it must not be made anew, or it would be there twice.
-        let keepsName = outdatedCount == 0
-        if keepsName, unsent.allSatisfy({ (try? next.apply($0)) != nil }), next.waitingCount == 0 {
+        // A batch in flight may still be accepted: reapplying it under new IDs would duplicate it.
+        let keepsReplica = outdatedCount == 0
+        if keepsReplica, unsent.allSatisfy({ (try? next.apply($0)) != nil }), next.waitingCount == 0
+        {
             document = next
             return
         }
@@ -212,6 +213,6 @@ package struct TextSession: Sendable {
         let edits = UnsentEdits(unsent, from: document, onto: next)
         unsent = []
         document = next
-        for edit in edits.replayed(on: &document) { note(edit) }
+        for edit in edits.replayed(on: &document) { enqueue(edit) }
     }
 }

@@ -1,35 +1,35 @@
-/// A text as it was at one moment, with the names of its scalars: what who comes late begins with.
+/// A text at one moment with the IDs of its scalars, from which a client starts.
 public struct TextSnapshot: Hashable, Sendable {
-    /// Neighbours that one replica typed one after the other.
+    /// Adjacent scalars of one replica with consecutive times.
     public enum Run: Hashable, Sendable {
-        /// They are to be seen.
+        /// Visible scalars.
         case visible(ScalarID, String)
-        /// They are deleted; only their names are left, for those who still build upon them.
+        /// Deleted scalars, whose IDs are kept for operations that refer to them.
         case deleted(ScalarRange)
     }
 
-    /// How often the text had been compacted.
+    /// The number of compactions.
     public var epoch: UInt64
-    /// How far the log of whoever orders the operations had come; 0 where there is no such log.
+    /// The serial of the backend's last log entry; 0 without a log.
     public var serial: UInt64
-    /// The latest Lamport time that had been used.
+    /// The latest used Lamport time.
     public var time: UInt64
-    /// The number of the last operation of each replica that is part of this.
+    /// For each replica, the number of its last operation in the text.
     public var version: [ReplicaID: UInt64]
-    /// The scalars in their order.
+    /// The scalars, in order.
     public var runs: [Run]
 
-    /// An empty text that nobody has edited.
+    /// An empty text without edits.
     public static let empty = TextSnapshot(epoch: 0, serial: 0, time: 0, version: [:], runs: [])
 
-    /// Puts a snapshot together.
+    /// Creates a snapshot.
     ///
     /// - Parameters:
-    ///   - epoch: How often the text had been compacted.
-    ///   - serial: How far the log had come.
-    ///   - time: The latest Lamport time that had been used.
-    ///   - version: The number of the last operation of each replica.
-    ///   - runs: The scalars in their order.
+    ///   - epoch: The number of compactions.
+    ///   - serial: The serial of the last log entry.
+    ///   - time: The latest used Lamport time.
+    ///   - version: For each replica, the number of its last operation.
+    ///   - runs: The scalars, in order.
     public init(
         epoch: UInt64,
         serial: UInt64,
@@ -44,7 +44,7 @@ public struct TextSnapshot: Hashable, Sendable {
         self.runs = runs
     }
 
-    /// The text itself.
+    /// The visible text.
     public var string: String {
         runs.reduce(into: "") { if case .visible(_, let text) = $1 { $0 += text } }
     }

@@ -1,59 +1,40 @@
-/// Where a shared text comes from, and where its edits go.
+/// The source of a shared text and target of its edits.
 ///
-/// ``ChannelTextSource`` is one over a channel and an HTTP API. A test, or an app with another way to its backend,
-/// writes its own.
+/// ``ChannelTextSource`` uses a channel and an HTTP API. Conform to the protocol for tests or other transports.
 public protocol TextSource: Sendable {
-    /// What the backend tells, from now on, until the task that reads it is cancelled.
+    /// Returns the backend's events from now on, until the reading task is cancelled.
     ///
     /// ``TextSourceEvent/connected`` comes first, and again after each interruption: entries may have been missed.
     func news() -> AsyncStream<TextSourceEvent>
 
-    /// Loads the text as it is now.
+    /// Loads the current text.
     ///
     /// - Returns: The text.
-    /// - Throws: Whatever kept it from being loaded; it is tried again.
+    /// - Throws: The error; the request is retried.
     func snapshot() async throws -> TextSnapshot
 
-    /// Loads what followed an entry.
+    /// Loads the entries after a serial.
     ///
     /// - Parameters:
-    ///   - serial: The last entry that is known with all before it.
-    ///   - epoch: The epoch of what is known.
+    ///   - serial: The serial up to which all entries are known.
+    ///   - epoch: The epoch of the known entries.
     /// - Returns: The entries, or the text.
-    /// - Throws: Whatever kept it from being loaded; it is tried again.
+    /// - Throws: The error; the request is retried.
     func recovery(after serial: UInt64, epoch: UInt64) async throws -> TextRecovery
 
     /// Sends edits.
     ///
-    /// - Parameter batch: The edits; the same ones may come again.
-    /// - Throws: A ``TextRefusal`` when the backend does not take them; after any other error they are sent again.
+    /// - Parameter batch: The edits; a batch may be repeated.
+    /// - Throws: A ``TextRefusal`` when the backend refuses them; after any other error they are sent again.
     func send(_ batch: TextBatch) async throws
 }
 
-/// What a source tells.
+/// An event of a source.
 public enum TextSourceEvent: Sendable, Hashable {
-    /// Entries are told from now on.
+    /// Entries are sent from now on.
     case connected
-    /// No entries are told for the time being.
+    /// No entries are sent until the next `connected`.
     case disconnected(reason: String)
-    /// An entry of the log.
+    /// A log entry.
     case entry(TextEntry)
-}
-
-/// Where a person is in a text, for others to show.
-public struct TextCursor: Hashable, Sendable, Codable {
-    /// Where the selection began.
-    public var anchor: TextAnchor
-    /// Where the caret is.
-    public var focus: TextAnchor
-
-    /// Describes a caret, or a selection.
-    ///
-    /// - Parameters:
-    ///   - anchor: Where the selection began; the same place as `focus` without one.
-    ///   - focus: Where the caret is.
-    public init(anchor: TextAnchor, focus: TextAnchor) {
-        self.anchor = anchor
-        self.focus = focus
-    }
 }

@@ -1,16 +1,16 @@
-/// What was edited here and has to be made anew on another state of the text, where names may be missing.
+/// Local edits to be reapplied on another state of the text, in which IDs may be missing.
 struct UnsentEdits {
-    /// Text that was typed, and what to type it after.
+    /// The inserted texts, each with the scalar to insert it after.
     private var typed: [(left: ScalarID?, text: String)] = []
-    /// What was deleted and is still to be seen.
+    /// The deleted scalars that are still visible in the new text.
     private var deleted: [ScalarRange] = []
 
-    /// Takes the edits out of one text and finds their places in another.
+    /// Extracts edits from one text and locates them in another.
     ///
     /// - Parameters:
-    ///   - batches: What was edited.
-    ///   - old: A text that has seen it; what it has not seen goes to the end.
-    ///   - new: The text on which the edits are to be made.
+    ///   - batches: The edits.
+    ///   - old: A text that contains the edits; those it does not contain go to the end.
+    ///   - new: The text to apply the edits to.
     init(_ batches: [TextBatch], from old: TextDocument, onto new: TextDocument) {
         var own: [ReplicaID: [Range<UInt64>]] = [:]
         var unseen: [(id: ScalarID, scalar: Unicode.Scalar)] = []
@@ -41,7 +41,7 @@ struct UnsentEdits {
         }
     }
 
-    /// Walks the old text once: each stretch of own text goes after the last name before it that is left.
+    /// Iterates over the old text once: each run of local text goes after the last preceding scalar that still exists.
     private mutating func collect(
         _ own: [ReplicaID: [Range<UInt64>]],
         from old: TextDocument,
@@ -53,11 +53,11 @@ struct UnsentEdits {
             let ranges = own[block.id.replica] ?? []
             for offset in 0..<block.count {
                 let id = block.id.advanced(by: offset)
-                // Its own text may have been taken after all.
+                // A local scalar may have been accepted after all.
                 if new.sequence.contains(id) { left = id }
                 guard left != id, !block.isDeleted, ranges.contains(where: { $0.contains(id.time) })
                 else { continue }
-                // Stretches that have lost all between them become one.
+                // Runs with nothing left between them are merged.
                 if typed.isEmpty || typed[typed.count - 1].left != left { typed.append((left, "")) }
                 let scalar = text[text.startIndex + offset]
                 typed[typed.count - 1].text.unicodeScalars.append(scalar)
@@ -65,10 +65,10 @@ struct UnsentEdits {
         }
     }
 
-    /// Makes the edits anew.
+    /// Reapplies the edits.
     ///
-    /// - Parameter document: The text to make them on.
-    /// - Returns: What the others have to be told.
+    /// - Parameter document: The text to apply them to.
+    /// - Returns: The operations to send to other replicas.
     func replayed(on document: inout TextDocument) -> [TextBatch] {
         var batches = typed.map { document.write([], after: $0.left, $0.text) }
         if !deleted.isEmpty { batches.append(document.write(deleted, after: nil, "")) }

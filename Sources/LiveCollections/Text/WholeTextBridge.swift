@@ -1,41 +1,40 @@
-/// What clients have before their screens that send and receive the whole text.
+/// Derives the edits of clients that send and receive only whole texts.
 ///
-/// Such a client says nothing of what it changed, and of which text. But it can only have changed a text that it
-/// had: its own last one, the last that it was told, or one of those that were on their way. The one that needs
-/// the smallest change is taken to be it.
+/// Such a client sends neither its change nor the text that it changed. That text must be one it had: its own last one,
+/// the last one it received, or one that was in flight. The bridge chooses the candidate with the smallest change.
 struct WholeTextBridge: Sendable {
-    /// How long a text may be on its way to a client, or to its user's attention.
-    static let travelTimeMax = Duration.seconds(2)
-    /// How long a device is silent before it may have begun anew, with an empty screen.
+    /// The maximum delay until a text reaches a client and its user.
+    static let latencyMax = Duration.seconds(2)
+    /// The silence after which a device may have restarted with an empty text.
     static let silenceMax = Duration.seconds(60)
-    /// The most scalars that somebody who has just come deletes at once, in all likelihood.
+    /// The maximum number of scalars that a restarted device is assumed to delete at once.
     static let deletedMax = 8
-    /// The most texts that are remembered as told to all.
-    static let toldMax = 40
-    /// The most devices whose own last text is remembered.
+    /// The maximum number of remembered published texts.
+    static let publishedMax = 40
+    /// The maximum number of devices whose last text is remembered.
     static let devicesMax = 32
 
-    /// A text with the names of its scalars.
-    fileprivate struct Known: Sendable {
+    /// A text with the IDs of its scalars.
+    fileprivate struct KnownText: Sendable {
         var time: Duration
-        /// How many texts all had been told, this one or the one that it came from included.
+        /// The number of published texts, up to this one or the one it is derived from.
         var order: Int
         var text: String
         var names: [ScalarRange]
 
-        /// What a client shows that has not been told anything.
-        static let nothing = Known(time: .zero, order: 0, text: "", names: [])
+        /// The empty text of a client that has received none.
+        static let empty = KnownText(time: .zero, order: 0, text: "", names: [])
 
-        /// What a device shows after a change of this text.
+        /// Returns the text of a device after its change of this text.
         func changed(
             by change: ScalarChange,
             inserting new: [ScalarRange],
             to text: String,
             at time: Duration
-        ) -> Known {
+        ) -> KnownText {
             let end = names.reduce(0) { $0 + $1.count }
             let names = cut(0..<change.range.lowerBound) + new + cut(change.range.upperBound..<end)
-            return Known(time: time, order: order, text: text, names: names)
+            return KnownText(time: time, order: order, text: text, names: names)
         }
 
         private func cut(_ range: Range<Int>) -> [ScalarRange] {
@@ -49,7 +48,7 @@ struct WholeTextBridge: Sendable {
             }
         }
 
-        /// Those of the scalars that a text still has, from one index to another.
+        /// Returns the scalars in a range of indices that are still visible in a text.
         func names(_ range: Range<Int>, in sequence: BlockSequence) -> [ScalarRange] {
             var found: [ScalarRange] = []
             var start = 0
@@ -71,7 +70,7 @@ struct WholeTextBridge: Sendable {
             return found
         }
 
-        /// The last scalar before an index that a text still knows, if only by name.
+        /// Returns the last scalar before an index whose ID a text still contains.
         func left(of index: Int, in sequence: BlockSequence) -> ScalarID? {
             var end = names.reduce(0) { $0 + $1.count }
             for name in names.reversed() {
@@ -87,38 +86,38 @@ struct WholeTextBridge: Sendable {
         }
     }
 
-    /// What an old client did.
+    /// A client's edit.
     struct Edit {
-        /// What it deleted, of what is still there.
+        /// The deleted scalars that are still visible.
         var deleted: [ScalarRange] = []
-        /// What it typed after, `nil` for the front.
+        /// The scalar to insert after, `nil` for the start.
         var left: ScalarID?
-        /// What it typed.
+        /// The inserted text.
         var inserted = ""
-        fileprivate var base: Known
+        fileprivate var base: KnownText
         fileprivate var change: ScalarChange?
 
-        /// How much was changed: the less, the likelier that somebody did just this.
+        /// The size of the change: the smaller, the more likely.
         ///
-        /// Of changes of one size that is better which takes less away from others.
+        /// Of equal changes the one that deletes less of the current text is preferred.
         fileprivate var cost: (changed: Int, deleted: Int) {
             let changed = change.map { $0.range.count + inserted.unicodeScalars.count } ?? 0
             return (changed, deleted.reduce(0) { $0 + $1.count })
         }
     }
 
-    /// What all were told, oldest first.
-    private var told: [Known] = []
-    /// What devices showed last, of their own making; oldest first.
-    private var own: [(device: String, known: Known)] = []
+    /// The published texts, oldest first.
+    private var published: [KnownText] = []
+    /// The last text that each device sent; oldest first.
+    private var own: [(device: String, known: KnownText)] = []
 
-    /// Remembers a text as what everybody has.
+    /// Starts with a text that all clients have.
     mutating func begin(with document: TextDocument) {
         let names = document.sequence.visibleNames
-        told = [Known(time: .zero, order: 1, text: document.string, names: names)]
+        published = [KnownText(time: .zero, order: 1, text: document.string, names: names)]
     }
 
-    /// Finds out what a client did.
+    /// Derives the edit of a client.
     func edit(
         leadingTo text: String,
         from device: String,
@@ -126,12 +125,12 @@ struct WholeTextBridge: Sendable {
         in document: TextDocument
     ) -> Edit {
         let new = Array(text.unicodeScalars)
-        var best = Edit(base: .nothing, change: nil)
+        var best = Edit(base: .empty, change: nil)
         var leastCost = (Int.max, 0)
-        // It may have the text as it is from elsewhere, but what it was told is likelier.
-        let present = Known(
+        // The client may already have the current text, but a published one is more likely.
+        let present = KnownText(
             time: now,
-            order: told.last?.order ?? 0,
+            order: published.last?.order ?? 0,
             text: document.string,
             names: document.sequence.visibleNames
         )
@@ -143,7 +142,7 @@ struct WholeTextBridge: Sendable {
                 edit.left = known.left(of: change.range.lowerBound, in: document.sequence)
                 edit.inserted = change.replacement
             }
-            // Of equal ones that of the newest text, which comes last.
+            // Of equal costs the newest text wins, which comes last.
             guard edit.cost <= leastCost else { continue }
             leastCost = edit.cost
             best = edit
@@ -151,34 +150,32 @@ struct WholeTextBridge: Sendable {
         return best
     }
 
-    /// The texts that a client may have changed, oldest first.
+    /// Returns the texts that a client may have changed, oldest first.
     private func candidates(
         for device: String,
         posting text: String,
         at now: Duration
-    ) -> [Known] {
+    ) -> [KnownText] {
         let posted = own.first { $0.device == device }?.known
-        var known = told
+        var known = published
         if let posted {
-            // What it had before the text that it changed last does not come back.
+            // It cannot show a text that is older than the one it changed last.
             known.removeAll { $0.order <= posted.order }
             known.insert(posted, at: known.firstIndex { $0.time > posted.time } ?? known.count)
         }
-        // Of those that have reached everybody it has the last one.
-        if let settled = known.lastIndex(where: { $0.time < now - Self.travelTimeMax }) {
+        // Of the texts that have reached every client it shows the last one.
+        if let settled = known.lastIndex(where: { $0.time < now - Self.latencyMax }) {
             known.removeFirst(settled)
         }
         let isQuiet = posted.map { $0.time < now - Self.silenceMax } ?? true
-        if isQuiet, let latest = known.last, mayHaveBegun(with: text, beside: latest.text) {
-            known.insert(.nothing, at: 0)
+        if isQuiet, let latest = known.last, isProbablyFresh(with: text, beside: latest.text) {
+            known.insert(.empty, at: 0)
         }
         return known
     }
 
-    /// Whether a text looks as if it was typed on an empty screen, as old clients have it until somebody types.
-    ///
-    /// Otherwise it would be a text of which somebody deleted the most part.
-    private func mayHaveBegun(with text: String, beside latest: String) -> Bool {
+    /// Whether a text was probably typed into an empty client, rather than by deleting most of the text.
+    private func isProbablyFresh(with text: String, beside latest: String) -> Bool {
         let old = Array(latest.unicodeScalars)
         let new = Array(text.unicodeScalars)
         guard !new.isEmpty, let change = ScalarChange(from: old, to: new) else { return false }
@@ -186,7 +183,7 @@ struct WholeTextBridge: Sendable {
         return deletedCount == old.count || deletedCount > max(Self.deletedMax, old.count / 2)
     }
 
-    /// Remembers what a device shows, once its edit has become a batch.
+    /// Stores the text of a device, after its edit has become a batch.
     mutating func posted(
         _ text: String,
         from device: String,
@@ -209,18 +206,18 @@ struct WholeTextBridge: Sendable {
         if own.count > Self.devicesMax { own.removeFirst() }
     }
 
-    /// What to tell old clients, unless they know it.
+    /// Returns the text to publish and the device that must ignore it; `nil` when the text is already published.
     mutating func update(
         by name: String,
         at now: Duration,
         in document: TextDocument
     ) -> (text: String, device: String)? {
-        guard let last = told.last, last.text != document.string else { return nil }
+        guard let last = published.last, last.text != document.string else { return nil }
         let names = document.sequence.visibleNames
         let order = last.order + 1
-        told.append(Known(time: now, order: order, text: document.string, names: names))
-        if told.count > Self.toldMax { told.removeFirst() }
-        // Who made this text and has seen all before it has it on the screen, or is already typing on.
+        published.append(KnownText(time: now, order: order, text: document.string, names: names))
+        if published.count > Self.publishedMax { published.removeFirst() }
+        // The device that sent this text, and had received all earlier ones, already shows it.
         let author = own.lastIndex {
             $0.known.text == document.string && $0.known.order == last.order
         }
@@ -231,7 +228,7 @@ struct WholeTextBridge: Sendable {
 }
 
 extension BlockSequence {
-    /// The names of what is visible, in order.
+    /// The IDs of the visible scalars, in order.
     fileprivate var visibleNames: [ScalarRange] {
         blocks.lazy.filter { !$0.isDeleted }.map(\.range)
     }

@@ -1,29 +1,29 @@
-/// What the HTTP API says about one channel; what is `nil` was not asked for.
+/// The attributes of one channel in a response of the HTTP API; `nil` for those that were not requested.
 public struct ChannelAttributes: Equatable, Sendable {
-    /// What a cache channel holds.
+    /// The content of a cache channel.
     public enum Cache: Equatable, Sendable {
-        /// No event, or none that is still good.
+        /// No event, or only an expired one.
         case empty
-        /// The data of the last event as a JSON string with its quotes, and for how many seconds it stays.
+        /// The data of the last event as a JSON string, quotes included, and its remaining lifetime in seconds.
         case event(dataToken: [UInt8], secondsLeft: Int)
     }
 
-    /// Whether anybody is subscribed.
+    /// Whether the channel has subscribers.
     public var isOccupied: Bool?
-    /// How many members a presence channel has.
+    /// The number of members of a presence channel.
     public var userCount: Int?
-    /// How many connections are subscribed.
+    /// The number of subscribed connections.
     public var subscriptionCount: Int?
-    /// What the channel remembers.
+    /// The cached event.
     public var cache: Cache?
 
-    /// Takes what is known.
+    /// Creates the attributes of a channel.
     ///
     /// - Parameters:
-    ///   - isOccupied: Whether anybody is subscribed.
-    ///   - userCount: How many members a presence channel has.
-    ///   - subscriptionCount: How many connections are subscribed.
-    ///   - cache: What the channel remembers.
+    ///   - isOccupied: Whether the channel has subscribers.
+    ///   - userCount: The number of members of a presence channel.
+    ///   - subscriptionCount: The number of subscribed connections.
+    ///   - cache: The cached event.
     public init(
         isOccupied: Bool? = nil,
         userCount: Int? = nil,
@@ -68,12 +68,12 @@ public struct ChannelAttributes: Equatable, Sendable {
     }
 }
 
-/// The contents of the HTTP API's 200 responses: always a JSON object, since the PHP library takes nothing else.
+/// The contents of the HTTP API's 200 responses: always a JSON object, since the PHP library accepts nothing else.
 public enum APIAnswer {
-    /// Nothing to say: `{}`.
+    /// The empty response: `{}`.
     public static let empty = Array("{}".utf8)
 
-    /// The answer to a trigger with `info`: `{"channels":{"NAME":{…}}}`.
+    /// The response to a trigger with `info`: `{"channels":{"NAME":{…}}}`.
     public static func channels(
         _ channels: [(name: ChannelName, attributes: ChannelAttributes)]
     ) -> [UInt8] {
@@ -82,11 +82,11 @@ public enum APIAnswer {
         return list.end()
     }
 
-    /// The answer to a list of channels, written one channel after the other: `{"channels":{"NAME":{…}}}`.
+    /// The response to a list of channels, written incrementally: `{"channels":{"NAME":{…}}}`.
     public struct ChannelList: Sendable {
         private var json = JSONWriter()
 
-        /// Begins a list without channels.
+        /// Begins an empty list.
         public init() {
             json.beginObject()
             json.name("channels")
@@ -96,7 +96,7 @@ public enum APIAnswer {
         /// The bytes written so far.
         public var length: Int { json.bytes.count }
 
-        /// Reserves memory for a list of this length in bytes, which it then has not to be copied to.
+        /// Reserves capacity for a list of this length in bytes, which avoids copies as it grows.
         public mutating func reserveCapacity(_ length: Int) { json.reserveCapacity(length) }
 
         /// Appends a channel.
@@ -120,7 +120,8 @@ public enum APIAnswer {
         }
     }
 
-    /// The answer to a batch: one object an event, in the order of the request; `{}` when none asked for anything.
+    /// The response to a batch: one object for each event, in the order of the request; `{}` when none requested
+    /// attributes.
     public static func batch(_ events: [ChannelAttributes?]) -> [UInt8] {
         guard events.contains(where: { $0 != nil }) else { return empty }
         var json = JSONWriter()
@@ -133,14 +134,14 @@ public enum APIAnswer {
         return json.bytes
     }
 
-    /// The answer about one channel.
+    /// The response to a query of one channel.
     public static func channel(_ attributes: ChannelAttributes) -> [UInt8] {
         var json = JSONWriter()
         attributes.write(to: &json)
         return json.bytes
     }
 
-    /// The answer about the users of a presence channel: `{"users":[{"id":"…"}]}`.
+    /// The response to a query of a presence channel's users: `{"users":[{"id":"…"}]}`.
     public static func users(_ ids: [String]) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()

@@ -1,21 +1,21 @@
-/// Why the HTTP API refuses a request: the status and the one line that says what to do.
+/// A refused request to the HTTP API: the status and one line of explanation.
 ///
-/// The texts are those of the hosted service wherever they are known, since people search for them and the tests of
-/// official libraries compare some of them letter by letter.
+/// The texts are those of the hosted service where they are known: users search for them, and tests of official
+/// libraries compare some of them exactly.
 public struct APIError: Error, Sendable {
     /// The HTTP status.
     public var status: Int
-    /// One line without its line end; it never holds a secret.
+    /// One line without its line end; it never contains a secret.
     public var message: String
-    /// The limit that is met, if that is why; the client is told by the message.
+    /// The exceeded limit, if that is the cause; not part of the response.
     public var limit: Limit?
 
-    /// Makes a refusal.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - status: The HTTP status, 400 to 599.
     ///   - message: One line.
-    ///   - limit: The limit that is met, if that is why.
+    ///   - limit: The exceeded limit, if that is the cause.
     public init(status: Int, message: String, limit: Limit? = nil) {
         self.status = status
         self.message = message
@@ -37,7 +37,7 @@ public struct APIError: Error, Sendable {
         badRequest("Missing required parameter: \(parameter)")
     }
 
-    /// Returns `text` as one line in quotes, cut to a length that a log can bear.
+    /// Returns `text` as one line in quotes, truncated to `lengthMax` characters.
     package static func quote(_ text: String, lengthMax: Int = 200) -> String {
         let characters = text.unicodeScalars.prefix(lengthMax)
         let isCut = characters.endIndex < text.unicodeScalars.endIndex
@@ -47,7 +47,7 @@ public struct APIError: Error, Sendable {
 }
 
 extension APIError: Equatable {
-    /// Whether the client is told the same.
+    /// Compares status and message, which the client receives.
     public static func == (left: APIError, right: APIError) -> Bool {
         left.status == right.status && left.message == right.message
     }

@@ -1,23 +1,23 @@
-/// What `GET /apps/ID/channels` asks for.
+/// The query of `GET /apps/ID/channels`.
 public struct ChannelsQuery: Equatable, Sendable {
-    /// What the names must begin with; empty for all.
+    /// The prefix of the names to list; empty for all.
     public var prefix: String
-    /// What to say about each channel.
+    /// The attributes to return for each channel.
     public var info: InfoAttributes
-    /// The most channels that the answer may have; `nil` for all.
+    /// The maximum number of channels in the response; `nil` for all.
     ///
     /// An addition to the Pusher API, as ``cursor`` is.
     public var limit: Int?
-    /// The name behind which the list begins, `next_cursor` of an earlier answer; empty for the beginning.
+    /// The name after which the list begins, the `next_cursor` of an earlier response; empty for the beginning.
     public var cursor: String
 
-    /// Reads the parameters of a query.
+    /// Parses the parameters of a query.
     ///
     /// - Parameters:
     ///   - parameters: The parameters; unknown ones are ignored.
-    ///   - countsSubscriptions: Whether the app has subscription counting switched on.
-    ///   - limits: The longest channel name, which bounds the prefix and the cursor too.
-    /// - Throws: 400 for what such a list cannot answer.
+    ///   - countsSubscriptions: Whether the app has subscription counting enabled.
+    ///   - limits: The maximum length of a channel name, which also applies to the prefix and the cursor.
+    /// - Throws: 400 for an attribute that a list does not have.
     public init(
         _ parameters: QueryParameters,
         countsSubscriptions: Bool,
@@ -45,17 +45,17 @@ public struct ChannelsQuery: Equatable, Sendable {
     }
 }
 
-/// What `GET /apps/ID/channels/NAME` asks for.
+/// The query of `GET /apps/ID/channels/NAME`.
 public struct ChannelQuery: Equatable, Sendable {
-    /// What to say about the channel.
+    /// The attributes to return.
     public var info: InfoAttributes
 
-    /// Reads the parameters of a query.
+    /// Parses the parameters of a query.
     ///
     /// - Parameters:
     ///   - parameters: The parameters; unknown ones are ignored.
     ///   - kind: The kind of the channel in the path.
-    ///   - countsSubscriptions: Whether the app has subscription counting switched on.
+    ///   - countsSubscriptions: Whether the app has subscription counting enabled.
     /// - Throws: 400 for an attribute that the channel does not have.
     public init(
         _ parameters: QueryParameters,
@@ -67,9 +67,9 @@ public struct ChannelQuery: Equatable, Sendable {
     }
 }
 
-/// What `GET /apps/ID/channels/NAME/users` asks for: nothing that could be chosen.
+/// The query of `GET /apps/ID/channels/NAME/users`, which has no parameters.
 public enum UsersQuery {
-    /// Checks that the channel has users and that nothing but the signature is in the query.
+    /// Checks that the channel is a presence channel and that the query contains only the signature.
     ///
     /// - Parameters:
     ///   - parameters: The parameters.
@@ -87,9 +87,9 @@ public enum UsersQuery {
 }
 
 extension QueryParameters {
-    /// Checks that the endpoint was given no parameters of its own.
+    /// Checks that the query contains only the parameters of the signature.
     ///
-    /// - Throws: 400 with the names of those that were.
+    /// - Throws: 400 with the names of the other parameters.
     public func refuseAllButSignature() throws(APIError) {
         let extraneous = names.filter { $0 != "body_md5" && !$0.hasPrefix("auth_") }
         guard extraneous.isEmpty else {
@@ -104,7 +104,7 @@ extension QueryParameters {
 }
 
 extension InfoAttributes {
-    /// Reads every `info` of a query.
+    /// Parses every `info` of a query.
     fileprivate init(listsIn parameters: QueryParameters) throws(APIError) {
         try self.init(parameters.values(of: "info").joined(separator: ","))
     }

@@ -1,19 +1,19 @@
-/// What a request of the HTTP API wants to know about channels.
+/// The attributes of channels that a request to the HTTP API asks for.
 public struct InfoAttributes: OptionSet, Hashable, Sendable {
-    /// One bit an attribute.
+    /// One bit for each attribute.
     public let rawValue: UInt8
 
-    /// Takes a set of bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// `user_count`: the members of a presence channel.
     public static let userCount = InfoAttributes(rawValue: 1)
-    /// `subscription_count`: the connections subscribed, if the app counts them.
+    /// `subscription_count`: the number of subscribed connections, if the app counts them.
     public static let subscriptionCount = InfoAttributes(rawValue: 2)
-    /// `cache`: the last event of a cache channel and how long it stays.
+    /// `cache`: the last event of a cache channel and its remaining lifetime.
     public static let cache = InfoAttributes(rawValue: 4)
 
-    /// Reads a list such as `user_count,subscription_count`; an empty one asks for nothing.
+    /// Parses a list such as `user_count,subscription_count`; it may be empty.
     ///
     /// - Throws: 400 for an attribute that does not exist.
     public init(_ list: String) throws(APIError) {
@@ -33,7 +33,7 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
         self = attributes
     }
 
-    /// The attributes that a channel has: asked for on another one, they are left out of the answer to a trigger.
+    /// Returns the attributes that a channel of this kind has; the response to a trigger omits the others.
     public func applying(to kind: ChannelKind) -> InfoAttributes {
         var attributes = self
         if !kind.isPresence { attributes.remove(.userCount) }
@@ -41,21 +41,21 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
         return attributes
     }
 
-    /// Checks what a trigger asks for.
+    /// Validates the attributes requested by a trigger.
     ///
-    /// - Parameter countsSubscriptions: Whether the app has subscription counting switched on.
-    /// - Throws: 400 for what a trigger cannot answer.
+    /// - Parameter countsSubscriptions: Whether the app has subscription counting enabled.
+    /// - Throws: 400 for an attribute that a trigger cannot return.
     public func checkForTrigger(countsSubscriptions: Bool) throws(APIError) {
-        guard !contains(.cache) else { throw InfoAttributes.noCacheHere }
+        guard !contains(.cache) else { throw InfoAttributes.cacheNotAllowed }
         try checkSubscriptionCount(countsSubscriptions)
     }
 
-    /// Checks what a list of channels asks for.
+    /// Validates the attributes requested for a list of channels.
     ///
     /// - Parameters:
     ///   - prefix: The value of `filter_by_prefix`.
-    ///   - countsSubscriptions: Whether the app has subscription counting switched on.
-    /// - Throws: 400 for what a list cannot answer.
+    ///   - countsSubscriptions: Whether the app has subscription counting enabled.
+    /// - Throws: 400 for an attribute that a list cannot return.
     public func checkForChannels(
         prefix: String,
         countsSubscriptions: Bool
@@ -67,15 +67,15 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
                     + "please supply filter_by_prefix begining with presence-"
             )
         }
-        guard !contains(.cache) else { throw InfoAttributes.noCacheHere }
+        guard !contains(.cache) else { throw InfoAttributes.cacheNotAllowed }
         try checkSubscriptionCount(countsSubscriptions)
     }
 
-    /// Checks what is asked about one channel.
+    /// Validates the attributes requested for one channel.
     ///
     /// - Parameters:
     ///   - kind: The kind of the channel.
-    ///   - countsSubscriptions: Whether the app has subscription counting switched on.
+    ///   - countsSubscriptions: Whether the app has subscription counting enabled.
     /// - Throws: 400 for an attribute that the channel does not have.
     public func checkForChannel(
         of kind: ChannelKind,
@@ -101,7 +101,7 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
         }
     }
 
-    private static var noCacheHere: APIError {
+    private static var cacheNotAllowed: APIError {
         .badRequest("cache may only be requested for a single channel")
     }
 }

@@ -2,37 +2,36 @@ import Primitives
 
 /// The parameters of a query string, names in lower case, values decoded, sorted by name.
 ///
-/// That is the form in which the HTTP API signs them. All text lies in one buffer: a query of any length costs two
-/// allocations.
+/// This is the form that the HTTP API signs. All text is in one buffer: a query of any length costs two allocations.
 public struct QueryParameters: Sendable {
     struct Entry {
         var name: Range<Int>
         var value: Range<Int>
 
-        /// Where `name=value` stands in one piece; `nil` for a name without `=`.
+        /// The range of `name=value`; `nil` for a name without `=`.
         var pair: Range<Int>? {
             value.lowerBound == name.upperBound + 1 ? name.lowerBound..<value.upperBound : nil
         }
     }
 
-    /// The query with its escapes resolved and its names in lower case.
+    /// The query with its escapes decoded and its names in lower case.
     private(set) var text: [UInt8] = []
-    /// What is signed, sorted by name; those of one name in the order given.
+    /// The signed parameters, sorted by name; equal names in the given order.
     private(set) var entries: [Entry] = []
-    /// The value of `auth_signature`, the first if there are several: what is not signed is no entry.
+    /// The value of the first `auth_signature`, which is not signed and therefore not an entry.
     private(set) var signature: Range<Int>?
-    /// Where in `text` a raw `+` stands, which a form-encoding client means as a space.
+    /// The offsets in `text` of each raw `+`, which a form-encoding client sends for a space.
     private var plusIndices: [Int] = []
 
-    /// No parameters.
+    /// Creates an empty query.
     public init() {}
 
-    /// Takes a query string apart.
+    /// Parses a query string.
     ///
-    /// - Parameter query: What follows the `?`, as received. A `%` without two digits behind it stands for itself.
+    /// - Parameter query: The text after the `?`, as received. A `%` without two hexadecimal digits is kept as it is.
     public init(parsing query: Span<UInt8>) {
         entries.reserveCapacity(4)
-        // Signed requests seldom hold anything that has to be decoded.
+        // The fast path: most signed requests need no decoding.
         let isPlain =
             query.firstIndex(of: UInt8(ascii: "%")) == nil
             && query.firstIndex(of: UInt8(ascii: "+")) == nil
@@ -52,7 +51,7 @@ public struct QueryParameters: Sendable {
                 if text.span.extracting(pair.name).equals("auth_signature") {
                     signature = signature ?? pair.value
                 } else {
-                    // Libraries send what they sign in order.
+                    // Libraries send the parameters sorted, as they sign them.
                     if let last = entries.last { isSorted = isSorted && !precedes(pair, last) }
                     entries.append(pair)
                 }
@@ -62,36 +61,36 @@ public struct QueryParameters: Sendable {
         if !isSorted { sort() }
     }
 
-    /// Takes a query string apart.
+    /// Parses a query string.
     public init(_ query: String) {
         self.init(parsing: Array(query.utf8).span)
     }
 
-    /// The value of the first parameter called `name`, in lower case, or `nil` when there is none.
+    /// The value of the first parameter named `name`, in lower case, or `nil`.
     ///
-    /// The signature is not found in this way.
+    /// The signature is not included.
     public subscript(name: String) -> String? {
-        let matches = entries.lazy.filter { isCalled($0, name) }
+        let matches = entries.lazy.filter { isNamed($0, name) }
         return matches.min { $0.value.lowerBound < $1.value.lowerBound }.map(value)
     }
 
-    /// The names, in order and without that of the signature; those that were given several times come several times.
+    /// The names in order, without the signature; repeated names are repeated.
     public var names: [String] {
         entries.map { String(decoding: text[$0.name], as: UTF8.self) }
     }
 
-    /// Finds all parameters called `name`.
+    /// Returns the values of all parameters named `name`.
     ///
-    /// - Parameter name: In lower case. `channels` also stands for `channels[]` and `channels[0]`.
-    /// - Returns: Their values, in the order given.
+    /// - Parameter name: The name in lower case. `channels` also matches `channels[]` and `channels[0]`.
+    /// - Returns: The values in the given order.
     public func values(of name: String) -> [String] {
-        let matches = entries.filter { isCalled($0, name) }
-        // The order given: `channels[10]` sorts before `channels[2]`.
+        let matches = entries.filter { isNamed($0, name) }
+        // By position, not by name: `channels[10]` sorts before `channels[2]`.
         return matches.sorted { $0.value.lowerBound < $1.value.lowerBound }.map(value)
     }
 
-    /// Whether the name of `entry`, or what it has in front of a bracket, is `name`.
-    private func isCalled(_ entry: Entry, _ name: String) -> Bool {
+    /// Whether the name of `entry`, without a suffix in brackets, is `name`.
+    private func isNamed(_ entry: Entry, _ name: String) -> Bool {
         let given = text.span.extracting(entry.name)
         guard given.starts(with: name) else { return false }
         let length = name.utf8.count
@@ -100,7 +99,7 @@ public struct QueryParameters: Sendable {
 
     private func value(of entry: Entry) -> String { text.span.extracting(entry.value).string() }
 
-    /// The value of the first parameter called `name`, or `nil`.
+    /// The range of the value of the first parameter named `name`, or `nil`.
     func value(of name: StaticString) -> Range<Int>? {
         for entry in entries where text.span.extracting(entry.name).equals(name) {
             return entry.value
@@ -108,10 +107,10 @@ public struct QueryParameters: Sendable {
         return nil
     }
 
-    /// Whether the query held a `+` that was not escaped.
+    /// Whether the query contains an unescaped `+`.
     var hasPlus: Bool { !plusIndices.isEmpty }
 
-    /// Returns the same parameters, each raw `+` read as a space.
+    /// Returns the same parameters with each raw `+` decoded as a space.
     func readingPlusAsSpace() -> QueryParameters {
         var copy = self
         for index in plusIndices { copy.text[index] = UInt8(ascii: " ") }
@@ -119,7 +118,7 @@ public struct QueryParameters: Sendable {
         return copy
     }
 
-    /// Appends a name and a value with their escapes resolved.
+    /// Appends a decoded name and value.
     private mutating func decode(
         _ query: Span<UInt8>,
         _ name: Range<Int>,
@@ -155,7 +154,7 @@ public struct QueryParameters: Sendable {
 
     private mutating func sort() { entries = entries.sorted(by: precedes) }
 
-    /// Whether `left` sorts before `right`: by name, and in the order given where the names are equal.
+    /// Whether `left` sorts before `right`: by name, equal names in the given order.
     private func precedes(_ left: Entry, _ right: Entry) -> Bool {
         let bytes = text.span
         for offset in 0..<min(left.name.count, right.name.count) {

@@ -1,13 +1,13 @@
 /// The bodies of `POST /apps/ID/events` and `POST /apps/ID/batch_events`.
 public enum TriggerRequest {
-    /// Reads one event for one or several channels.
+    /// Parses one event for one or several channels.
     ///
     /// - Parameters:
-    ///   - body: The content. When it is empty, the parameters of the query take its place.
+    ///   - body: The content. If it is empty, the parameters of the query are used instead.
     ///   - parameters: The parameters of the query.
-    ///   - limits: What the app allows.
-    /// - Returns: The event, ready to be published.
-    /// - Throws: 400 or 413 with a text that names what is wrong.
+    ///   - limits: The app's limits.
+    /// - Returns: The validated event.
+    /// - Throws: 400 or 413 with a text that names the error.
     public static func parse(
         _ body: Span<UInt8>,
         parameters: QueryParameters = QueryParameters(),
@@ -18,17 +18,17 @@ public enum TriggerRequest {
             return try parse(object.span, limits: limits)
         }
         var fields = EventFields()
-        try readObject(body, limits) { name, value in fields.take(name, value, in: body) }
+        try readObject(body, limits) { name, value in fields.set(name, value, in: body) }
         return try fields.publication(in: body, limits: limits)
     }
 
-    /// Reads a batch of events for one channel each: all are good, or none is published.
+    /// Parses a batch of events for one channel each; one invalid event refuses the whole batch.
     ///
     /// - Parameters:
     ///   - body: The content.
-    ///   - limits: What the app allows.
-    /// - Returns: The events in the order given.
-    /// - Throws: 400 or 413 with a text that names what is wrong and in which event.
+    ///   - limits: The app's limits.
+    /// - Returns: The events in the given order.
+    /// - Throws: 400 or 413 with a text that names the error and the event.
     public static func parseBatch(
         _ body: Span<UInt8>,
         limits: ProtocolLimits = ProtocolLimits()
@@ -67,11 +67,11 @@ public enum TriggerRequest {
         guard event.kind == .object else { throw .badRequest("An event must be a JSON object") }
         var fields = EventFields(isInBatch: true)
         let text = body.extracting(event.range)
-        try readObject(text, limits) { name, value in fields.take(name, value, in: text) }
+        try readObject(text, limits) { name, value in fields.set(name, value, in: text) }
         return try fields.publication(in: text, limits: limits)
     }
 
-    /// Calls `member` for each member of the object that the whole of `body` must be.
+    /// Calls `member` for each member of `body`, which must be one object.
     private static func readObject(
         _ body: Span<UInt8>,
         _ limits: ProtocolLimits,
@@ -85,7 +85,7 @@ public enum TriggerRequest {
             }
             try scanner.finish(in: body)
         } catch {
-            // Perfectly good JSON of another kind deserves another answer.
+            // Valid JSON that is not an object gets its own message.
             guard (try? JSONScanner.scan(body, depthMax: limits.depthMax)) == nil else {
                 throw .badRequest("The body must be a JSON object")
             }
@@ -93,7 +93,7 @@ public enum TriggerRequest {
         }
     }
 
-    /// The parameters of a query as the object that a body would hold.
+    /// Returns the parameters of a query as the JSON object of a body.
     private static func object(of parameters: QueryParameters) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
@@ -115,7 +115,7 @@ public enum TriggerRequest {
 }
 
 extension APIError {
-    /// Says which event of a batch is meant, except behind a text that official tests compare letter by letter.
+    /// Adds the index of the event, except to a text that tests of official libraries compare exactly.
     fileprivate func inBatch(at index: Int) -> APIError {
         guard self != .missing("channel") else { return self }
         let message = "\(message) (event \(index) of the batch)"

@@ -1,12 +1,12 @@
-/// Writes users as backends describe them to a broker, as JSON text.
+/// Writes the JSON text with which a backend describes a user to the broker.
 package enum UserDescription {
     /// The `user_data` of a sign-in.
     ///
     /// - Parameters:
     ///   - id: The user's id.
-    ///   - info: What others may know of the user, as a JSON object; `nil` for nothing.
-    ///   - watchlist: The ids of the users whose coming and going the user is told.
-    /// - Returns: An object with `id`, and where there is some, `user_info` and `watchlist`.
+    ///   - info: The user info as a JSON object, or `nil`.
+    ///   - watchlist: The ids of the users whose online status the user receives.
+    /// - Returns: An object with `id` and, if present, `user_info` and `watchlist`.
     package static func signIn(id: String, info: String?, watchlist: [String] = []) -> String {
         object("id", id, info: info, watchlist: watchlist)
     }
@@ -15,8 +15,8 @@ package enum UserDescription {
     ///
     /// - Parameters:
     ///   - id: The user's id.
-    ///   - info: What the others may know of the user, as a JSON object; `nil` for nothing.
-    /// - Returns: An object with `user_id`, and where there is some, `user_info`.
+    ///   - info: The user info as a JSON object, or `nil`.
+    /// - Returns: An object with `user_id` and, if present, `user_info`.
     package static func member(id: String, info: String?) -> String {
         object("user_id", id, info: info, watchlist: [])
     }

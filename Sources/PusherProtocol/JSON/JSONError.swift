@@ -1,16 +1,16 @@
-/// A rule of JSON (RFC 8259) that a text broke, and the byte where it did, counted from zero.
+/// The rule of JSON (RFC 8259) that a text violates, and the byte offset of the violation.
 public enum JSONError: Error, Equatable, Sendable {
     /// The text ended inside a value.
     case unexpectedEnd
-    /// A byte that cannot stand here: wrong punctuation, a misspelt literal, anything after the value.
+    /// A byte that is not allowed here: wrong punctuation, a misspelt literal, anything after the value.
     case unexpectedByte(UInt8, at: Int)
-    /// A number that is not of the form of §6, such as `01`, `1.` or `+1`.
+    /// A malformed number (§6), such as `01`, `1.` or `+1`.
     case malformedNumber(at: Int)
-    /// A control character inside a string must be escaped (§7).
+    /// An unescaped control character inside a string (§7).
     case controlCharacter(at: Int)
-    /// A backslash with something else behind it than §7 allows.
+    /// A backslash followed by a character that §7 does not allow.
     case malformedEscape(at: Int)
-    /// Half of a surrogate pair in `\u` notation: it stands for no character, and UTF-8 cannot carry it.
+    /// Half of a surrogate pair in `\u` notation, which UTF-8 cannot represent.
     case loneSurrogate(at: Int)
     /// Bytes that are not UTF-8 (§8.1).
     case malformedUTF8(at: Int)
@@ -19,7 +19,7 @@ public enum JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// What is wrong and where, as a part of a sentence.
+    /// The violation and its offset, as a part of a sentence.
     public var description: String {
         switch self {
         case .unexpectedEnd: "it ends inside a value"

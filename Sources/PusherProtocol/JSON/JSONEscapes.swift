@@ -2,13 +2,13 @@ import Primitives
 
 /// The escapes of a JSON string (RFC 8259 §7).
 enum JSONEscapes {
-    /// Resolves the escapes of a string that the scanner has checked.
+    /// Decodes the escapes of a string that the scanner has validated.
     ///
     /// - Parameters:
-    ///   - content: What stands between the quotes.
+    ///   - content: The text between the quotes.
     ///   - length: The length of the result, in bytes.
     /// - Returns: The value as UTF-8.
-    static func resolve(_ content: Span<UInt8>, length: Int) -> [UInt8] {
+    static func decode(_ content: Span<UInt8>, length: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(length)
         var index = 0
@@ -37,12 +37,12 @@ enum JSONEscapes {
         return bytes
     }
 
-    /// The bytes that a scalar takes in UTF-8.
+    /// The length of a scalar in UTF-8, in bytes.
     static func length(of scalar: UInt32) -> Int {
         scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x1_0000 ? 3 : 4
     }
 
-    /// The byte that stands for `\` and `letter`.
+    /// The byte that the escape `\` and `letter` encodes.
     private static func character(of letter: UInt8) -> UInt8 {
         switch letter {
         case UInt8(ascii: "b"): 0x08
@@ -50,7 +50,7 @@ enum JSONEscapes {
         case UInt8(ascii: "n"): 0x0A
         case UInt8(ascii: "r"): 0x0D
         case UInt8(ascii: "t"): 0x09
-        default: letter  // The quote, the backslash and the slash stand for themselves.
+        default: letter  // The quote, the backslash and the slash.
         }
     }
 

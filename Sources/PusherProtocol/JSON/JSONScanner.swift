@@ -1,9 +1,10 @@
 import Primitives
 
-/// Walks through one JSON text, checking every byte of it (RFC 8259), and says where the values are.
+/// Validates one JSON text (RFC 8259) and returns the ranges of its values.
 ///
-/// The scanner holds a position, not the text: each call is given the same bytes. Names and values come out as
-/// places in the text, so a string can be passed on exactly as it was written.
+/// The scanner holds a position, not the text: pass the same bytes to each call. Names and values are returned as
+/// ranges of the text, so a string can be forwarded exactly as it was written. Nested containers are scanned
+/// recursively, at most `depthMax` levels deep.
 ///
 ///     var scanner = JSONScanner()
 ///     try scanner.beginObject(in: text)
@@ -12,27 +13,27 @@ import Primitives
 ///     }
 ///     try scanner.finish(in: text)
 public struct JSONScanner: Sendable {
-    /// How deep objects and arrays may nest unless told otherwise: each level costs a stack frame.
+    /// The default nesting limit of objects and arrays: each level is a recursive call.
     public static let depthMaxDefault = 128
 
-    /// The next byte to look at.
+    /// The offset of the next byte.
     public private(set) var position: Int
     private var depth = 0
     private let depthMax: Int
-    /// Whether a container has just begun, so that no comma is due.
+    /// Whether no comma is expected, because a container has just begun.
     private var isFirst = true
 
-    /// Starts at a byte of the text.
+    /// Creates a scanner.
     ///
     /// - Parameters:
-    ///   - position: Where to start; a value found earlier is walked through from its first byte.
-    ///   - depthMax: How deep objects and arrays may nest.
+    ///   - position: The byte offset to start at, such as the first byte of a value that an earlier scan returned.
+    ///   - depthMax: The nesting limit of objects and arrays.
     public init(at position: Int = 0, depthMax: Int = JSONScanner.depthMaxDefault) {
         self.position = position
         self.depthMax = depthMax
     }
 
-    /// Checks a text that is to be one value, with white space around it, and returns that value.
+    /// Validates a text of one value, with optional white space around it, and returns the value.
     public static func scan(
         _ text: Span<UInt8>,
         depthMax: Int = JSONScanner.depthMaxDefault
@@ -43,17 +44,18 @@ public struct JSONScanner: Sendable {
         return value
     }
 
-    /// Enters an object; its members are asked for by ``nextName(in:)``.
+    /// Enters an object; ``nextName(in:)`` returns its members.
     public mutating func beginObject(in text: Span<UInt8>) throws(JSONError) {
         try begin(UInt8(ascii: "{"), in: text)
     }
 
-    /// Enters an array; its elements are asked for by ``nextElement(in:)``.
+    /// Enters an array; ``nextElement(in:)`` returns its elements.
     public mutating func beginArray(in text: Span<UInt8>) throws(JSONError) {
         try begin(UInt8(ascii: "["), in: text)
     }
 
-    /// Returns the name of the next member and stops before its value, or leaves the object and returns `nil`.
+    /// Returns the name of the next member and stops before its value; at the end of the object, leaves it and returns
+    /// `nil`.
     public mutating func nextName(in text: Span<UInt8>) throws(JSONError) -> JSONValue? {
         guard try !ends(with: UInt8(ascii: "}"), in: text) else { return nil }
         guard try peek(in: text) == UInt8(ascii: "\"") else { throw unexpected(in: text) }
@@ -63,13 +65,13 @@ public struct JSONScanner: Sendable {
         return name
     }
 
-    /// Returns the next element, or leaves the array and returns `nil`.
+    /// Returns the next element; at the end of the array, leaves it and returns `nil`.
     public mutating func nextElement(in text: Span<UInt8>) throws(JSONError) -> JSONValue? {
         guard try !ends(with: UInt8(ascii: "]"), in: text) else { return nil }
         return try value(in: text)
     }
 
-    /// Checks the whole value that comes next and returns its place.
+    /// Validates the next value and returns its range.
     public mutating func value(in text: Span<UInt8>) throws(JSONError) -> JSONValue {
         skipSpace(in: text)
         switch try peek(in: text) {
@@ -78,12 +80,12 @@ public struct JSONScanner: Sendable {
             let start = position
             try beginObject(in: text)
             while try nextName(in: text) != nil { _ = try value(in: text) }
-            return place(.object, from: start)
+            return scanned(.object, from: start)
         case UInt8(ascii: "["):
             let start = position
             try beginArray(in: text)
             while try nextElement(in: text) != nil {}
-            return place(.array, from: start)
+            return scanned(.array, from: start)
         case UInt8(ascii: "t"): return try literal("true", .boolean(true), in: text)
         case UInt8(ascii: "f"): return try literal("false", .boolean(false), in: text)
         case UInt8(ascii: "n"): return try literal("null", .null, in: text)
@@ -92,7 +94,7 @@ public struct JSONScanner: Sendable {
         }
     }
 
-    /// Checks that nothing but white space is left.
+    /// Checks that only white space is left.
     public mutating func finish(in text: Span<UInt8>) throws(JSONError) {
         skipSpace(in: text)
         guard position == text.count else { throw unexpected(in: text) }
@@ -108,7 +110,8 @@ public struct JSONScanner: Sendable {
         isFirst = true
     }
 
-    /// Leaves the container if its closing bracket comes next; otherwise takes the comma that is due.
+    /// Leaves the container at its closing bracket; otherwise consumes the comma before the next element, if one is
+    /// expected.
     private mutating func ends(
         with bracket: UInt8,
         in text: Span<UInt8>
@@ -151,7 +154,7 @@ public struct JSONScanner: Sendable {
         }
     }
 
-    private func place(_ kind: JSONValue.Kind, from start: Int) -> JSONValue {
+    private func scanned(_ kind: JSONValue.Kind, from start: Int) -> JSONValue {
         JSONValue(kind: kind, range: start..<position, decodedLength: position - start)
     }
 
@@ -166,7 +169,7 @@ public struct JSONScanner: Sendable {
         for offset in 0..<spelling.utf8CodeUnitCount {
             try expect(spelling.withUTF8Buffer { $0[offset] }, in: text)
         }
-        return place(kind, from: start)
+        return scanned(kind, from: start)
     }
 
     private mutating func number(in text: Span<UInt8>) throws(JSONError) -> JSONValue {
@@ -189,10 +192,10 @@ public struct JSONScanner: Sendable {
             }
             _ = try digits(in: text, of: start)
         }
-        return place(.number, from: start)
+        return scanned(.number, from: start)
     }
 
-    /// Takes the digits that must stand here, at least one.
+    /// Consumes one or more digits.
     private mutating func digits(
         in text: Span<UInt8>,
         of start: Int
@@ -210,10 +213,10 @@ public struct JSONScanner: Sendable {
     private mutating func string(in text: Span<UInt8>) throws(JSONError) -> JSONValue {
         let start = position
         position += 1
-        /// How many bytes the string loses when its escapes are resolved.
+        /// The number of bytes by which decoding the escapes shortens the string.
         var surplus = 0
         while true {
-            // Nearly every byte of nearly every message is passed over here.
+            // The fast path: most bytes of most messages are skipped here.
             position = text.firstIndex(from: position) { $0.escaped | $0.notASCII }
             guard position < text.count else { throw .unexpectedEnd }
             switch text[position] {
@@ -232,7 +235,7 @@ public struct JSONScanner: Sendable {
         }
     }
 
-    /// Takes one escape and returns how much longer it is than what it stands for, in bytes.
+    /// Consumes one escape and returns how many bytes longer it is than the character it encodes.
     private mutating func escape(in text: Span<UInt8>) throws(JSONError) -> Int {
         let start = position
         guard position + 1 < text.count else { throw .unexpectedEnd }
@@ -253,7 +256,7 @@ public struct JSONScanner: Sendable {
         return 12 - 4
     }
 
-    /// Takes `\uXXXX`.
+    /// Consumes `\uXXXX`.
     private mutating func codeUnit(
         in text: Span<UInt8>,
         of start: Int
@@ -268,7 +271,7 @@ public struct JSONScanner: Sendable {
         return unit
     }
 
-    /// Takes one character of two to four bytes, in its shortest form and no surrogate (RFC 3629 §4).
+    /// Consumes one character of two to four bytes, in its shortest form and not a surrogate (RFC 3629 §4).
     private mutating func sequence(in text: Span<UInt8>) throws(JSONError) {
         guard let lead = UTF8Lead(text[position]) else { throw .malformedUTF8(at: position) }
         let length = Int(lead.followerCount) + 1

@@ -1,8 +1,8 @@
 import Primitives
 
-/// The place of one value in a JSON text: nothing is copied until somebody asks for it.
+/// The kind and range of one value in a JSON text; its bytes are copied only on request.
 public struct JSONValue: Equatable, Sendable {
-    /// The kinds of value of RFC 8259 §3.
+    /// The kinds of values (RFC 8259 §3).
     public enum Kind: Equatable, Sendable {
         /// An object, `{…}`.
         case object
@@ -10,7 +10,7 @@ public struct JSONValue: Equatable, Sendable {
         case array
         /// A string, `"…"`.
         case string
-        /// A number, kept as text: a 64-bit id must not go through a floating-point number.
+        /// A number, kept as text: floating point would round a 64-bit id.
         case number
         /// One of the literals `true` and `false`.
         case boolean(Bool)
@@ -18,22 +18,22 @@ public struct JSONValue: Equatable, Sendable {
         case null
     }
 
-    /// What the value is.
+    /// The kind of the value.
     public let kind: Kind
-    /// The value as it stands in the text, quotes and brackets included.
+    /// The range of the value in the text, quotes and brackets included.
     public let range: Range<Int>
-    /// The bytes of a string without its quotes and with its escapes resolved; of another value, of its text.
+    /// The length in bytes: of a string, without quotes and with its escapes decoded; of another value, as written.
     public let decodedLength: Int
 
-    /// Whether a string holds escapes, so that its text differs from its value.
+    /// Whether this is a string with escapes.
     public var hasEscapes: Bool {
         kind == .string && decodedLength != range.count - 2
     }
 
-    /// What stands between the quotes of a string.
+    /// The range between the quotes of a string.
     var content: Range<Int> { range.lowerBound + 1..<range.upperBound - 1 }
 
-    /// Returns the bytes of the value as they stand in the text.
+    /// Returns the bytes of the value as written.
     public func token(in text: Span<UInt8>) -> [UInt8] {
         text.extracting(range).copy()
     }
@@ -42,7 +42,7 @@ public struct JSONValue: Equatable, Sendable {
     public func decoded(in text: Span<UInt8>) -> [UInt8] {
         guard kind == .string else { return token(in: text) }
         let content = text.extracting(content)
-        return hasEscapes ? JSONEscapes.resolve(content, length: decodedLength) : content.copy()
+        return hasEscapes ? JSONEscapes.decode(content, length: decodedLength) : content.copy()
     }
 
     /// Returns the value of a string; of another value, its text.

@@ -1,19 +1,19 @@
 import Primitives
 
-/// Writes JSON, commas and escapes included.
+/// Writes JSON; inserts commas and escapes.
 public struct JSONWriter: Sendable {
-    /// What has been written.
+    /// The text written so far.
     public private(set) var bytes: [UInt8] = []
-    /// Whether a value has just ended, so that a comma is due before the next.
+    /// Whether the next value needs a comma before it.
     private var needsComma = false
 
-    /// Starts with nothing written, and with room for what most messages are.
+    /// Creates an empty writer with capacity for a typical message.
     public init() { bytes.reserveCapacity(128) }
 
-    /// Reserves memory for a text of this length in bytes.
+    /// Reserves capacity for a text of this length in bytes.
     mutating func reserveCapacity(_ length: Int) { bytes.reserveCapacity(length) }
 
-    /// Begins an object; its members are a ``name(_:)`` and a value each.
+    /// Begins an object; write each member as a ``name(_:)`` and a value.
     public mutating func beginObject() { begin("{") }
 
     /// Ends the object.
@@ -49,7 +49,7 @@ public struct JSONWriter: Sendable {
         bytes.append(decimal: number)
     }
 
-    /// Writes a literal.
+    /// Writes `true` or `false`.
     public mutating func boolean(_ value: Bool) {
         separate()
         bytes.append(value ? "true" : "false")
@@ -61,7 +61,7 @@ public struct JSONWriter: Sendable {
         bytes.append("null")
     }
 
-    /// Writes a value that is JSON already, exactly as it is.
+    /// Writes JSON text unchanged.
     public mutating func verbatim(_ json: [UInt8]) {
         separate()
         bytes.append(contentsOf: json)

@@ -1,15 +1,15 @@
-/// An event that a client sends to the others on its channel.
+/// An event that a client sends to the other subscribers of a channel.
 public struct ClientEvent: Equatable, Sendable {
     /// The event's name as a JSON string, quotes included.
     public var nameToken: [UInt8]
-    /// The channel as the client names it; whether it is subscribed is the broker's to say.
+    /// The channel's name as received; the broker checks that the client is subscribed.
     public var channel: String
-    /// The data as a JSON string, quotes included; what was no string has been made one.
+    /// The data as a JSON string, quotes included; other values are converted to a string of their JSON text.
     ///
     /// `nil` when the client sent none.
     public var dataToken: [UInt8]?
 
-    /// Takes the parts of an event as they are, unchecked.
+    /// Creates an event; the parts are not validated.
     ///
     /// - Parameters:
     ///   - nameToken: The event's name as a JSON string, quotes included.
@@ -27,11 +27,11 @@ public struct ClientEvent: Equatable, Sendable {
     /// The data, decoded; for logs and webhooks.
     public var data: String? { dataToken.map(EventEnvelope.decode) }
 
-    /// Counts the bytes of the message to the other subscribers.
+    /// Returns the length of the message to the other subscribers.
     ///
     /// - Parameters:
-    ///   - channel: The channel, which the sender has joined.
-    ///   - userID: The member who sends, on a presence channel, as a JSON string with its quotes.
+    ///   - channel: The channel, to which the sender is subscribed.
+    ///   - userID: On a presence channel, the sender's user id as a JSON string, quotes included.
     /// - Returns: The length, in bytes.
     public func envelopeLength(for channel: ChannelName, userID: [UInt8]? = nil) -> Int {
         envelope(from: userID).length(for: channel)
@@ -40,9 +40,9 @@ public struct ClientEvent: Equatable, Sendable {
     /// Appends the message to the other subscribers.
     ///
     /// - Parameters:
-    ///   - channel: The channel, which the sender has joined.
-    ///   - userID: The member who sends, on a presence channel, as a JSON string with its quotes.
-    ///   - bytes: What it is appended to.
+    ///   - channel: The channel, to which the sender is subscribed.
+    ///   - userID: On a presence channel, the sender's user id as a JSON string, quotes included.
+    ///   - bytes: The buffer.
     public func appendEnvelope(
         for channel: ChannelName,
         userID: [UInt8]? = nil,

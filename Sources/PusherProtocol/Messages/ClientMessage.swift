@@ -1,27 +1,27 @@
-/// What a client says to the broker.
+/// A message from a client to the broker.
 public enum ClientMessage: Equatable, Sendable {
-    /// Asks to receive a channel's events.
+    /// Subscribes to a channel.
     case subscribe(channel: String, auth: String?, channelData: String?)
-    /// Asks not to receive them any more.
+    /// Unsubscribes from a channel.
     case unsubscribe(channel: String)
-    /// Asks for a `pusher:pong`.
+    /// Requests a `pusher:pong`.
     case ping
     /// Answers a `pusher:ping`.
     case pong
-    /// Says who the user is, with the signature of the app's backend.
+    /// Signs the user in, with the signature of the app's backend.
     case signin(auth: String, userData: String)
-    /// Sends an event to the others on a channel.
+    /// Sends an event to the other subscribers of a channel.
     case clientEvent(ClientEvent)
-    /// Something that this protocol does not know.
+    /// An event that the protocol does not define.
     case unsupported(event: String)
 
-    /// Reads a text message; members that are not known are ignored.
+    /// Parses a text message; unknown members are ignored.
     ///
     /// - Parameters:
     ///   - text: The whole message.
     ///   - limits: The longest event name and data of a client event.
-    /// - Returns: What the client says.
-    /// - Throws: What to answer in a `pusher:error`; the connection stays open.
+    /// - Returns: The message.
+    /// - Throws: The text of the `pusher:error` to answer; the connection stays open.
     public static func parse(
         _ text: Span<UInt8>,
         limits: ProtocolLimits = ProtocolLimits()
@@ -66,7 +66,7 @@ public enum ClientMessage: Equatable, Sendable {
         }
     }
 
-    /// Appends the message as a client sends it.
+    /// Appends the message in wire format.
     public func append(to bytes: inout [UInt8]) {
         var json = JSONWriter()
         json.beginObject()
@@ -102,7 +102,7 @@ public enum ClientMessage: Equatable, Sendable {
         bytes.append(contentsOf: json.bytes)
     }
 
-    /// Writes the event's name and its data, an object of the members that are not `nil`.
+    /// Writes the event's name and its data: an object of the members that are not `nil`.
     private static func write(
         _ event: String,
         _ members: [(String, String?)],

@@ -2,27 +2,27 @@ import Primitives
 
 /// The target of a client's opening handshake: `/app/KEY?protocol=7&client=…&version=…`.
 public struct ConnectionURL: Equatable, Sendable {
-    /// The versions of the protocol that are spoken.
+    /// The supported protocol versions.
     public static let protocolVersions = 5...7
-    /// The version that is meant when none is given.
+    /// The version that applies when a client names none.
     public static let currentProtocolVersion = 7
 
     /// The public key of the app.
     public var key: String
     /// The version of the protocol, one of ``protocolVersions``.
     public var protocolVersion: Int
-    /// What the client's library calls itself; for logs only.
+    /// The name of the client's library; for logs only.
     public var client: String?
-    /// The version of that library, in any form; for logs only.
+    /// The version of the client's library, in any form; for logs only.
     public var clientVersion: String?
 
-    /// Names an app and a client.
+    /// Creates the target for an app and a client.
     ///
     /// - Parameters:
     ///   - key: The public key of the app.
     ///   - protocolVersion: The version of the protocol.
-    ///   - client: What the client's library calls itself.
-    ///   - clientVersion: The version of that library.
+    ///   - client: The name of the client's library.
+    ///   - clientVersion: The version of the client's library.
     public init(
         key: String,
         protocolVersion: Int = currentProtocolVersion,
@@ -35,13 +35,13 @@ public struct ConnectionURL: Equatable, Sendable {
         self.clientVersion = clientVersion
     }
 
-    /// Lends the app's key of a request target to `body`, whatever else is in it.
+    /// Calls `body` with the app's key from a request target; the query is not checked.
     ///
     /// - Parameters:
     ///   - target: The request target in origin form.
-    ///   - pathPrefix: What stands in front of `/app/`, such as `/ws`; empty when there is nothing.
-    ///   - body: Receives the public key.
-    /// - Returns: What `body` returned.
+    ///   - pathPrefix: The path in front of `/app/`, such as `/ws`; empty for none.
+    ///   - body: Called with the public key.
+    /// - Returns: The result of `body`.
     /// - Throws: The code to close with once the connection is accepted: 4005 when the path is not `/app/KEY`.
     public static func withKey<R>(
         inTarget target: Span<UInt8>,
@@ -51,9 +51,9 @@ public struct ConnectionURL: Equatable, Sendable {
         let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
         let path = target.extracting(0..<end)
         guard pathPrefix.isEmpty || path.starts(with: pathPrefix) else { throw .pathNotFound }
-        let place = path.extracting(pathPrefix.utf8.count..<path.count)
-        guard place.starts(with: "/app/" as StaticString) else { throw .pathNotFound }
-        let segment = place.extracting(5..<place.count)
+        let suffix = path.extracting(pathPrefix.utf8.count..<path.count)
+        guard suffix.starts(with: "/app/" as StaticString) else { throw .pathNotFound }
+        let segment = suffix.extracting(5..<suffix.count)
         guard !segment.isEmpty, segment.firstIndex(of: UInt8(ascii: "/")) == nil else {
             throw .pathNotFound
         }
@@ -61,14 +61,14 @@ public struct ConnectionURL: Equatable, Sendable {
         return body(PercentEncoding.decodeLeniently(segment).span)
     }
 
-    /// Reads the protocol's version out of a request target.
+    /// Reads the protocol version from a request target.
     ///
     /// - Parameters:
     ///   - target: The request target in origin form.
-    ///   - isRequired: Whether a client must name the version; if not, the current one is meant where it does not.
+    ///   - isRequired: Whether a client must name the version; otherwise the current version is the default.
     /// - Returns: One of ``protocolVersions``.
-    /// - Throws: The code to close with once the connection is accepted: 4008 for no version where one is required, 4006
-    ///   for one that is no number, 4007 for one that is not spoken.
+    /// - Throws: The code to close with once the connection is accepted: 4008 when a required version is missing, 4006
+    ///   when it is not a number, 4007 when it is not supported.
     public static func version(
         inTarget target: Span<UInt8>,
         isRequired: Bool = false
@@ -87,7 +87,7 @@ public struct ConnectionURL: Equatable, Sendable {
             let pair = query.extracting(start..<end)
             let nameEnd = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.count
             if pair.extracting(0..<nameEnd).equals("protocol") {
-                // Of several values the first counts.
+                // The first of several values applies.
                 let value = pair.extracting(min(nameEnd + 1, pair.count)..<pair.count)
                 return try version(value, isRequired: isRequired)
             }
@@ -107,14 +107,14 @@ public struct ConnectionURL: Equatable, Sendable {
         var version = 0
         for index in text.indices {
             guard text[index].isDigit else { throw .invalidVersion }
-            // Past any version already; kept there so that it cannot overflow.
+            // Larger than every version: stop multiplying, which could overflow.
             if version < 1_000 { version = version * 10 + Int(text[index] - 0x30) }
         }
         guard protocolVersions.contains(version) else { throw .unsupportedVersion }
         return version
     }
 
-    /// Whether names and values stand for themselves: no library sends anything that has to be decoded.
+    /// Whether names and values need no decoding: the fast path, since no library sends any that do.
     private static func isPlain(_ query: Span<UInt8>) -> Bool {
         let first = query.firstIndex(from: 0) {
             $0.equal(to: UInt8(ascii: "%")) | $0.equal(to: UInt8(ascii: "[")) | $0.capital
@@ -122,7 +122,7 @@ public struct ConnectionURL: Equatable, Sendable {
         return first == query.count
     }
 
-    /// The request target, behind a prefix such as `/ws`.
+    /// The request target, with an optional path prefix such as `/ws`.
     public func target(pathPrefix: String = "") -> String {
         var target = "\(pathPrefix)/app/\(PercentEncoding.encode(key))?protocol=\(protocolVersion)"
         if let client { target += "&client=\(PercentEncoding.encode(client))" }

@@ -1,11 +1,11 @@
-/// The members of a client's control event that the protocol knows, as places in the text of its data.
+/// The data of a client's control event: the ranges of the members that the protocol defines.
 struct ControlData {
     private(set) var channel: JSONValue?
     private(set) var auth: JSONValue?
     private(set) var channelData: JSONValue?
     private(set) var userData: JSONValue?
 
-    /// Lends the data of a message, an object or a string that holds one, to `body`; without any it has no members.
+    /// Calls `body` with the data of a message, an object or a string that holds one; absent data has no members.
     static func read(
         _ message: MessageMembers,
         in text: Span<UInt8>,
@@ -42,7 +42,7 @@ struct ControlData {
         }
     }
 
-    /// Returns a string that must be there.
+    /// Returns a string; throws when it is absent.
     func required(
         _ value: JSONValue?,
         _ name: StaticString,

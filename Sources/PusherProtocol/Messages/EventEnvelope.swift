@@ -2,21 +2,21 @@ import Primitives
 
 /// The message that carries an event to subscribers: `{"event":…,"channel":…,"data":…,"user_id":…}`.
 ///
-/// All of it but the channel's name is written once, however many channels the event goes to. The length is known
-/// before a byte of the message is written, so that the header of its frame comes first in one allocation.
+/// Everything except the channel's name is written once for all channels of an event. The length is known in advance,
+/// so that the frame's header and the message fit in one allocation.
 struct EventEnvelope: Equatable, Sendable {
-    /// The message without the channel's name and the brace at its end.
+    /// The message without the channel's name and the closing brace.
     private var text: [UInt8] = []
-    /// Where in `text` the channel's name belongs.
+    /// The offset in `text` at which the channel's name is inserted.
     private let channelIndex: Int
 
     /// Begins the message of an event.
     ///
     /// - Parameters:
-    ///   - name: A JSON string, quotes included.
-    ///   - room: The length of the members that are to be added.
-    init(name: Span<UInt8>, room: Int = 0) {
-        text.reserveCapacity(name.count + room + 48)
+    ///   - name: The event's name as a JSON string, quotes included.
+    ///   - memberLength: The length of the members to be added, in bytes.
+    init(name: Span<UInt8>, memberLength: Int = 0) {
+        text.reserveCapacity(name.count + memberLength + 48)
         text.append(#"{"event":"#)
         text.append(name)
         text.append(#","channel":""#)
@@ -24,7 +24,7 @@ struct EventEnvelope: Equatable, Sendable {
         text.append(UInt8(ascii: "\""))
     }
 
-    /// Adds a member, such as `,"data":` with a value that is JSON text.
+    /// Adds a member, such as `,"data":`, with its value as JSON text.
     mutating func add(_ member: StaticString, _ value: Span<UInt8>) {
         text.append(member)
         text.append(value)
@@ -33,7 +33,7 @@ struct EventEnvelope: Equatable, Sendable {
     /// The length of the message to the subscribers of `channel`, in bytes.
     func length(for channel: ChannelName) -> Int { text.count + channel.text.utf8.count + 1 }
 
-    /// Appends the message to the subscribers of `channel`, whose name needs no escapes.
+    /// Appends the message to the subscribers of `channel`; a channel's name needs no escapes.
     func append(for channel: ChannelName, to bytes: inout [UInt8]) {
         let text = text.span
         bytes.append(text.extracting(0..<channelIndex))
@@ -42,14 +42,14 @@ struct EventEnvelope: Equatable, Sendable {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// The value of a member as JSON text, empty if there is none; for logs and consoles.
+    /// The value of a member as JSON text, or empty; for logs and consoles.
     func token(of member: KeyPath<MessageMembers, JSONValue?>) -> [UInt8] {
         let message = text + [UInt8(ascii: "}")]
         let members = try? MessageMembers(message.span, depthMax: 1)
         return members?[keyPath: member]?.token(in: message.span) ?? []
     }
 
-    /// The value of a token; empty for one that is no JSON string.
+    /// The decoded value of a token; empty for invalid JSON.
     static func decode(_ token: [UInt8]) -> String {
         guard let value = try? JSONScanner.scan(token.span) else { return "" }
         return value.string(in: token.span)

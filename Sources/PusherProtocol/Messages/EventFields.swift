@@ -1,4 +1,4 @@
-/// The members of an event in a request, as places in its text, before they are judged.
+/// The members of an event in a request, as ranges of its text, before validation.
 struct EventFields {
     private var name: JSONValue?
     private var data: JSONValue?
@@ -6,15 +6,15 @@ struct EventFields {
     private var channels: JSONValue?
     private var socketID: JSONValue?
     private var info: JSONValue?
-    /// An event of a batch goes to one channel.
+    /// Whether the event is one of a batch, which has a single channel.
     private let isInBatch: Bool
 
     init(isInBatch: Bool = false) {
         self.isInBatch = isInBatch
     }
 
-    /// Notes one member; `null` counts as absent, unknown ones are ignored, the last of equal names wins.
-    mutating func take(_ name: JSONValue, _ value: JSONValue, in text: Span<UInt8>) {
+    /// Stores one member; `null` counts as absent, unknown members are ignored, the last of equal names wins.
+    mutating func set(_ name: JSONValue, _ value: JSONValue, in text: Span<UInt8>) {
         let value = value.kind == .null ? nil : value
         if name.equals("name", in: text) {
             self.name = value
@@ -31,7 +31,7 @@ struct EventFields {
         }
     }
 
-    /// Judges the members and copies what travels on.
+    /// Validates the members and copies what is published.
     func publication(
         in text: Span<UInt8>,
         limits: ProtocolLimits
@@ -39,12 +39,12 @@ struct EventFields {
         Publication(
             try envelope(in: text, limits),
             channels: try channelNames(in: text, limits),
-            except: try exceptedSocket(in: text),
+            except: try excludedSocket(in: text),
             info: try attributes(in: text)
         )
     }
 
-    /// The elements of an array that has been scanned already.
+    /// Returns the elements of an array that has been validated.
     static func elements(of array: JSONValue, in text: Span<UInt8>) -> [JSONValue] {
         var elements: [JSONValue] = []
         var scanner = JSONScanner(at: array.range.lowerBound, depthMax: .max)
@@ -59,7 +59,10 @@ struct EventFields {
     ) throws(APIError) -> EventEnvelope {
         let name = try checkedName(in: text, limits)
         let data = try checkedData(limits)
-        var envelope = EventEnvelope(name: text.extracting(name.range), room: data.range.count)
+        var envelope = EventEnvelope(
+            name: text.extracting(name.range),
+            memberLength: data.range.count
+        )
         if data.kind == .string {
             envelope.add(#","data":"#, text.extracting(data.range))
         } else {
@@ -146,7 +149,7 @@ struct EventFields {
     ) throws(APIError) -> ChannelName {
         guard value.kind == .string else { throw .badRequest("A channel must be a string") }
         do throws(ChannelNameError) {
-            // An escape stands for a character that the grammar allows in rare cases only.
+            // Slow path: few clients escape a character that the grammar allows.
             guard !value.hasEscapes else {
                 return try ChannelName(validating: value.decoded(in: text).span, limits: limits)
             }
@@ -158,7 +161,7 @@ struct EventFields {
         }
     }
 
-    private func exceptedSocket(in text: Span<UInt8>) throws(APIError) -> SocketID? {
+    private func excludedSocket(in text: Span<UInt8>) throws(APIError) -> SocketID? {
         guard let socketID else { return nil }
         let decoded = socketID.decoded(in: text)
         guard socketID.kind == .string, SocketID.isWellFormed(decoded.span) else {
@@ -167,7 +170,7 @@ struct EventFields {
                 "Invalid socket_id: \(shown) (expected digits, a dot and digits in a string)"
             )
         }
-        // One that no broker of ours gives out names a connection that does not exist.
+        // A well-formed ID that this broker never assigns excludes no connection.
         return SocketID(parsing: decoded.span)
     }
 

@@ -1,15 +1,15 @@
 import Primitives
 
-/// The rules for the name of an event: any characters, but not too many of them.
+/// The rules for the name of an event: any characters, up to a length.
 enum EventName {
-    /// Checks a name that somebody gave an event.
+    /// Validates the name of an event.
     static func check(
         _ name: JSONValue,
         in text: Span<UInt8>,
         limits: ProtocolLimits
     ) throws(EventNameError) {
         guard name.decodedLength > 0 else { throw .empty }
-        // Few names are longer in bytes than the limit in characters, so few are counted.
+        // The fast path: a name has at most as many characters as bytes.
         guard name.decodedLength > limits.eventNameLengthMax else { return }
         let length = name.decoded(in: text).count { $0 & 0xC0 != 0x80 }
         guard length <= limits.eventNameLengthMax else {
@@ -17,12 +17,12 @@ enum EventName {
         }
     }
 
-    /// Whether the server alone may send events of this name.
+    /// Whether the name is reserved for the server.
     static func isReserved(_ name: JSONValue, in text: Span<UInt8>) -> Bool {
         starts(name, with: "pusher:", in: text) || starts(name, with: "pusher_internal:", in: text)
     }
 
-    /// Whether a name begins with `prefix`, however it is written.
+    /// Whether the decoded name begins with `prefix`.
     static func starts(
         _ name: JSONValue,
         with prefix: StaticString,
@@ -33,16 +33,16 @@ enum EventName {
     }
 }
 
-/// What is wrong with the name of an event.
+/// The rule that an invalid event name violates.
 public enum EventNameError: Error, Equatable, Sendable {
-    /// There is no name.
+    /// The name is empty.
     case empty
     /// The name has more than `lengthMax` characters.
     case tooLong(length: Int, lengthMax: Int)
 }
 
 extension EventNameError: CustomStringConvertible {
-    /// What is wrong, as a part of a sentence.
+    /// The violation, as a part of a sentence.
     public var description: String {
         switch self {
         case .empty: "it is empty"

@@ -1,23 +1,23 @@
-/// Why a message is not understood; the connection stays open, and a broker answers with a `pusher:error`.
+/// The error in a malformed message; the connection stays open, and a broker answers with a `pusher:error`.
 public enum MessageError: Error, Equatable, Sendable {
-    /// It is no JSON.
+    /// The message is not JSON.
     case json(JSONError)
-    /// It, or the data of a `pusher:` event, is JSON but no object.
+    /// The message, or the data of a `pusher:` event, is JSON but not an object.
     case notAnObject
-    /// A member that must be there is absent.
+    /// A required member is absent.
     case missing(String)
-    /// A member is something else than a string.
+    /// A member is not a string.
     case notAString(String)
-    /// An event for a channel that does not begin with `client-`.
+    /// A channel event whose name does not begin with `client-`.
     case notPrefixed
-    /// The name of a client event breaks a rule.
+    /// The name of a client event is invalid.
     case eventName(EventNameError)
     /// The data of a client event is longer than `lengthMax` bytes.
     case dataTooLong(length: Int, lengthMax: Int)
 }
 
 extension MessageError {
-    /// The limit that is met, if that is what is wrong.
+    /// The exceeded limit, if the error is one.
     public var limit: Limit? {
         if case .dataTooLong = self { .eventDataLength } else { nil }
     }

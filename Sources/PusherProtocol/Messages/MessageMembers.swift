@@ -1,11 +1,11 @@
-/// The members of a message that the protocol knows, as places in its text.
+/// The members of a message that the protocol defines, as ranges of its text.
 struct MessageMembers {
     private(set) var event: JSONValue?
     private(set) var channel: JSONValue?
     private(set) var data: JSONValue?
     private(set) var userID: JSONValue?
 
-    /// Checks a whole message.
+    /// Validates a whole message.
     init(_ text: Span<UInt8>, depthMax: Int) throws(MessageError) {
         do throws(JSONError) {
             var scanner = JSONScanner(depthMax: depthMax)
@@ -30,12 +30,12 @@ struct MessageMembers {
 /// The data of a broker's control event: an object, or a string that holds one.
 struct MessageData {
     private let text: [UInt8]
-    /// The members in the order given: there are few, and each is asked for once.
+    /// The members in the given order; an array, because there are few and each is looked up once.
     private var members: [(name: JSONValue, value: JSONValue)] = []
 
     private init() { text = [] }
 
-    /// Reads the data of a message; without any it has no members.
+    /// Parses the data of a message; absent data has no members.
     init(
         _ message: MessageMembers,
         in text: Span<UInt8>,
@@ -48,7 +48,7 @@ struct MessageData {
         try self.init(data.decoded(in: text), depthMax: depthMax)
     }
 
-    /// Reads an object.
+    /// Parses an object.
     init(
         _ text: [UInt8],
         depthMax: Int = JSONScanner.depthMaxDefault
@@ -67,18 +67,18 @@ struct MessageData {
         }
     }
 
-    /// The last of the members called `name`.
+    /// The last of the members named `name`.
     private subscript(name: StaticString) -> JSONValue? {
         members.last { $0.name.equals(name, in: text.span) }?.value
     }
 
-    /// Returns a string, or `nil` when there is none.
+    /// Returns a member that is a string, otherwise `nil`.
     func string(_ name: StaticString) -> String? {
         guard let value = self[name], value.kind == .string else { return nil }
         return value.string(in: text.span)
     }
 
-    /// Returns an integer, or `nil` when there is none.
+    /// Returns a member that is an integer, otherwise `nil`.
     func integer(_ name: StaticString) -> Int? {
         guard let value = self[name], value.kind == .number else { return nil }
         return Int(value.string(in: text.span))

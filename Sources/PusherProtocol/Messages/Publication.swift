@@ -1,13 +1,13 @@
-/// An event on its way to one or several channels, checked against every limit.
+/// A validated event for one or several channels.
 ///
-/// Name and data stay the JSON strings that the publisher wrote: nothing is decoded and encoded again.
+/// Name and data stay the JSON strings that the publisher wrote; they are not re-encoded.
 public struct Publication: Equatable, Sendable {
     private let envelope: EventEnvelope
-    /// Where it goes, each channel once, in the order given.
+    /// The channels, each once, in the given order.
     public let channels: [ChannelName]
-    /// The connection to leave out.
+    /// The connection that does not receive the event.
     public let except: SocketID?
-    /// What the publisher wants to know in return.
+    /// The attributes to return to the publisher.
     public let info: InfoAttributes
 
     init(
@@ -25,7 +25,7 @@ public struct Publication: Equatable, Sendable {
     /// The event's name as a JSON string, quotes included; for logs and consoles.
     public var nameToken: [UInt8] { envelope.token(of: \.event) }
 
-    /// The data as a JSON string, quotes included, also where it was no string; for logs and consoles.
+    /// The data as a JSON string, quotes included; for logs and consoles.
     public var dataToken: [UInt8] { envelope.token(of: \.data) }
 
     /// The event's name, decoded; for logs and consoles.

@@ -1,53 +1,53 @@
 /// A code of a `pusher:error` or of a close frame.
 public struct PusherCode: RawRepresentable, Hashable, Sendable, Error {
-    /// The number, also of a code that is not listed here.
+    /// The number.
     public let rawValue: Int
 
-    /// Takes any number.
+    /// Creates a code, which may be one that is not listed here.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// 4000: the app accepts TLS only.
     public static let appOnlyTLS = PusherCode(rawValue: 4000)
     /// 4001: no app has this key.
     public static let appDoesNotExist = PusherCode(rawValue: 4001)
-    /// 4003: the app is switched off.
+    /// 4003: the app is disabled.
     public static let appDisabled = PusherCode(rawValue: 4003)
-    /// 4004: the app has all the connections it may have.
+    /// 4004: the app's connection limit is reached.
     public static let overConnectionQuota = PusherCode(rawValue: 4004)
     /// 4005: the path is not `/app/KEY`.
     public static let pathNotFound = PusherCode(rawValue: 4005)
-    /// 4006: the protocol version is no number.
+    /// 4006: the protocol version is not a number.
     public static let invalidVersion = PusherCode(rawValue: 4006)
-    /// 4007: the broker does not speak this protocol version.
+    /// 4007: the protocol version is not supported.
     public static let unsupportedVersion = PusherCode(rawValue: 4007)
     /// 4008: no protocol version was given.
     public static let noVersion = PusherCode(rawValue: 4008)
-    /// 4009: the connection is not allowed, or not any more.
+    /// 4009: the connection is not authorized, or no longer authorized.
     public static let unauthorized = PusherCode(rawValue: 4009)
-    /// 4100: the broker has no room; try later.
+    /// 4100: the broker is over capacity; reconnect later.
     public static let overCapacity = PusherCode(rawValue: 4100)
-    /// 4200: connect again at once.
+    /// 4200: reconnect immediately.
     public static let reconnectImmediately = PusherCode(rawValue: 4200)
     /// 4201: a ping was not answered.
     public static let pongNotReceived = PusherCode(rawValue: 4201)
-    /// 4202: nothing was heard for too long.
+    /// 4202: the connection was inactive for too long.
     public static let closedAfterInactivity = PusherCode(rawValue: 4202)
-    /// 4301, in `pusher:error` only: a client event came too soon after others.
+    /// 4301, in `pusher:error` only: a client event exceeded the rate limit.
     public static let clientEventRejected = PusherCode(rawValue: 4301)
-    /// 4302, in `pusher:error` only: the watchlist was cut to its first entries.
+    /// 4302, in `pusher:error` only: the watchlist was truncated.
     public static let watchlistLimitExceeded = PusherCode(rawValue: 4302)
 
-    /// What a client does when its connection is closed with a code.
+    /// How a client reconnects after a close.
     public enum Reconnection: Sendable {
-        /// Stays away until the app asks for a connection again.
+        /// Only when the app requests it.
         case never
-        /// Comes back after a pause that grows.
+        /// After a delay that grows with each attempt.
         case backOff
-        /// Comes back at once.
+        /// Immediately.
         case immediately
     }
 
-    /// What a client does after a close with this code; ordinary WebSocket codes are below 4000.
+    /// How a client reconnects after a close with this code; standard WebSocket codes are below 4000.
     public var reconnection: Reconnection {
         switch rawValue {
         case 4000..<4100: .never
@@ -58,10 +58,10 @@ public struct PusherCode: RawRepresentable, Hashable, Sendable, Error {
 
     /// Whether a connection may be closed with this code.
     ///
-    /// From 4300 on the codes are for `pusher:error` alone: closed with one, pusher-js stays away for good.
+    /// Codes from 4300 on are for `pusher:error` only: closed with one, pusher-js does not reconnect.
     public var mayClose: Bool { (4000..<4300).contains(rawValue) }
 
-    /// A text for people; it fits in a close frame.
+    /// A human-readable text; short enough for a close frame.
     public var message: String {
         switch self {
         case .appOnlyTLS: "Application only accepts SSL connections, reconnect using wss://"
@@ -85,6 +85,6 @@ public struct PusherCode: RawRepresentable, Hashable, Sendable, Error {
 }
 
 extension PusherCode: CustomStringConvertible {
-    /// The number and its meaning.
+    /// The number and the message.
     public var description: String { "\(rawValue) \(message)" }
 }

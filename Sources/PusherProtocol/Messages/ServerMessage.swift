@@ -1,39 +1,39 @@
 import Primitives
 
-/// What the broker says to a client.
+/// A message from the broker to a client.
 ///
-/// Clients differ in what they can read: the data of some events must be a string that holds JSON, of others an
-/// object, and a client that finds the other form drops the event without a word. Each case is written in the form that
-/// every official client reads; ``parse(_:)`` takes both.
+/// The data of some events must be a string that holds JSON, of others an object; a client that receives the other form
+/// silently drops the event. Each case is written in the form that every official client reads; ``parse(_:)`` accepts
+/// both.
 public enum ServerMessage: Equatable, Sendable {
-    /// The first message: the connection's id, and after how many seconds of silence the client is to ping.
+    /// The first message: the socket ID, and the seconds of inactivity after which the client sends a ping.
     case connectionEstablished(socketID: SocketID, activityTimeout: Int)
-    /// Something went wrong; the connection may go on. The code is written even when it is `null`.
+    /// An error; the connection may stay open. The code is written even when it is `null`.
     case error(code: PusherCode?, message: String)
-    /// Asks for a `pusher:pong`.
+    /// Requests a `pusher:pong`.
     case ping
     /// Answers a `pusher:ping`.
     case pong
-    /// The subscription stands. The data is `{}`, or the members of a presence channel as JSON text.
+    /// The subscription is active. The data is `{}`, or the members of a presence channel as JSON text.
     case subscriptionSucceeded(channel: String, data: String)
     /// The subscription was refused.
     case subscriptionError(channel: String, type: String, message: String, status: Int)
-    /// How many connections are subscribed.
+    /// The number of subscribed connections.
     case subscriptionCount(channel: String, count: Int)
-    /// A user has joined a presence channel; what is known about the user is JSON text.
+    /// A user has joined a presence channel; `userInfo` is JSON text.
     case memberAdded(channel: String, userID: String, userInfo: String?)
     /// A user has left a presence channel.
     case memberRemoved(channel: String, userID: String)
-    /// The cache channel has no event to begin with.
+    /// The cache channel has no cached event.
     case cacheMiss(channel: String)
-    /// The user is signed in; the data is the text that was signed.
+    /// The user is signed in; `userData` is the signed text.
     case signinSuccess(userData: String)
-    /// Which of the users that this one watches came and went.
+    /// The users of the watchlist that went online and offline.
     case watchlist(online: [String], offline: [String])
-    /// An event on a channel, as a client sees it.
+    /// An event on a channel.
     case event(ReceivedEvent)
 
-    /// The message as the broker sends it.
+    /// The message in wire format.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(128)
@@ -41,12 +41,12 @@ public enum ServerMessage: Equatable, Sendable {
         return bytes
     }
 
-    /// Appends the message as the broker sends it.
+    /// Appends the message in wire format.
     public func append(to bytes: inout [UInt8]) {
-        // What every client is told when it connects and subscribes is written out.
+        // Fast paths for the messages that every client receives.
         switch self {
         case .connectionEstablished(let socketID, let activityTimeout):
-            // JSON in a string of JSON: digits and the dot between them need no escapes.
+            // JSON inside a JSON string: digits and dots need no escapes.
             bytes.append(#"{"event":"pusher:connection_established","data":"{\"socket_id\":\""#)
             socketID.append(to: &bytes)
             bytes.append(#"\",\"activity_timeout\":"#)
@@ -68,7 +68,7 @@ public enum ServerMessage: Equatable, Sendable {
 
     private func write(to json: inout JSONWriter) {
         switch self {
-        case .connectionEstablished: preconditionFailure("written out by `append`")
+        case .connectionEstablished: preconditionFailure("written by `append`")
         case .error(let code, let message):
             json.event("pusher:error")
             json.object { data in
@@ -119,7 +119,7 @@ public enum ServerMessage: Equatable, Sendable {
                 data.string(userID)
             }
         case .cacheMiss(let channel):
-            // Java throws when there is no data at all.
+            // The Java library throws when there is no data.
             json.event("pusher:cache_miss", channel: channel)
             json.text { _ in }
         case .signinSuccess(let userData):
@@ -169,7 +169,7 @@ extension JSONWriter {
         string(inner.bytes.span)
     }
 
-    /// Writes one group of a watchlist event; none for nobody.
+    /// Writes one group of a watchlist event, unless it is empty.
     fileprivate mutating func users(_ group: String, _ ids: [String]) {
         guard !ids.isEmpty else { return }
         beginObject()
@@ -180,5 +180,41 @@ extension JSONWriter {
         for id in ids { string(id) }
         endArray()
         endObject()
+    }
+}
+
+/// An event as a client receives it.
+public struct ReceivedEvent: Equatable, Sendable {
+    /// The event's name.
+    public var name: String
+    /// The channel; `nil` for an event of the connection.
+    public var channel: String?
+    /// The data: the published string, or the JSON text of a value that is not a string.
+    public var data: String?
+    /// The member of a presence channel that sent a client event.
+    public var userID: String?
+
+    /// Creates an event.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name.
+    ///   - channel: The channel's name.
+    ///   - data: The data.
+    ///   - userID: The member that sent a client event.
+    public init(name: String, channel: String?, data: String?, userID: String? = nil) {
+        self.name = name
+        self.channel = channel
+        self.data = data
+        self.userID = userID
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.name("event")
+        json.string(name)
+        for (name, value) in [("channel", channel), ("data", data), ("user_id", userID)] {
+            guard let value else { continue }
+            json.name(name)
+            json.string(value)
+        }
     }
 }

@@ -1,11 +1,11 @@
 extension ServerMessage {
-    /// Reads a text message as a client does; members that are not known are ignored.
+    /// Parses a text message; unknown members are ignored.
     ///
-    /// A `pusher:` event that does not hold what it should comes out as an ``event(_:)``, so that a client may log it.
+    /// A malformed `pusher:` event is returned as an ``event(_:)``, so that a client can log it.
     ///
     /// - Parameter text: The whole message.
-    /// - Returns: What the broker says.
-    /// - Throws: What is wrong with a message that is no event at all.
+    /// - Returns: The message.
+    /// - Throws: The error in a message that is not an event.
     public static func parse(
         _ text: Span<UInt8>
     ) throws(MessageError) -> ServerMessage {
@@ -26,7 +26,7 @@ extension ServerMessage {
         return control(event, data) ?? .event(event)
     }
 
-    /// Reads an event of the protocol itself, or returns `nil` when it is not what it should be.
+    /// Parses an event of the protocol itself, or returns `nil` when it is malformed.
     private static func control(_ event: ReceivedEvent, _ data: MessageData?) -> ServerMessage? {
         switch (event.name, event.channel) {
         case ("pusher:ping", _): return .ping
@@ -99,7 +99,7 @@ extension ServerMessage {
 }
 
 extension MessageData {
-    /// Returns a user id, which some servers write as a number; its digits are not changed.
+    /// Returns a user id; one that a server writes as a number keeps its digits.
     fileprivate func identifier(_ name: StaticString) -> String? {
         guard let token = json(name) else { return nil }
         guard let value = try? JSONScanner.scan(token.span) else { return nil }

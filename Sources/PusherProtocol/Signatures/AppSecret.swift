@@ -1,8 +1,8 @@
 import Digests
 
-/// The secret of an app, ready to sign; the text itself is not kept.
+/// The prepared signing keys of an app's secret; the text itself is not stored.
 ///
-/// One object for all who sign with it, so that it is handed on as a single reference.
+/// A class, so that it is shared by reference.
 public final class AppSecret: Sendable {
     private let current: HMACSHA256
     private let others: [HMACSHA256]
@@ -10,11 +10,11 @@ public final class AppSecret: Sendable {
     /// Prepares a secret.
     public convenience init(_ text: String) { self.init([text]) }
 
-    /// Prepares a secret that is being replaced, and those that replace it.
+    /// Prepares several secrets, for a rotation.
     ///
-    /// - Parameter texts: One or more: the first signs, signatures made with any of them are accepted.
+    /// - Parameter texts: One or more secrets. The first signs; signatures made with any of them are accepted.
     public init(_ texts: [String]) {
-        precondition(!texts.isEmpty, "nothing to sign with")
+        precondition(!texts.isEmpty, "no secret")
         let all = texts.map { HMACSHA256(key: Array($0.utf8).span) }
         current = all[0]
         others = Array(all.dropFirst())
@@ -28,11 +28,11 @@ public final class AppSecret: Sendable {
     /// Returns the signature of `message`: HMAC-SHA256 as 64 lower-case hexadecimal digits.
     public func sign(_ message: String) -> String { sign(Array(message.utf8).span) }
 
-    /// Compares a signature with the right one, in the same time wherever they differ.
+    /// Verifies a signature, in constant time.
     ///
     /// - Parameters:
-    ///   - signature: Hexadecimal digits, lower case: upper case is refused, as by every other implementation.
-    ///   - message: What was signed.
+    ///   - signature: Lower-case hexadecimal digits; upper case is refused, as by every other implementation.
+    ///   - message: The signed bytes.
     /// - Returns: Whether it is the signature of `message`.
     public func verify(_ signature: Span<UInt8>, of message: Span<UInt8>) -> Bool {
         if current.isCode(signature, of: message) { return true }
@@ -41,9 +41,9 @@ public final class AppSecret: Sendable {
 }
 
 extension AppSecret: CustomStringConvertible, CustomReflectable {
-    /// Says that there is a secret, and nothing of it.
+    /// A placeholder that does not contain the secret.
     public var description: String { "AppSecret(…)" }
 
-    /// Shows nothing, whoever dumps the value.
+    /// An empty mirror, so that `dump` does not reveal the secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,12 +1,12 @@
-/// The signature with which an app's backend lets a connection into a channel.
+/// The signature with which an app's backend authorizes a subscription.
 public enum ChannelSignature {
-    /// Writes what is signed: `socket:channel`, and `:data` when the backend put data beside it.
+    /// Returns the text to sign: `socket:channel`, and `:data` if the backend provides channel data.
     ///
     /// - Parameters:
     ///   - socketID: The connection.
     ///   - channel: The channel's name.
-    ///   - channelData: The text exactly as the client sends it; the same JSON written differently is another text.
-    /// - Returns: The text.
+    ///   - channelData: The text exactly as the client sends it; equal JSON written differently has another signature.
+    /// - Returns: The text to sign.
     public static func stringToSign(
         socketID: SocketID,
         channel: String,
@@ -37,15 +37,15 @@ public enum ChannelSignature {
         return key + ":" + secret.sign(text)
     }
 
-    /// Checks the `auth` of a subscription.
+    /// Verifies the `auth` of a subscription.
     ///
     /// - Parameters:
-    ///   - auth: What the client sent.
-    ///   - socketID: The connection that sent it, whose own id counts.
+    ///   - auth: The value that the client sent.
+    ///   - socketID: The connection that sent it.
     ///   - channel: The channel's name.
-    ///   - channelData: The data beside it, as received, on any kind of channel.
+    ///   - channelData: The channel data, as received, on any kind of channel.
     ///   - secret: The app's secret for one of its keys, or `nil` for a key that is not the app's.
-    /// - Throws: What is wrong with it; the right signature is not told.
+    /// - Throws: The cause; it does not contain the correct signature.
     public static func verify(
         _ auth: String,
         socketID: SocketID,
@@ -58,14 +58,14 @@ public enum ChannelSignature {
     }
 }
 
-/// The signature with which an app's backend says who a connection's user is.
+/// The signature with which an app's backend authenticates a connection's user.
 public enum UserSignature {
-    /// Writes what is signed: `socket::user::data`.
+    /// Returns the text to sign: `socket::user::data`.
     ///
     /// - Parameters:
     ///   - socketID: The connection.
     ///   - userData: The user as JSON text, exactly as the client sends it.
-    /// - Returns: The text.
+    /// - Returns: The text to sign.
     public static func stringToSign(socketID: SocketID, userData: String) -> String {
         "\(socketID)::user::\(userData)"
     }
@@ -87,14 +87,14 @@ public enum UserSignature {
         key + ":" + secret.sign(stringToSign(socketID: socketID, userData: userData))
     }
 
-    /// Checks the `auth` of a sign-in.
+    /// Verifies the `auth` of a sign-in.
     ///
     /// - Parameters:
-    ///   - auth: What the client sent.
+    ///   - auth: The value that the client sent.
     ///   - socketID: The connection that sent it.
-    ///   - userData: The data beside it, as received.
+    ///   - userData: The user data, as received.
     ///   - secret: The app's secret for one of its keys, or `nil` for a key that is not the app's.
-    /// - Throws: What is wrong with it; the right signature is not told.
+    /// - Throws: The cause; it does not contain the correct signature.
     public static func verify(
         _ auth: String,
         socketID: SocketID,
@@ -106,16 +106,16 @@ public enum UserSignature {
     }
 }
 
-/// Why a subscription or a sign-in is not let in.
+/// The cause why a subscription or a sign-in is refused.
 public enum SignatureError: Error, Equatable, Sendable {
     /// The part before the colon is not a key of the app, or there is no colon.
     case unknownKey(auth: String)
-    /// The part behind it is not the signature of `text`.
+    /// The part after the colon is not the signature of `text`.
     case mismatch(text: String, signature: String)
 }
 
 extension SignatureError: CustomStringConvertible {
-    /// The hosted service's text: it names what was to be signed, never the secret or the right signature.
+    /// The hosted service's text: it contains the text to sign, never the secret or the correct signature.
     public var description: String {
         switch self {
         case .unknownKey(let auth): "Invalid key in subscription auth data: '\(auth)'"
@@ -125,7 +125,7 @@ extension SignatureError: CustomStringConvertible {
     }
 }
 
-/// `KEY:signature`, taken apart at the first colon.
+/// Verifies `KEY:signature`, split at the first colon.
 private enum SignedAuth {
     static func verify(
         _ auth: String,

@@ -1,19 +1,19 @@
 import Digests
 import Primitives
 
-/// Whose key a request names.
+/// The owner of the key in a request.
 public enum KeyOwner: Sendable {
-    /// The app in the path; its secret for this key.
+    /// The app in the path, with its secret for this key.
     case app(AppSecret)
-    /// Another app than the one in the path.
+    /// An app other than the one in the path.
     case otherApp
-    /// Nobody.
+    /// No app.
     case nobody
 }
 
 /// The signature on every request to the HTTP API.
 public enum RequestSignature {
-    /// How far a timestamp may lie from the server's clock: less than this many seconds, either way.
+    /// A timestamp must differ from the server's clock by less than this number of seconds.
     public static let timestampWindow: Int64 = 600
 
     private static let emptyMD5: StaticString = "d41d8cd98f00b204e9800998ecf8427e"
@@ -24,11 +24,11 @@ public enum RequestSignature {
     /// - Parameters:
     ///   - method: The request method, upper case.
     ///   - path: The path as received, up to the `?`.
-    ///   - pathPrefix: What a reverse proxy put in front of `/apps`, such as `/push`; empty when there is nothing.
-    ///   - parameters: All parameters of the query, the signature among them.
+    ///   - pathPrefix: The path that a reverse proxy adds before `/apps`, such as `/push`; empty for none.
+    ///   - parameters: All parameters of the query, including the signature.
     ///   - body: The content as received.
     ///   - now: Seconds since 1970.
-    ///   - owner: Returns whose an app key is; the bytes are valid during the call.
+    ///   - owner: Returns the owner of an app key; the bytes are valid during the call.
     /// - Throws: 401 with the text of the hosted service, for the first of these that fails: key, version, timestamp,
     ///   signature, body digest.
     public static func verify(
@@ -51,22 +51,22 @@ public enum RequestSignature {
         try verifyBody(body, parameters: parameters)
     }
 
-    /// Verifies that the head of a request was signed with the app's secret, now; its body has yet to come.
+    /// Verifies the signature of a request's head, before its body is read.
     ///
-    /// The signature covers method, path and query. The body's digest is a parameter of the query, `body_md5`, so
-    /// that the signature can be verified before any of the body is read.
+    /// The signature covers method, path and query. The query contains the body's digest, `body_md5`, so the signature
+    /// does not depend on the body itself.
     ///
-    /// Official libraries disagree on details of the signed text. What differs is tried in turn, the usual form first:
-    /// the path without and with the prefix, as received and percent-decoded; a `+` as itself and as a space; and
-    /// arrays as ``StringToSign/ArrayForm`` lists them. Every comparison takes constant time.
+    /// Official libraries differ in details of the signed text. The variants are tried in turn, the usual form first:
+    /// the path without and with the prefix, as received and percent-decoded; `+` as itself and as a space; and arrays
+    /// as ``StringToSign/ArrayForm`` lists them. Every comparison takes constant time.
     ///
     /// - Parameters:
     ///   - method: The request method, upper case.
     ///   - path: The path as received, up to the `?`.
-    ///   - pathPrefix: What a reverse proxy put in front of `/apps`, such as `/push`; empty when there is nothing.
-    ///   - parameters: All parameters of the query, the signature among them.
+    ///   - pathPrefix: The path that a reverse proxy adds before `/apps`, such as `/push`; empty for none.
+    ///   - parameters: All parameters of the query, including the signature.
     ///   - now: Seconds since 1970.
-    ///   - owner: Returns whose an app key is; the bytes are valid during the call.
+    ///   - owner: Returns the owner of an app key; the bytes are valid during the call.
     /// - Throws: 401 with the text of the hosted service, for the first of these that fails: key, version, timestamp,
     ///   signature.
     public static func verifyHead(
@@ -83,7 +83,7 @@ public enum RequestSignature {
         guard let signature = parameters.signature else {
             throw .unauthorized("Missing parameter: auth_signature")
         }
-        let start = start(of: path, behind: pathPrefix)
+        let start = start(of: path, after: pathPrefix)
         let first = StringToSign.text(
             method: method,
             path: path.extracting(start..<path.count),
@@ -103,12 +103,12 @@ public enum RequestSignature {
         )
     }
 
-    /// Verifies that the body of a request is the one that its head was signed for.
+    /// Verifies that the body of a request matches the digest in its signed head.
     ///
     /// - Parameters:
     ///   - body: The content as received.
-    ///   - parameters: All parameters of the query, which were verified with the head.
-    /// - Throws: 401 when `body_md5` is not the MD5 digest of the body, or is missing though there is a body.
+    ///   - parameters: All parameters of the query, verified with the head.
+    /// - Throws: 401 when `body_md5` is not the MD5 digest of the body, or is missing for a body that is not empty.
     public static func verifyBody(
         _ body: Span<UInt8>,
         parameters: QueryParameters
@@ -118,7 +118,7 @@ public enum RequestSignature {
             return
         }
         let given = parameters.text.span.extracting(value)
-        // The Python library digests the empty body of a GET, too.
+        // The Python library also sends the digest of an empty body.
         if body.isEmpty, given.equals(emptyMD5) { return }
         guard Digest.isMD5(given, of: body) else { throw .unauthorized("Invalid body MD5") }
     }
@@ -127,7 +127,7 @@ public enum RequestSignature {
     ///
     /// - Parameters:
     ///   - method: The request method, upper case.
-    ///   - path: The path as it goes over the wire, without the prefix of a reverse proxy.
+    ///   - path: The path in wire format, without the prefix of a reverse proxy.
     ///   - parameters: The endpoint's own parameters, not encoded.
     ///   - body: The content; its digest is signed unless it is empty.
     ///   - key: The app's key.
@@ -198,8 +198,7 @@ public enum RequestSignature {
                     + "not \(APIError.quote(text.string(), lengthMax: 32))"
             )
         }
-        // The magnitude and not `abs`, which traps where the difference is the least of all numbers: it is the client
-        // who chooses it.
+        // The magnitude, because `abs` traps for `Int64.min` and the client chooses the timestamp.
         let (difference, isOverflow) = timestamp.subtractingReportingOverflow(now)
         guard !isOverflow, difference.magnitude < timestampWindow else {
             throw .unauthorized(
@@ -212,7 +211,7 @@ public enum RequestSignature {
 
     // MARK: The signed text
 
-    /// Every other text that a library might have signed, given what this request holds.
+    /// Returns the other texts that a library could have signed for this request.
     private static func alternatives(
         method: String,
         path: Span<UInt8>,
@@ -227,7 +226,7 @@ public enum RequestSignature {
         let readings =
             parameters.hasPlus ? [parameters, parameters.readingPlusAsSpace()] : [parameters]
         let forms =
-            StringToSign.holdsArrays(parameters) ? StringToSign.ArrayForm.allCases : [.repeated]
+            StringToSign.containsArrays(parameters) ? StringToSign.ArrayForm.allCases : [.repeated]
         var texts: [[UInt8]] = []
         for path in paths {
             for reading in readings {
@@ -246,8 +245,8 @@ public enum RequestSignature {
         return texts
     }
 
-    /// Where the path that the backend sees begins: behind the prefix, if the path has it.
-    private static func start(of path: Span<UInt8>, behind prefix: String) -> Int {
+    /// Returns the offset of the path without the prefix, if it has the prefix.
+    private static func start(of path: Span<UInt8>, after prefix: String) -> Int {
         let length = prefix.utf8.count
         guard length > 0, path.count > length, path.starts(with: prefix) else { return 0 }
         return path[length] == UInt8(ascii: "/") ? length : 0
@@ -261,7 +260,7 @@ public enum RequestSignature {
         )
     }
 
-    /// Reads an integer of at most 64 bits, or returns `nil`.
+    /// Parses an integer of at most 64 bits, or returns `nil`.
     private static func integer(_ text: Span<UInt8>) -> Int64? {
         let isNegative = text.count > 1 && text[0] == UInt8(ascii: "-")
         guard text.count > 0, text.count <= 20 else { return nil }
@@ -272,7 +271,7 @@ public enum RequestSignature {
             let (tenfold, isTooLong) = number.multipliedReportingOverflow(by: 10)
             let (sum, isTooLarge) = tenfold.subtractingReportingOverflow(digit)
             guard !isTooLong, !isTooLarge else { return nil }
-            // Below zero, where there is one number more.
+            // Accumulated as a negative number, so that `Int64.min` fits.
             number = sum
         }
         guard !isNegative else { return number }

@@ -1,8 +1,8 @@
 import Primitives
 
-/// The text under the signature of a request to the HTTP API: method, path and query, a line each.
+/// The signed text of a request to the HTTP API: method, path and query, one line each.
 enum StringToSign {
-    /// How a parameter with several values is written; implementations differ.
+    /// The forms of a parameter with several values; implementations differ.
     enum ArrayForm: CaseIterable {
         /// `channels[]=b&channels[]=a`: the reference implementation, and every request without arrays.
         case repeated
@@ -12,7 +12,7 @@ enum StringToSign {
         case joinedWithBrackets
     }
 
-    /// Returns the text over every parameter but the signature itself.
+    /// Returns the text for all parameters except the signature.
     static func text(
         method: String,
         path: Span<UInt8>,
@@ -33,15 +33,15 @@ enum StringToSign {
         return text
     }
 
-    /// Whether a parameter has the name of an array, so that ``ArrayForm`` makes a difference.
-    static func holdsArrays(_ parameters: QueryParameters) -> Bool {
+    /// Whether a parameter is an array, so that ``ArrayForm`` makes a difference.
+    static func containsArrays(_ parameters: QueryParameters) -> Bool {
         parameters.entries.contains { arrayName(of: $0, in: parameters) != nil }
     }
 
     private static func appendRepeated(_ parameters: QueryParameters, to text: inout [UInt8]) {
         let source = parameters.text.span
         var isFirst = true
-        // What stands side by side in the query is copied in one piece: libraries sort as we do.
+        // Adjacent parameters are copied in one piece: libraries send them sorted.
         var run = 0..<0
         for entry in parameters.entries {
             if let pair = entry.pair, !run.isEmpty, pair.lowerBound == run.upperBound + 1 {
@@ -59,7 +59,7 @@ enum StringToSign {
         text.append(source.extracting(run))
     }
 
-    /// Off the hot path: only requests with arrays in the query come here, after a first mismatch.
+    /// The slow path: called only for arrays in the query, after a first mismatch.
     private static func appendJoined(
         _ parameters: QueryParameters,
         suffix: String,

@@ -1,16 +1,16 @@
-/// The signature of a webhook, over its body as it is.
+/// The signature of a webhook's body.
 public enum WebhookSignature {
     /// Signs a webhook.
     ///
     /// - Parameters:
-    ///   - body: The content exactly as it is sent.
+    ///   - body: The content exactly as sent.
     ///   - secret: The secret of the key in `X-Pusher-Key`.
     /// - Returns: The value of `X-Pusher-Signature`.
     public static func sign(_ body: Span<UInt8>, secret: AppSecret) -> String {
         secret.sign(body)
     }
 
-    /// Compares the signature of a webhook with the right one.
+    /// Verifies the signature of a webhook, in constant time.
     ///
     /// - Parameters:
     ///   - signature: The value of `X-Pusher-Signature`.

@@ -1,7 +1,7 @@
 import DemoSite
 import GRDB
 
-/// A row for the tests of lists; its ids are texts.
+/// A row of the list tests, with text ids.
 struct Entry: ListRow {
     static let databaseTableName = "Entries"
     let id: String

@@ -4,7 +4,7 @@ import Testing
 import LiveRows
 
 @Suite("The order of a live list") struct ListOrderTests {
-    /// Applies operations to a, b, c, d; x stood behind b and y behind x before they were removed, z came first.
+    /// Applies operations to a, b, c, d; removed earlier were x behind b, y behind x, and z in front.
     private func apply(
         _ operations: ListOperation<Entry>...
     ) throws -> (ids: String, done: [ListOperation<Entry>?]) {
@@ -21,18 +21,18 @@ import LiveRows
         (.move("d", after: nil), "dabc", nil), (.move("a", after: "d"), "bcda", nil),
         (.move("b", after: "a"), "abcd", nil), (.update(Entry("c", "new")), "abcd", nil),
         (.remove("b"), "acd", nil),
-        // An anchor that is gone leads to the nearest one before it that is still there …
+        // A removed anchor is replaced by the nearest row before it that exists …
         (.put(Entry("n"), after: "x"), "abncd", .put(Entry("n"), after: "b")),
         (.put(Entry("n"), after: "y"), "abncd", .put(Entry("n"), after: "b")),
         (.put(Entry("n"), after: "z"), "nabcd", .put(Entry("n"), after: nil)),
         (.move("a", after: "y"), "bacd", .move("a", after: "b")),
-        // … which may be the row itself: then it stays.
+        // … which may be the row itself: then it does not move.
         (.move("b", after: "y"), "abcd", .move("b", after: "a")),
         (.put(Entry("b", "new"), after: "x"), "abcd", .update(Entry("b", "new"))),
-        // Of one that nobody knows nothing can be said.
+        // An unknown anchor.
         (.put(Entry("n"), after: "?"), "abcdn", .put(Entry("n"), after: "d")),
         (.move("b", after: "?"), "abcd", .move("b", after: "a")),
-        // A row that is its own anchor stays.
+        // A row that is its own anchor does not move.
         (.move("b", after: "b"), "abcd", .move("b", after: "a")),
         (.put(Entry("b", "new"), after: "b"), "abcd", .update(Entry("b", "new"))),
     ])

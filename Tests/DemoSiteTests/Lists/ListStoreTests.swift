@@ -53,12 +53,12 @@ import LiveRows
         )
     }
 
-    @Test func anEditThatFindsNothingIsTold() throws {
+    @Test func anEditWithoutEffectIsPublished() throws {
         let commit = try #require(try commit("m", .remove("?")))
         #expect(commit.data == #"{"mutation":"m","operations":[],"revision":1}"#)
     }
 
-    @Test func ranksAreAlwaysOneTwoThree() throws {
+    @Test func positionsAreAlwaysOneTwoThree() throws {
         _ = try commit(nil, .remove("b"), .move("d", after: nil), .put(Entry("n"), after: "a"))
         let ranks = try database.read { database in
             try Int.fetchAll(database, sql: "SELECT position FROM Entries ORDER BY position")
@@ -67,7 +67,7 @@ import LiveRows
         #expect(try ids() == "danc")
     }
 
-    @Test func aMutationIsDoneOnce() throws {
+    @Test func aMutationIsAppliedOnce() throws {
         #expect(try commit("m", .remove("a")) != nil)
         #expect(try commit("m", .remove("b")) == nil)
         #expect(try ids() == "bcd")
@@ -75,7 +75,7 @@ import LiveRows
         #expect(try store.revision(of: "n") == nil)
     }
 
-    @Test func anAnchorIsKnownForSomeCommits() throws {
+    @Test func aRemovedAnchorIsRememberedForSomeCommits() throws {
         _ = try commit(nil, .remove("b"))
         _ = try commit(nil, .put(Entry("n"), after: "b"))
         #expect(try ids() == "ancd")
@@ -84,7 +84,7 @@ import LiveRows
         #expect(try ids() == "ancdm")
     }
 
-    @Test func whatIsRememberedIsBounded() throws {
+    @Test func rememberedCommitsAreLimited() throws {
         for number in 0..<10 {
             _ = try commit("m\(number)", .put(Entry("n"), after: nil), .remove("n"))
         }
@@ -96,7 +96,7 @@ import LiveRows
         #expect(counts == [3, 1])
     }
 
-    @Test func aRefusalLeavesTheListAsItWas() throws {
+    @Test func aRefusalLeavesTheListUnchanged() throws {
         #expect(throws: RequestError.tooLong(field: "text", limit: 5)) {
             try commit("m", .remove("a"), .put(Entry("n", "too long"), after: nil))
         }
@@ -118,7 +118,7 @@ import LiveRows
         #expect(error?.description.contains("of at most 300") == true)
         #expect(try store.snapshot().revision == 0)
         #expect(try ids() == "abcd")
-        // A mutation that was refused may be made again.
+        // A refused mutation can be repeated.
         #expect(try commit("m", .remove("a")) != nil)
     }
 

@@ -9,13 +9,13 @@ import Testing
         name: "Entries",
         path: "/entries/",
         migrations: [Entry.migration]
-    ) { backstage in
+    ) { environment in
         PublishedList<Entry>(
-            ListStore(backstage.database),
+            ListStore(environment.database),
             channel: "entries",
-            outbox: backstage.outbox
+            outbox: environment.outbox
         ) { commit, device in
-            [Announcement("old", on: "entries", data: "\(commit.change.revision) by \(device)")]
+            [OutgoingEvent("old", on: "entries", data: "\(commit.change.revision) by \(device)")]
         }
         .routes(below: "rows")
     }
@@ -28,12 +28,12 @@ import Testing
         try await site.answer(.post, "/entries/rows/operations", body)
     }
 
-    @Test func givesASnapshot() async throws {
+    @Test func returnsASnapshot() async throws {
         let reply = try await site.answer(.get, "/entries/rows")
         #expect(reply.body.hasPrefix(#"{"revision":0,"rows":[{"id":"a","text":"text"},"#))
     }
 
-    @Test func commitsAndTellsEverybody() async throws {
+    @Test func commitsAndPublishes() async throws {
         let operations = #"[{"op":"move","id":"d","after":null},{"op":"remove","id":"a"}]"#
         let reply = try await post(#"{"mutation":"m","operations":\#(operations)}"#)
         #expect(reply.status == 200)
@@ -45,7 +45,7 @@ import Testing
         #expect(events[1].data == "1 by m")
     }
 
-    @Test func aMutationIsDoneAndToldOnce() async throws {
+    @Test func aMutationIsAppliedAndPublishedOnce() async throws {
         for _ in 0..<3 {
             let reply = try await post(#"{"mutation":"m","operations":[{"op":"remove","id":"a"}]}"#)
             #expect(reply.body == #"{"revision":1}"#)
@@ -55,7 +55,7 @@ import Testing
         #expect(await site.events().count == 4)
     }
 
-    @Test func anEditCanAskThatNobodyElseHasMadeOne() async throws {
+    @Test func anEditCanRequireARevision() async throws {
         func update(_ text: String) async throws -> SiteProbe.Answer {
             let row = #"{"id":"a","text":"\#(text)"}"#
             let operation = #"{"op":"update","row":\#(row)}"#
@@ -67,13 +67,13 @@ import Testing
         let late = try await update("late")
         #expect(late.status == 409)
         #expect(late.body.contains("it has revision 1, not 0"))
-        // One that was made is made, whatever came after it.
+        // An applied mutation is confirmed at any later revision.
         #expect(try await update("first").status == 200)
         #expect(try await site.answer(.get, "/entries/rows").body.contains(#""text":"first""#))
     }
 
     @Test(arguments: [
-        ("", 400, "The body is not what is asked for"),
+        ("", 400, "The body has the wrong structure"),
         ("{}", 400, "operations"),
         (#"{"operations":[{"op":"dance"}]}"#, 400, "operations.0.op"),
         (#"{"operations":[{"op":"put","row":{"id":"n"}}]}"#, 400, "operations.0.row.text"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DemoSite
 
-/// Entries in the order of their texts, and the version that a trigger counts.
+/// Entries in the order of their texts, with a version that a trigger increments.
 @Suite("The result of a query as a live list") struct PublishedQueryTests {
     private let recorder = Recorder()
     private let outbox: Outbox
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Waits until the query gives these texts.
+    /// Waits until the query returns these texts.
     private func await(_ texts: [String]) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while (try? await query.snapshot().rows.map(\.text)) != texts {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func theFirstResultTellsEverybodyToLoad() async throws {
+    @Test func theFirstResultMakesClientsReload() async throws {
         let snapshot = try await query.snapshot()
         #expect(snapshot == ListSnapshot(revision: 10, rows: []))
         await outbox.close()
@@ -72,7 +72,7 @@ import Testing
         )
     }
 
-    @Test func whoeverWritesEverybodyIsTold() async throws {
+    @Test func everyWriteIsPublished() async throws {
         try await self.await([])
         try insert("1", "b", by: database)
         #expect(await query.revision(with: 11) == 11)
@@ -86,31 +86,31 @@ import Testing
         #expect(recorder.events.last?.data == put)
     }
 
-    @Test func anotherConnectionIsNoticedToo() async throws {
+    @Test func writesOfAnotherConnectionAreDetected() async throws {
         try await self.await([])
-        let others = try OtherWriters(database, pause: .milliseconds(20))
+        let monitor = try ExternalChangeMonitor(database, pause: .milliseconds(20))
         try insert("1", "from elsewhere", by: DatabaseQueue(path: database.path))
         try await self.await(["from elsewhere"])
-        withExtendedLifetime(others) {}
+        withExtendedLifetime(monitor) {}
     }
 
-    @Test func anotherConnectionIsNoticedEvenIfItGoesOnWriting() async throws {
+    @Test func writesOfAnotherConnectionAreDetectedWhileItHoldsALock() async throws {
         try await self.await([])
         let pause = Duration.milliseconds(20)
-        let others = try OtherWriters(database, pause: pause)
+        let monitor = try ExternalChangeMonitor(database, pause: pause)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let writer = try DatabaseQueue(path: database.path, configuration: configuration)
         try insert("1", "from elsewhere", by: writer)
         try await writer.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
-        // Nobody else may write meanwhile, not even to tell.
+        // The lock also blocks the notification of the observers.
         try await Task.sleep(for: pause * 5)
         try await writer.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
         try await self.await(["from elsewhere"])
-        withExtendedLifetime(others) {}
+        withExtendedLifetime(monitor) {}
     }
 
-    @Test func whatIsTooMuchForAnEventLeavesARevisionOut() async throws {
+    @Test func aChangeTooLargeForAnEventSkipsARevision() async throws {
         try await self.await([])
         try await database.write { database in
             for id in 1...300 {
@@ -125,7 +125,7 @@ import Testing
         #expect(recorder.events.last?.data == #"{"mutation":null,"operations":[],"revision":12}"#)
     }
 
-    @Test func aQueryThatFailsSaysSoAndComesBack() async throws {
+    @Test func aFailedQueryIsReportedAndRetried() async throws {
         try insert("1", "a", by: database)
         try await self.await(["a"])
         let table = Entry.databaseTableName
@@ -135,7 +135,7 @@ import Testing
         }
         let deadline = ContinuousClock.now + .seconds(60)
         while !recorder.events.contains(where: { $0.name == "list_failed" }) {
-            try #require(ContinuousClock.now < deadline, "no failure was told")
+            try #require(ContinuousClock.now < deadline, "no failure was published")
             try await Task.sleep(for: .milliseconds(10))
         }
         await #expect(throws: RequestError.self) { try await query.snapshot() }

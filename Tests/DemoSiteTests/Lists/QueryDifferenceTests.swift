@@ -3,16 +3,16 @@ import Testing
 @testable import DemoSite
 import LiveRows
 
-@Suite("From one result of a query to the next") struct QueryDifferenceTests {
+@Suite("The difference of two query results") struct QueryDifferenceTests {
     private func rows(_ ids: [Int], changed: Set<Int> = []) -> [Entry] {
         ids.map { Entry("\($0)", changed.contains($0) ? "new" : "old") }
     }
 
-    @Test func sayingNothingIsEnoughForEqualResults() {
+    @Test func equalResultsHaveNoOperations() {
         #expect(ListOperation.leading(from: rows([1, 2]), to: rows([1, 2])) == [])
     }
 
-    @Test func onlyWhatDiffersIsNamed() {
+    @Test func operationsContainOnlyTheDifference() {
         let operations = ListOperation.leading(
             from: rows([1, 2, 3, 4]),
             to: rows([1, 5, 3, 4], changed: [4])
@@ -31,7 +31,7 @@ import LiveRows
         #expect(operations == [.put(Entry("3", "new"), after: nil)])
     }
 
-    @Test func twoRowsWithOneIDHaveNoOperations() {
+    @Test func duplicateIDsHaveNoOperations() {
         #expect(ListOperation.leading(from: rows([1, 2]), to: rows([2, 2, 1])) == nil)
     }
 

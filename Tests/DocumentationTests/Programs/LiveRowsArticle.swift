@@ -13,7 +13,7 @@ func liveRowsArticle() throws {
 
     var table = TableOracle(rows: films)
     try table.apply(changes, rows: later)
-    print(table.cellsMade)  // 7: only the new row has asked for a cell
+    print(table.cellsMade)  // 7: only the new row has created a cell
 
     var rows = try KeyedRows(later)
     print(rows.apply(.move(7, after: nil)).changes)  // 3→0

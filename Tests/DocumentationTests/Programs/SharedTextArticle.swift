@@ -13,13 +13,13 @@ import LiveCollections
     text.start()
 }
 
-/// What the article leaves to the app: its HTTP client.
+/// The app's HTTP client, which the article does not show.
 protocol Backend: Sendable {
     func get<Value: Decodable>(_ path: String) async throws -> Value
     func post(_ path: String, _ value: some Encodable) async throws
 }
 
-/// What it leaves to the app: its text view.
+/// The app's text view, which the article does not show.
 @MainActor protocol View {
     func replace(_ range: Range<Int>, with replacement: String)
 }

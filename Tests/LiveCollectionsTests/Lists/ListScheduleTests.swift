@@ -5,14 +5,17 @@ import Testing
     @Test("Delays, drops, repeats, cuts and refusals: all clients end with the writer's rows")
     func converge() async {
         for seed in 0..<2000 {
-            // Other tests wait for their turn on the same threads.
+            // Yields: other tests run on the same threads.
             if seed % 20 == 0 { await Task.yield() }
             let schedule = ListSchedule(seed: UInt64(seed))
             if let fault = schedule.fault { Issue.record("seed \(seed): \(fault)") }
         }
     }
 
-    @Test("A client or writer with a mistake is found out", arguments: DeliberateMistake.allCases)
+    @Test(
+        "The simulation detects a client or writer with a deliberate mistake",
+        arguments: DeliberateMistake.allCases
+    )
     func noticesMistakes(mistake: DeliberateMistake) async {
         for seed in 0..<300 {
             if ListSchedule(seed: UInt64(seed), mistake: mistake).fault != nil { return }

@@ -7,7 +7,7 @@ import Testing
         try ListWriter([Player(1), Player(2), Player(3)], revision: 7)
     }
 
-    @Test("An edit is one change with the next revision, and the same edit again is not done twice")
+    @Test("An edit is one change with the next revision, and a repeated edit is applied once")
     func once() throws {
         var writer = try writer()
         let commit = ListCommit<Player>(
@@ -26,7 +26,7 @@ import Testing
         #expect(writer.revision == 8)
     }
 
-    @Test("An anchor that is gone is the nearest row before it that is still there")
+    @Test("A removed anchor is replaced by the nearest preceding row that exists")
     func anchors() throws {
         var writer = try writer()
         _ = try writer.commit(ListCommit(mutation: "a", operations: [.remove(2)]))
@@ -56,7 +56,7 @@ import Testing
         #expect(try writer.commit(good).revision == 8)
     }
 
-    @Test("Two rows of one id are refused by name")
+    @Test("Two rows with the same id are refused with the id")
     func duplicates() {
         #expect(throws: DuplicateRow(id: "1", first: 0, second: 1)) {
             try ListWriter([Player(1), Player(1)])

@@ -29,7 +29,7 @@ import Testing
 
     private func ids(_ list: LiveList<Player>) -> [Int] { list.rows.map(\.id) }
 
-    @Test("A list is loading until its source has given all rows, and then follows each change")
+    @Test("A list is loading until its source has sent all rows, then follows each change")
     func followsChanges() async throws {
         let early = LiveList(ScriptedSource(), options: impatient)
         #expect(early.state.isLoading)
@@ -44,7 +44,7 @@ import Testing
         #expect(list.index(of: 1) == 3)
     }
 
-    @Test("An observer is told all rows first, and each update leads from the one before")
+    @Test("An observer receives all rows first, and each update is relative to the previous one")
     func observes() async throws {
         let list = try await liveList()
         var table = TableOracle<Player>(rows: [])
@@ -58,7 +58,7 @@ import Testing
         #expect(table.cells.map(\.id) == [2, 3, 1], "told before edit returns")
         await source.say(change(6, .update(Player(2, "two")), .remove(3)))
         try await until { list.revision == 6 }
-        // The row that the move went behind is gone: until the writer decides, the row stays.
+        // The anchor of the move is removed: until the writer decides, the row stays.
         #expect(table.cells == [Player(1), Player(2, "two")])
         #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 + 1 == $1 })
         observation.cancel()
@@ -66,7 +66,7 @@ import Testing
         #expect(table.cells.count == 2, "not told after it was cancelled")
     }
 
-    @Test("An observation ends when it is let go of")
+    @Test("An observation ends when it is released")
     func observationLifetime() async throws {
         let list = try await liveList()
         var count = 0
@@ -77,12 +77,12 @@ import Testing
         #expect(count == 1)
     }
 
-    @Test("Changes that come faster than the main actor turns are one update")
+    @Test("Changes that arrive while the main actor is busy are coalesced into one update")
     func coalesces() async throws {
         let list = try await liveList()
         var updates: [ListUpdate<Player>] = []
         let observation = list.observe { updates.append($0) }
-        // The source tells all while this actor is not free.
+        // The source sends all changes while this actor is blocked.
         let isTold = DispatchSemaphore(value: 0)
         Task.detached { [source] in
             for number in 1...50 {
@@ -107,7 +107,7 @@ import Testing
         observation.cancel()
     }
 
-    /// Keeps this actor busy.
+    /// Blocks this actor.
     private func hold(until semaphore: DispatchSemaphore) { semaphore.wait() }
 
     // MARK: Edits
@@ -147,7 +147,7 @@ import Testing
         observation.cancel()
     }
 
-    @Test("A refused edit springs back, and the error is told")
+    @Test("A refused edit is reverted, and the error is reported")
     func refusedEdit() async throws {
         let list = try await liveList()
         var refused: [RefusedEdit<Player>] = []
@@ -171,7 +171,7 @@ import Testing
         observation.cancel()
     }
 
-    @Test("A commit without an answer is handed in again under the same name")
+    @Test("A commit without an answer is sent again with the same identifier")
     func retriesCommit() async throws {
         let list = try await liveList()
         let edit = list.edit { $0.remove(1) }
@@ -186,7 +186,7 @@ import Testing
         #expect(ids(list) == [2, 3])
     }
 
-    @Test("Edits are handed in one after the other, and what others do meanwhile goes below them")
+    @Test("Edits are sent one at a time, on top of concurrent changes")
     func concurrentEdits() async throws {
         let list = try await liveList()
         list.edit { $0.update(2) { $0.name = "mine" } }
@@ -196,14 +196,14 @@ import Testing
         await source.say(change(6, .update(Player(2, "theirs")), .move(2, after: 3)))
         try await until { list.revision == 6 }
         #expect(list.rows == [Player(2, "mine"), Player(1), Player(3)])
-        // The last in the writer's order wins, once it has decided.
+        // The last in the writer's order wins, once the writer has decided.
         source.answerCommit(.failure(LiveListError.refused(reason: "too late")))
         try await until { list.rows.first == Player(2, "theirs") }
         try await until { source.commits.count == 1 }
         #expect(source.commits[0].operations == [.move(2, after: nil)])
     }
 
-    @Test("An edit that waits to be tried again is handed in at once when the network is back")
+    @Test("An edit that waits for a retry is sent immediately when the network is back")
     func sendsAgain() async throws {
         var options = impatient
         options.backoff = .init(floor: .seconds(60), window: .zero, cap: .seconds(60))
@@ -223,7 +223,7 @@ import Testing
         while source.fetchCount > 0 { source.answerFetch(6, [Player(2), Player(3)]) }
     }
 
-    @Test("What changes nothing is not sent")
+    @Test("An edit without effect is not sent")
     func emptyEdit() async throws {
         let list = try await liveList()
         let edit = list.edit { editor in
@@ -236,7 +236,7 @@ import Testing
         #expect(list.pendingEditCount == 0)
     }
 
-    @Test("Rows are edited by places as a table view says them")
+    @Test("Rows are edited by the indices of a table view")
     func editsByPlaces() async throws {
         let list = try await liveList()
         list.edit { $0.move(from: 0, to: 2) }
@@ -253,7 +253,7 @@ import Testing
         #expect(list.rows[1].name == "five")
     }
 
-    @Test("An observer that edits the list is told of that afterwards, in order")
+    @Test("An edit by an observer is delivered afterwards, in order")
     func editInObserver() async throws {
         let list = try await liveList()
         var counts: [Int] = []
@@ -268,7 +268,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test("One edit more than may wait is refused, and so is one with too many operations or rows")
+    @Test("An edit beyond the limits of unconfirmed edits, operations or rows is refused")
     func limits() async throws {
         var options = impatient
         options.pendingEditsMax = 2
@@ -287,10 +287,14 @@ import Testing
             try await list.edit { $0.remove(3) }.confirmed()
         }
         #expect(ids(list) == [3])
-        #expect(LiveListError.tooManyPendingEdits(limit: 2).description.contains("2 edits wait"))
+        #expect(
+            LiveListError.tooManyPendingEdits(limit: 2).description.contains(
+                "2 edits are unconfirmed"
+            )
+        )
     }
 
-    @Test("A snapshot with too many rows, or two of one id, is reported; the rows stay")
+    @Test("A snapshot with too many rows, or duplicate ids, is reported; the rows stay")
     func badSnapshots() async throws {
         var options = impatient
         options.rowsMax = 4
@@ -313,7 +317,7 @@ import Testing
 
     // MARK: Recovery
 
-    @Test("A missing revision fetches all rows; what comes meanwhile is not lost")
+    @Test("A missing revision fetches all rows; changes during the fetch are not lost")
     func recoversFromGap() async throws {
         let list = try await liveList()
         await source.say(change(7, .put(Player(7), after: nil)))
@@ -324,7 +328,7 @@ import Testing
         #expect(ids(list) == [8, 7, 6, 1])
     }
 
-    @Test("A change that is older than the rows is no change")
+    @Test("A change that is older than the rows is ignored")
     func ignoresOld() async throws {
         let list = try await liveList()
         await source.say(change(5, .remove(1)))
@@ -334,7 +338,7 @@ import Testing
         #expect(ids(list) == [1, 2])
     }
 
-    @Test("A failed fetch is told and tried again; a source that ends is listened to again")
+    @Test("A failed fetch is reported and retried; a failed source is restarted")
     func triesAgain() async throws {
         let list = try await liveList()
         source.fail(Late())
@@ -349,7 +353,7 @@ import Testing
         #expect(ids(list) == [3])
     }
 
-    @Test("A list lets go of its source when nobody holds it, and its edits are told")
+    @Test("A released list ends its source, and its pending edits throw")
     func lifetime() async throws {
         var list: LiveList<Player>? = try await liveList()
         let edit = list?.edit { $0.remove(1) }
@@ -362,7 +366,7 @@ import Testing
 
     // MARK: Sequences
 
-    @Test("The updates as a sequence begin with all rows, and a slow reader gets fewer of them")
+    @Test("The sequence of updates begins with all rows, and a slow reader gets fewer updates")
     func sequence() async throws {
         let list = try await liveList()
         var table = TableOracle<Player>(rows: [])
@@ -377,7 +381,7 @@ import Testing
         #expect(table.cells.map(\.id) == [3, 2, 4])
     }
 
-    @Test("A sequence of updates ends with the list, which it does not keep")
+    @Test("A sequence of updates ends with the list, which it does not retain")
     func sequenceEnds() async throws {
         var list: LiveList<Player>? = LiveList(source, options: impatient)
         let updates = try #require(list?.updates)

@@ -31,7 +31,7 @@ import Testing
         return LiveList(source, options: impatient)
     }
 
-    @Test("Two clients edit one list over a broker, and both end with the backend's rows")
+    @Test("Two clients edit one list over a broker, and both converge to the backend's rows")
     func twoClients() async throws {
         let broker = try await TestBroker.start()
         let backend = try ListBackend(api: broker.api, rows: [Player(1), Player(2)])
@@ -55,7 +55,7 @@ import Testing
         await broker.stop()
     }
 
-    @Test("A status from 400 on takes the edit back with the backend's sentence, 503 tries again")
+    @Test("A status from 400 on reverts the edit with the backend's reason, 503 is retried")
     func refusals() async throws {
         let broker = try await TestBroker.start()
         let backend = try ListBackend(api: broker.api, rows: [Player(1)])
@@ -75,7 +75,7 @@ import Testing
         await broker.stop()
     }
 
-    @Test("What was missed between two connections is there after the second")
+    @Test("Changes missed between two connections are recovered")
     func reconnects() async throws {
         let broker = try await TestBroker.start()
         let backend = try ListBackend(api: broker.api, rows: [Player(1)])
@@ -91,7 +91,7 @@ import Testing
         await broker.stop()
     }
 
-    @Test("A change that was never told is noticed by the next one")
+    @Test("A change that was not published is detected by the next one")
     func gap() async throws {
         let broker = try await TestBroker.start()
         let backend = try ListBackend(api: broker.api, rows: [Player(1)])
@@ -106,7 +106,7 @@ import Testing
         await broker.stop()
     }
 
-    @Test("An event that is no change is told, and the next change goes on")
+    @Test("A malformed event is reported, and the next change is applied")
     func unreadable() async throws {
         let broker = try await TestBroker.start()
         let backend = try ListBackend(api: broker.api, rows: [Player(1)])
@@ -121,7 +121,7 @@ import Testing
         await broker.stop()
     }
 
-    @Test("Events of an older backend are mapped to operations by id")
+    @Test("Application-specific events are mapped to operations by id")
     func mapped() async throws {
         struct Removed: Decodable { let id: Int }
         let broker = try await TestBroker.start()
@@ -152,7 +152,7 @@ import Testing
         await broker.stop()
     }
 
-    @Test("Messages are read and written as backends and other clients do")
+    @Test("Messages have the JSON format of backends and other clients")
     func wire() throws {
         let json = #"{"mutation":null,"operations":[{"id":1,"op":"remove"}],"revision":13}"#
         let change = try JSONDecoder().decode(ListChange<Player>.self, from: Data(json.utf8))

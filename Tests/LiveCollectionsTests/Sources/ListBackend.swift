@@ -3,11 +3,11 @@ import Foundation
 import LiveCollections
 import Synchronization
 
-/// A backend of a list in this process: it answers requests, and tells changes over a broker.
+/// A backend of a list in this process: it answers requests and publishes changes over a broker.
 actor ListBackend {
     private let api: FanfareAPI
     private var writer: ListWriter<Player>
-    /// What the next commits are answered with instead of being done.
+    /// The answers to the next commits, which are not applied.
     private var refusals: [Int] = []
     private(set) var requests: [ListRequest] = []
 
@@ -20,7 +20,7 @@ actor ListBackend {
 
     func refuseNext(status: Int) { refusals.append(status) }
 
-    /// Does an edit; what is not told is what a client misses.
+    /// Applies an edit; an unpublished one is missed by the clients.
     @discardableResult
     func commit(_ commit: ListCommit<Player>, isTold: Bool = true) async throws -> UInt64 {
         let (revision, change) = try writer.commit(commit)
@@ -30,7 +30,7 @@ actor ListBackend {
         return revision
     }
 
-    /// Answers as a backend does that speaks JSON over HTTP.
+    /// Answers as a backend with a JSON API over HTTP.
     func exchange(_ request: ListRequest) async throws -> ListAnswer {
         requests.append(request)
         if request.method != "POST" {

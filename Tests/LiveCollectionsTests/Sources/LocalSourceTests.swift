@@ -3,7 +3,7 @@ import LiveRows
 import Testing
 
 @Suite("Lists without a network") @MainActor struct LocalSourceTests {
-    @Test("The rows are there at once, and an edit is confirmed by the list's own writer")
+    @Test("The rows are available immediately, and an edit is confirmed by the source's writer")
     func local() async throws {
         let list = try LiveList(rows: [Player(1), Player(2)])
         #expect(list.rows.count == 2)
@@ -13,7 +13,7 @@ import Testing
         #expect(list.rows.map(\.id) == [1, 2, 3])
     }
 
-    @Test("Two lists of one source show each other's edits, and what is done from outside")
+    @Test("Two lists of one source show each other's edits, and changes of the source")
     func shared() async throws {
         let source = try LocalSource([Player(1)])
         let (one, two) = (LiveList(source), LiveList(source))
@@ -26,7 +26,7 @@ import Testing
         #expect(Array(one.rows) == source.rows)
     }
 
-    @Test("Rows with one id are refused")
+    @Test("Rows with the same id are refused")
     func duplicates() {
         #expect(throws: DuplicateRow.self) { try LiveList(rows: [Player(1), Player(1)]) }
     }

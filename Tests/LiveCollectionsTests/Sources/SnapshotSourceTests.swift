@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite("Sources of snapshots") @MainActor struct SnapshotSourceTests {
-    @Test("Each snapshot is compared by ids, and shown as the rows that differ")
+    @Test("Each snapshot is compared by id, and updates the rows that differ")
     func compares() async throws {
         let (snapshots, continuation) = AsyncThrowingStream<[Player], any Error>.makeStream()
         let list = LiveList(SnapshotSource<Player>(snapshots: { snapshots }))
@@ -41,7 +41,7 @@ import Testing
         #expect(Array(list.rows) == [Player(2)])
     }
 
-    @Test("Without a way to commit the list is read-only: an edit springs back")
+    @Test("Without a commit closure the list is read-only: an edit is reverted")
     func readOnly() async throws {
         let source = SnapshotSource<Player>(snapshots: {
             AsyncThrowingStream { $0.yield([Player(1)]) }
@@ -54,7 +54,7 @@ import Testing
         #expect(list.rows.count == 1)
     }
 
-    @Test("An edit is shown until the snapshot that contains it")
+    @Test("An edit is shown until a snapshot contains it")
     func commits() async throws {
         let (snapshots, continuation) = AsyncThrowingStream<[Player], any Error>.makeStream()
         let stored = Mutex([Player(1), Player(2)])
@@ -77,7 +77,7 @@ import Testing
         #expect(list.rows.map(\.id) == [2, 3])
     }
 
-    @Test("A failed sequence of snapshots is told, and begun again")
+    @Test("A failed sequence of snapshots is reported and restarted")
     func failure() async throws {
         let attempts = Mutex(0)
         let source = SnapshotSource<Player>(snapshots: {

@@ -5,12 +5,12 @@ import LiveCollections
 import Synchronization
 import Testing
 
-/// A backend that orders what clients of one broker send, and tells them.
+/// A backend that orders the edits of one broker's clients and publishes them.
 private final class TextBackend: Sendable {
     private let authority: Mutex<TextAuthority>
     private let broker: ScriptedBroker
     private let isReachable = Mutex(true)
-    /// How often each thing was asked for.
+    /// The number of requests of each kind.
     let requests = Mutex<[String]>([])
 
     struct Unreachable: Error {}
@@ -58,14 +58,14 @@ extension ScriptedBroker {
     }
 }
 
-/// Reads what a source tells.
-private struct NewsReader {
+/// Reads the events of a source.
+private struct EventReader {
     private var news: AsyncStream<TextSourceEvent>.Iterator
     private var last: TextSourceEvent?
 
     init(_ source: ChannelTextSource) { news = source.news().makeAsyncIterator() }
 
-    /// What comes next; to be connected twice in a row is to be connected.
+    /// Returns the next event; repeated `connected` events count as one.
     mutating func next() async -> TextSourceEvent? {
         repeat {
             let next = await news.next()
@@ -81,17 +81,17 @@ struct ChannelTextSourceTests {
         TextEntry(serial: serial, change: .compacted(epoch: serial))
     }
 
-    @Test func tellsEntriesAndWhenSomeMayBeMissing() async throws {
+    @Test func sendsEntriesAndReportsGaps() async throws {
         let broker = ScriptedBroker()
         let client = broker.client()
         client.connect()
         try await broker.waitForConnections()
         let source = try TextBackend(broker).source(client)
-        var news = NewsReader(source)
+        var news = EventReader(source)
         client.subscribe("collabo")
         #expect(await news.next() == .connected)
         try broker.tell(entry(1))
-        // What is no entry, or none of this text, is nothing.
+        // Malformed entries, and events of other names, are skipped.
         try broker.trigger("text_operations", on: ["collabo"], text: "hello")
         try broker.trigger("another", on: ["collabo"], text: "{}")
         try broker.tell(entry(2))
@@ -112,7 +112,7 @@ struct ChannelTextSourceTests {
         #expect(await news.next() == nil)
     }
 
-    @Test func tellsAtOnceThatItIsSubscribed() async throws {
+    @Test func sendsConnectedWhenAlreadySubscribed() async throws {
         let broker = ScriptedBroker()
         let client = broker.client()
         client.subscribe("collabo")
@@ -124,7 +124,7 @@ struct ChannelTextSourceTests {
         client.disconnect()
     }
 
-    @Test func handsOnRequestsAndWhatBecomesOfThem() async throws {
+    @Test func forwardsRequestsAndTheirResults() async throws {
         let broker = ScriptedBroker()
         let backend = try TextBackend(broker)
         let source = backend.source(broker.client())
@@ -145,7 +145,7 @@ struct ChannelTextSourceTests {
         )
     }
 
-    @Test("Two people's texts are one, also after a connection was lost")
+    @Test("Two users' texts converge, also after a lost connection")
     func keepsTextsTheSame() async throws {
         let broker = ScriptedBroker()
         let backend = try TextBackend(broker)

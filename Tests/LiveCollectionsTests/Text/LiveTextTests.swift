@@ -7,7 +7,7 @@ import Testing
 struct LiveTextTests {
     private func open(_ backend: ScriptedBackend, unsent: [TextBatch] = []) -> LiveText {
         var options = LiveText.Options()
-        // Time is not what is tried here: each wait is a turn of the others.
+        // Time is not tested here: each wait lets other tasks run.
         options.sleep = { _ in try await Task.sleep(for: .milliseconds(1)) }
         let text = LiveText(from: backend, unsent: unsent, options: options)
         text.start()
@@ -18,7 +18,7 @@ struct LiveTextTests {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("It loads, edits reach the others, and a view that is told of splices shows the same")
+    @Test("It loads, edits reach other clients, and a view that applies the splices shows the same")
     func edits() async throws {
         let backend = try ScriptedBackend("Hello")
         let here = open(backend)
@@ -39,7 +39,7 @@ struct LiveTextTests {
         there.stop()
     }
 
-    @Test("Keys that are typed in one go travel as one operation")
+    @Test("Consecutive keystrokes are sent as one operation")
     func batching() async throws {
         let backend = try ScriptedBackend()
         let text = open(backend)
@@ -53,7 +53,7 @@ struct LiveTextTests {
         text.stop()
     }
 
-    @Test("Who is cut off goes on typing, and all is put together afterwards")
+    @Test("Offline edits are merged after a reconnect")
     func offline() async throws {
         let backend = try ScriptedBackend("middle")
         let here = open(backend)
@@ -71,7 +71,7 @@ struct LiveTextTests {
         }
     }
 
-    @Test("What was not sent by an earlier run is sent by the next, once")
+    @Test("Unsent edits of an earlier run are sent by the next, once")
     func adoption() async throws {
         let backend = try ScriptedBackend("text")
         let first = open(backend)
@@ -89,7 +89,7 @@ struct LiveTextTests {
         third.stop()
     }
 
-    @Test("A new epoch keeps what was typed meanwhile, at its place")
+    @Test("A new epoch keeps concurrent edits at their position")
     func compaction() async throws {
         let backend = try ScriptedBackend("one two three")
         let here = open(backend)
@@ -111,7 +111,7 @@ struct LiveTextTests {
         }
     }
 
-    @Test("Edits that are refused are taken back, and it is said why")
+    @Test("Refused edits are reverted and reported with the reason")
     func refusal() async throws {
         let backend = try ScriptedBackend("text")
         let text = open(backend)
@@ -126,7 +126,7 @@ struct LiveTextTests {
         text.stop()
     }
 
-    @Test("Edits made elsewhere come as a sequence as well, with the text that they lead to")
+    @Test("Remote edits are also a sequence, with the text after them")
     func sequence() async throws {
         let backend = try ScriptedBackend()
         let here = open(backend)
@@ -142,7 +142,7 @@ struct LiveTextTests {
         there.stop()
     }
 
-    @Test("A cursor moves along with the text")
+    @Test("A cursor moves with the text")
     func cursor() async throws {
         let backend = try ScriptedBackend("ab")
         let here = open(backend)

@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import LiveCollections
 
-/// A backend without a network, which can be cut off.
+/// A backend without a network, which can be disconnected.
 final class ScriptedBackend: TextSource {
     private struct State {
         var authority: TextAuthority
@@ -25,13 +25,13 @@ final class ScriptedBackend: TextSource {
     }
 
     var string: String { state.withLock { $0.authority.document.string } }
-    /// Every batch that was taken.
+    /// Every accepted batch.
     var batches: [TextBatch] { state.withLock { $0.batches } }
 
-    /// From now on all edits are refused.
+    /// Refuses all edits from now on.
     func refuse(with refusal: TextRefusal) { state.withLock { $0.refusal = refusal } }
 
-    /// Cuts everybody off, or lets them come back.
+    /// Disconnects or reconnects all clients.
     func setReachable(_ isReachable: Bool) {
         state.withLock { state in
             state.isReachable = isReachable

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LiveCollections
 
-@Suite("Who orders a shared text")
+@Suite("The authority of a shared text")
 struct TextAuthorityTests {
     private var writer = TextDocument(replica: .random())
 
@@ -14,7 +14,7 @@ struct TextAuthorityTests {
         return authority
     }
 
-    @Test("A batch counts once, and a part of it that is new counts")
+    @Test("A batch is applied once, and the new part of a known one is applied")
     func idempotence() throws {
         var authority = try authority()
         var writer = writer
@@ -31,7 +31,7 @@ struct TextAuthorityTests {
         #expect(rest.number == 3)
     }
 
-    @Test("A batch is taken whole or not at all")
+    @Test("A batch is atomic")
     func atomicity() throws {
         var authority = try authority()
         var writer = writer
@@ -43,7 +43,7 @@ struct TextAuthorityTests {
         #expect(authority.serial == 0)
     }
 
-    @Test("A text that would become too long is refused, one that becomes shorter is not")
+    @Test("An edit that makes the text too long is refused, one that shortens it is not")
     func length() throws {
         var limits = TextLimits()
         limits.length = 4
@@ -59,7 +59,7 @@ struct TextAuthorityTests {
         #expect(authority.document.string == "bcd")
     }
 
-    @Test("Who knows the log up to an entry is told what follows, in portions")
+    @Test("A recovery returns the entries after a known one, in portions")
     func recovery() throws {
         var authority = try authority()
         var writer = writer
@@ -79,7 +79,7 @@ struct TextAuthorityTests {
         }
     }
 
-    @Test("A new epoch forgets names, and refuses what builds upon them")
+    @Test("A new epoch removes IDs and refuses operations that refer to them")
     func epochs() throws {
         var authority = try authority()
         var writer = writer
@@ -94,19 +94,19 @@ struct TextAuthorityTests {
         #expect(throws: TextRefusal.self) { try authority.commit(late) }
     }
 
-    @Test("An old client's text changes what the client changed, and nothing that others did")
+    @Test("A whole text applies its client's change and no other")
     func bridge() throws {
         var authority = try authority("one two three")
         var writer = TextDocument(replica: .random(), from: authority.snapshot)
         _ = try authority.commit(try writer.replace(0..<3, with: "ONE"))
         _ = try authority.takeWholeText("one two three four", from: "phone", at: .seconds(1))
         #expect(authority.document.string == "ONE two three four")
-        // Its next text builds upon its last one, which nobody else has ever seen.
+        // Its next text is derived from its last one, which no other client has seen.
         _ = try authority.takeWholeText("one three four", from: "phone", at: .seconds(2))
         #expect(authority.document.string == "ONE three four")
     }
 
-    @Test("A device is to ignore just the text that it has on its screen")
+    @Test("A device must ignore only the text that it already shows")
     func deviceIDs() throws {
         var authority = try authority("one")
         _ = try authority.takeWholeText("one two", from: "phone", at: .seconds(1))
@@ -120,14 +120,14 @@ struct TextAuthorityTests {
         #expect(merged?.text == "zero one two three" && merged?.device == "backend")
     }
 
-    @Test("Who begins with an empty screen deletes nothing")
+    @Test("A client that starts with an empty text deletes nothing")
     func freshDevice() throws {
         var authority = try authority("a long text that others have written")
         _ = try authority.takeWholeText("a", from: "phone", at: .seconds(9))
         #expect(authority.document.string == "aa long text that others have written")
     }
 
-    @Test("Texts of one scalar and of none count as well")
+    @Test("Texts of one scalar and empty texts are supported")
     func shortTexts() throws {
         var authority = try authority()
         for text in ["ab", "a", "", "b"] {

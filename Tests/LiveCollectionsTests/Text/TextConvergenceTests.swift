@@ -11,7 +11,7 @@ struct TextConvergenceTests {
         ProcessInfo.processInfo.environment["TEXT_SCHEDULES"].flatMap { Int($0) } ?? 400
     }
 
-    @Test("All devices end with one text, and nothing that was typed is lost")
+    @Test("All devices converge to one text, and no typed text is lost")
     func converge() throws {
         var mixedCount = 0
         var misreadCount = 0
@@ -26,8 +26,8 @@ struct TextConvergenceTests {
                 if !world.losses.isEmpty { misreadCount += 1 }
             }
         }
-        // An old client does not say what it changed. Where several wrote at one place within a moment, what it
-        // did is guessed, and may be guessed wrongly.
+        // A whole-text client does not send its change. It is derived, and can be wrong for concurrent edits at one
+        // position.
         #expect(misreadCount <= 2 + mixedCount / 100)
         print(
             "\(Self.scheduleCount) schedules, \(mixedCount) with old clients, \(misreadCount) misread"

@@ -15,7 +15,7 @@ struct TextDocumentTests {
         TextDocument(replica: try Self.replica(number), limits: limits)
     }
 
-    @Test("What is typed here appears there")
+    @Test("A local edit appears in another replica")
     func roundTrip() throws {
         var here = try document(1)
         var there = try document(2)
@@ -27,7 +27,9 @@ struct TextDocumentTests {
         #expect(there.snapshot().runs == here.snapshot().runs)
     }
 
-    @Test("What two type at the same place stays together, in the same order for both")
+    @Test(
+        "Concurrent insertions at one position do not interleave and have the same order everywhere"
+    )
     func concurrentTyping() throws {
         var here = try document(1)
         var there = try document(2)
@@ -45,7 +47,7 @@ struct TextDocumentTests {
         #expect(there.string == "xyzabc")
     }
 
-    @Test("Operations may come in any order and any number of times")
+    @Test("Operations may arrive in any order and repeatedly")
     func anyOrder() throws {
         var here = try document(1)
         var batches: [TextBatch] = []
@@ -63,7 +65,7 @@ struct TextDocumentTests {
         }
     }
 
-    @Test("A word that travels in parts is the word")
+    @Test("A word sent in parts equals the word")
     func partsOverlap() throws {
         var here = try document(1)
         var all = try here.replace(0..<0, with: "ab")
@@ -92,7 +94,7 @@ struct TextDocumentTests {
         #expect(text.offset(of: .after(ScalarID(time: 99, replica: text.replica))) == nil)
     }
 
-    @Test("Offsets that are none are refused, and nothing changes")
+    @Test("Invalid offsets are refused, and nothing changes")
     func refusals() throws {
         var limits = TextLimits()
         limits.length = 5
@@ -108,7 +110,7 @@ struct TextDocumentTests {
         #expect(text.string == "a👋b")
     }
 
-    @Test("What waits for a deletion that changes nothing is applied with it")
+    @Test("An operation that waits for a deletion without effect is applied with it")
     func waitingForNothing() throws {
         var here = try document(1)
         var there = try document(2)
@@ -127,7 +129,7 @@ struct TextDocumentTests {
         #expect(third.waitingCount == 0)
     }
 
-    @Test("Of operations that wait there are only so many")
+    @Test("The number of waiting operations is limited")
     func waitingIsBounded() throws {
         var limits = TextLimits()
         limits.waitingOperations = 2
@@ -142,7 +144,7 @@ struct TextDocumentTests {
         #expect(there.string == "xxxx")
     }
 
-    @Test("Operations that no replica writes are refused")
+    @Test("Malformed operations are refused")
     func malformed() throws {
         let replica = try Self.replica(1)
         let id = ScalarID(time: 3, replica: replica)
@@ -160,7 +162,7 @@ struct TextDocumentTests {
         }
     }
 
-    @Test("Blocks, string and offsets agree after many edits, with a plain array as the witness")
+    @Test("Blocks, string and offsets agree with a plain array after many edits")
     func agreesWithArray() throws {
         var random = SeededRandom(seed: 3)
         var text = try document(1)

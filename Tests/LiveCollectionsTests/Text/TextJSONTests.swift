@@ -24,7 +24,7 @@ struct TextJSONTests {
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    @Test("Everything is written as it was read")
+    @Test("Every value is encoded as it was decoded")
     func forms() throws {
         #expect(try roundTrip(Self.batch, TextBatch.self) == Self.batch)
         #expect(try roundTrip(Self.snapshot, TextSnapshot.self) == Self.snapshot)
@@ -55,7 +55,7 @@ struct TextJSONTests {
         }
     }
 
-    @Test("However a paste is escaped, each part of it fits into an event")
+    @Test("Each part of a long insertion fits into an event, with any escapes")
     func parts() throws {
         var text = TextDocument(replica: .random())
         let pasted = String(repeating: "\u{1}\"\\👋\n", count: 1_500)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LiveCollections
 
-/// What the CRDT in Swift and its twin in JavaScript are both held to: edits, arrivals, and what comes of them.
+/// Test vectors for the CRDT in Swift and in JavaScript: edits, arrivals, and their results.
 ///
 /// The browser's witness replays `Tests/witnesses/text-vectors.json` with `live-text.js`. It is written by
 /// `WRITE_TEXT_VECTORS=1 swift test --filter TextVectorsTests`, and this test fails when it is out of date.
@@ -27,7 +27,8 @@ struct TextVectorsTests {
             .appending(path: "../../witnesses/text-vectors.json").standardized
     }
 
-    /// Three replicas edit and hear of each other late, twice and in any order; what the first sees is the vector.
+    /// Three replicas edit and receive operations late, twice and in any order; the vector is what the first one
+    /// receives.
     private static func vector(seed: UInt64) throws -> Vector {
         var random = SeededRandom(seed: seed)
         var first = TextDocument(replica: .random(using: &random))
@@ -77,7 +78,7 @@ struct TextVectorsTests {
         )
     }
 
-    @Test("The file for the twin in JavaScript is what this one does")
+    @Test("The file of test vectors is up to date")
     func vectors() throws {
         let vectors = try (1...20).map { try Self.vector(seed: $0) }
         if ProcessInfo.processInfo.environment["WRITE_TEXT_VECTORS"] != nil {

@@ -2,30 +2,30 @@ import TestRandom
 
 @testable import LiveCollections
 
-/// A backend, devices of all kinds and a network that loses, repeats, delays and reorders, all from one seed.
+/// A simulation of a backend, devices and a network that loses, repeats, delays and reorders, from one seed.
 struct TextWorld {
-    /// What a device of the world does wrong, to see that it is noticed.
+    /// A deliberate fault of a device, which the tests must detect.
     enum Fault {
-        /// It is told nothing when it asks for what it missed.
+        /// Its requests for missed entries return nothing.
         case neverRecovers
-        /// It takes entries as if each were the next.
+        /// It applies entries as if each were the next.
         case ignoresGaps
-        /// It makes its edits anew whenever it loads the text, whether they were taken or not.
+        /// It reapplies its edits whenever it loads the text, also accepted ones.
         case sendsTwice
     }
 
     struct Device {
         var session: TextSession
         var isOnline = true
-        /// What the broker has sent and the device not read.
+        /// The entries that the device has not read.
         var inbox: [TextEntry] = []
         var sending: (batch: TextBatch, outcome: TextSession.Outcome?)?
-        var fetching: (question: TextSession.Fetch, answer: TextRecovery?)?
-        /// What a text view shows that was told of each splice.
+        var fetching: (request: TextSession.Fetch, answer: TextRecovery?)?
+        /// The text of a view that applies each splice.
         var view = ""
     }
 
-    /// A client of the well-known tutorial: it shows the whole text, and posts it at each change.
+    /// A client of the well-known tutorial: it shows the whole text and posts it at each change.
     struct OldDevice {
         var name: String
         var screen = ""
@@ -40,12 +40,12 @@ struct TextWorld {
     var now = Duration.zero
     let fault: Fault?
 
-    /// Each typed scalar is another one, so that none can be mistaken for another.
+    /// Each typed scalar is unique.
     private var typedCount: UInt32 = 0
     private var typed: Set<Unicode.Scalar> = []
-    /// What somebody deleted, and what somebody deleted who knows of operations.
+    /// The scalars deleted by any client, and those deleted by clients with operations.
     private var deleted: Set<Unicode.Scalar> = []
-    private var deletedForSure: Set<Unicode.Scalar> = []
+    private var deletedExactly: Set<Unicode.Scalar> = []
 
     init(seed: UInt64, fault: Fault? = nil) throws {
         random = SeededRandom(seed: seed)
@@ -55,7 +55,7 @@ struct TextWorld {
         let text = randomText(80)
         var first = TextDocument(replica: .random(using: &random))
         _ = try authority.commit(try first.replace(0..<0, with: text))
-        note(typed: text, deleted: [], forSure: true)
+        note(typed: text, deleted: [], isExact: true)
         tellOldDevices()
         for index in 0..<Int.random(in: 0...2, using: &random) {
             oldDevices.append(OldDevice(name: "old-\(index)"))
@@ -68,7 +68,7 @@ struct TextWorld {
         return Device(session: session)
     }
 
-    /// Lets things happen, then lets all be heard.
+    /// Runs random steps, then delivers all messages.
     mutating func run(steps: Int) {
         for _ in 0..<steps { step() }
         settle()
@@ -93,12 +93,12 @@ struct TextWorld {
     // MARK: New clients
 
     private mutating func edit(_ index: Int) {
-        // A view has to have the text before somebody can change it.
+        // A view must have the text before its user can edit it.
         guard devices[index].session.isLoaded else { return }
         let units = Array(devices[index].view.unicodeScalars)
         let range = randomRange(in: units.count)
         let typed = randomText()
-        note(typed: typed, deleted: Array(units[range]), forSure: true)
+        note(typed: typed, deleted: Array(units[range]), isExact: true)
         let start = String(String.UnicodeScalarView(units[..<range.lowerBound])).utf16.count
         let length = String(String.UnicodeScalarView(units[range])).utf16.count
         let splice = TextSplice(start..<(start + length), typed)
@@ -106,7 +106,7 @@ struct TextWorld {
         splice.apply(to: &devices[index].view)
     }
 
-    /// Moves a request or its answer one step further, if it is not lost.
+    /// Advances a request or its answer by one step, if it is not lost.
     private mutating func exchange(_ index: Int) {
         guard devices[index].isOnline else { return }
         let isLost = Int.random(in: 0..<8, using: &random) == 0
@@ -132,7 +132,7 @@ struct TextWorld {
     private mutating func take(_ batch: TextBatch) -> TextSession.Outcome {
         do throws(TextRefusal) {
             publish(try authority.commit(batch))
-            return .taken
+            return .accepted
         } catch {
             return .refused(error)
         }
@@ -140,13 +140,13 @@ struct TextWorld {
 
     private mutating func fetch(_ index: Int, _ isLost: Bool) {
         guard let fetching = devices[index].fetching else {
-            if let question = devices[index].session.fetch {
-                devices[index].fetching = (question, nil)
+            if let request = devices[index].session.fetch {
+                devices[index].fetching = (request, nil)
             }
             return
         }
         guard let answer = fetching.answer else {
-            switch fetching.question {
+            switch fetching.request {
             case .snapshot: devices[index].fetching?.answer = .snapshot(authority.snapshot)
             case .entries(let serial, let epoch):
                 devices[index].fetching?.answer = authority.recovery(after: serial, epoch: epoch)
@@ -165,7 +165,7 @@ struct TextWorld {
         show(devices[index].session.fetched(answer), index)
     }
 
-    /// Reads what has come, most often the oldest, sometimes another, sometimes twice, sometimes never.
+    /// Reads an entry, mostly the oldest, sometimes another, sometimes twice, sometimes never.
     private mutating func read(_ index: Int) {
         guard devices[index].isOnline, !devices[index].inbox.isEmpty else { return }
         let isInOrder = Int.random(in: 0..<4, using: &random) > 0
@@ -187,7 +187,7 @@ struct TextWorld {
     private mutating func connect(_ index: Int) {
         guard !devices[index].isOnline else { return }
         devices[index].isOnline = true
-        // What was on its way when the connection broke.
+        // The requests in flight are lost with the connection.
         devices[index].fetching = nil
         if let sending = devices[index].sending {
             _ = devices[index].session.sent(sending.batch, outcome: .unknown)
@@ -196,7 +196,7 @@ struct TextWorld {
         devices[index].session.reconnected()
     }
 
-    /// The page is loaded anew: only what was not sent is kept.
+    /// Reloads the page: only unsent edits are kept.
     private mutating func reload(_ index: Int) {
         let unsent = devices[index].session.unsent
         devices[index] = newDevice(unsent)
@@ -214,7 +214,7 @@ struct TextWorld {
         for splice in splices { splice.apply(to: &devices[index].view) }
     }
 
-    // MARK: Old clients
+    // MARK: Whole-text clients
 
     private mutating func oldStep() {
         if Int.random(in: 0..<3, using: &random) == 0 { return tellOldDevices() }
@@ -226,7 +226,7 @@ struct TextWorld {
         }
     }
 
-    /// Whole texts come late, but not so late that nobody can tell any more what they were changed from.
+    /// Delivers whole texts late, but within the latency that the bridge allows.
     private mutating func deliverOld() {
         for index in oldDevices.indices {
             while let first = oldDevices[index].posts.first, first.time < now - .milliseconds(400) {
@@ -239,12 +239,12 @@ struct TextWorld {
     }
 
     private mutating func editOld(_ index: Int) {
-        // It posts at each key: what it deletes and types between two posts is little.
+        // It posts at each keystroke, so the changes between two posts are small.
         let units = Array(oldDevices[index].screen.unicodeScalars)
         var range = randomRange(in: units.count)
         range = range.lowerBound..<min(range.upperBound, range.lowerBound + 1)
         let typed = range.isEmpty ? randomText() : ""
-        note(typed: typed, deleted: Array(units[range]), forSure: false)
+        note(typed: typed, deleted: Array(units[range]), isExact: false)
         var changed = String.UnicodeScalarView(units[..<range.lowerBound])
         changed.append(contentsOf: typed.unicodeScalars)
         changed.append(contentsOf: units[range.upperBound...])
@@ -275,7 +275,7 @@ struct TextWorld {
 
     // MARK: The end
 
-    /// Lets everything arrive.
+    /// Delivers all messages.
     private mutating func settle() {
         for index in oldDevices.indices {
             while !oldDevices[index].posts.isEmpty { postOld(index) }
@@ -293,9 +293,9 @@ struct TextWorld {
                 }
             }
         }
-        // A last entry, so that whoever lost the one before notices; a real broker does not lose it.
+        // A last entry reveals a lost previous one; a real broker does not lose it.
         var last = TextDocument(replica: .random(using: &random), from: authority.snapshot)
-        if let batch = try? last.replace(0..<0, with: "."), case .taken = take(batch) {}
+        if let batch = try? last.replace(0..<0, with: "."), case .accepted = take(batch) {}
         for index in devices.indices {
             for entry in devices[index].inbox {
                 show(devices[index].session.receive(entry), index)
@@ -311,7 +311,7 @@ struct TextWorld {
         }
     }
 
-    /// Who does not have the text that the backend has.
+    /// Returns the devices whose text differs from the backend's.
     var divergences: [String] {
         var found: [String] = []
         let text = authority.document.string
@@ -326,7 +326,7 @@ struct TextWorld {
         return found
     }
 
-    /// What is missing that somebody typed, or there again, or there twice.
+    /// Returns typed scalars that are missing, restored or duplicated.
     var losses: [String] {
         var found: [String] = []
         var seen: Set<Unicode.Scalar> = []
@@ -336,12 +336,12 @@ struct TextWorld {
         }
         let lost = typed.subtracting(deleted).subtracting(seen)
         if !lost.isEmpty { found.append("\(lost.count) typed scalars are lost") }
-        let undead = seen.intersection(deletedForSure)
+        let undead = seen.intersection(deletedExactly)
         if !undead.isEmpty { found.append("\(undead.count) deleted scalars are there again") }
         return found
     }
 
-    // MARK: Chance
+    // MARK: Randomness
 
     private mutating func randomRange(in count: Int) -> Range<Int> {
         let start = Int.random(in: 0...count, using: &random)
@@ -350,7 +350,7 @@ struct TextWorld {
         return start..<(start + length)
     }
 
-    /// Text in which each scalar is new; half of them take a surrogate pair.
+    /// Returns text of new scalars; half of them need a surrogate pair.
     private mutating func randomText(_ lengthMax: Int = 5) -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...lengthMax, using: &random) {
@@ -361,15 +361,15 @@ struct TextWorld {
         return String(text)
     }
 
-    private mutating func note(typed text: String, deleted gone: [Unicode.Scalar], forSure: Bool) {
+    private mutating func note(typed text: String, deleted gone: [Unicode.Scalar], isExact: Bool) {
         typed.formUnion(text.unicodeScalars)
         deleted.formUnion(gone)
-        if forSure { deletedForSure.formUnion(gone) }
+        if isExact { deletedExactly.formUnion(gone) }
     }
 }
 
 extension TextSplice {
-    /// Does what a text view does that is told of an edit.
+    /// Applies the splice as a text view does.
     func apply(to text: inout String) {
         let start = text.utf16.index(text.startIndex, offsetBy: range.lowerBound)
         let end = text.utf16.index(start, offsetBy: range.count)

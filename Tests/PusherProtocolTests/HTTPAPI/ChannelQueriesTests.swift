@@ -49,7 +49,7 @@ import Testing
             ),
         ] as [(String, Bool, String?)]
     )
-    func judgesLists(query: String, countsSubscriptions: Bool, message: String?) {
+    func validatesLists(query: String, countsSubscriptions: Bool, message: String?) {
         let error = Self.refusal { () throws(APIError) in
             _ = try ChannelsQuery(
                 QueryParameters(query),
@@ -93,14 +93,14 @@ import Testing
             ),
         ] as [(String, ChannelKind, String?)]
     )
-    func judgesSingleChannels(query: String, kind: ChannelKind, message: String?) {
+    func validatesSingleChannels(query: String, kind: ChannelKind, message: String?) {
         let error = Self.refusal { () throws(APIError) in
             _ = try ChannelQuery(QueryParameters(query), kind: kind, countsSubscriptions: true)
         }
         #expect(error == message.map { APIError(status: 400, message: $0) })
     }
 
-    @Test func judgesTriggers() {
+    @Test func validatesTriggers() {
         func message(_ info: InfoAttributes, _ countsSubscriptions: Bool) -> String? {
             Self.refusal { () throws(APIError) in
                 try info.checkForTrigger(countsSubscriptions: countsSubscriptions)
@@ -112,7 +112,7 @@ import Testing
         #expect(message(.cache, true) == "cache may only be requested for a single channel")
     }
 
-    @Test func leavesOutWhatAChannelDoesNotHave() {
+    @Test func omitsAttributesThatAChannelDoesNotHave() {
         let all: InfoAttributes = [.userCount, .subscriptionCount, .cache]
         #expect(all.applying(to: .public) == .subscriptionCount)
         #expect(all.applying(to: .presence) == [.userCount, .subscriptionCount])
@@ -130,7 +130,7 @@ import Testing
             ),
         ] as [(String, ChannelKind, String?)]
     )
-    func judgesUsers(query: String, kind: ChannelKind, message: String?) {
+    func validatesUsers(query: String, kind: ChannelKind, message: String?) {
         let error = Self.refusal { () throws(APIError) in
             try UsersQuery.check(QueryParameters(query), kind: kind)
         }
@@ -138,7 +138,7 @@ import Testing
     }
 }
 
-@Suite("Answers of the HTTP API") struct APIAnswerTests {
+@Suite("Responses of the HTTP API") struct APIAnswerTests {
     @Test func areAlwaysObjects() throws {
         #expect(text(APIAnswer.empty) == "{}")
         #expect(text(APIAnswer.channels([])) == #"{"channels":{}}"#)

@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: [
         ("", []), ("&", []), ("&&a=1&", ["a"]), ("a", ["a"]), ("=", [""]), ("a=b=c", ["a"]),
     ])
-    func takesOddQueriesApart(query: String, names: [String]) {
+    func parsesUnusualQueries(query: String, names: [String]) {
         #expect(QueryParameters(query).names == names)
     }
 
@@ -26,8 +26,8 @@ import Testing
         #expect(QueryParameters(query)["a"] == value)
     }
 
-    @Test("The signature is no part of what is signed, and the first of several counts")
-    func setsTheSignatureApart() {
+    @Test("The signature is not signed itself, and the first of several applies")
+    func separatesTheSignature() {
         #expect(QueryParameters("b=1&auth_signature=x&a=2").names == ["a", "b"])
         let twice = QueryParameters("Auth_Signature=x&auth_signature=y")
         #expect(twice.names.isEmpty)
@@ -35,7 +35,7 @@ import Testing
         #expect(QueryParameters("auth_signature[]=x").signature == nil)
     }
 
-    @Test func lowersTheNamesOnly() {
+    @Test func lowercasesTheNamesOnly() {
         let parameters = QueryParameters("Filter_By_PREFIX=Aa&INFO=Bb&%41b=Cc")
         #expect(parameters.names == ["ab", "filter_by_prefix", "info"])
         #expect(parameters["filter_by_prefix"] == "Aa")

@@ -21,7 +21,7 @@ import Testing
         #expect(publication.info == [.userCount, .subscriptionCount])
     }
 
-    @Test("As the Swift library sends it: null counts as absent")
+    @Test("null counts as absent: the Swift library sends it")
     func ignoresNull() throws {
         let publication = try Self.trigger(
             #"{"channel":"x","channels":null,"data":"1","info":null,"name":"e","socket_id":null}"#
@@ -170,7 +170,7 @@ import Testing
         #expect(refusal(of: body(String(repeating: "😀", count: 201)))?.status == 400)
     }
 
-    @Test("Judged by the decoded string, in bytes") func boundsTheData() {
+    @Test("Measured as the decoded string, in bytes") func boundsTheData() {
         func body(_ data: String) -> String {
             "{\"name\":\"e\",\"channel\":\"c\",\"data\":\(data)}"
         }
@@ -183,7 +183,7 @@ import Testing
             refusal(of: body("\"\(String(repeating: "x", count: 10_241))\""))
                 == APIError(status: 413, message: message)
         )
-        // Written in six bytes, carried in one, two or three.
+        // Six bytes when escaped; one, two or three when decoded.
         #expect(refusal(of: body("\"\(String(repeating: "\\u0061", count: 10_240))\"")) == nil)
         #expect(refusal(of: body("\"\(String(repeating: "\\u00e9", count: 5_120))\"")) == nil)
         #expect(
@@ -219,7 +219,7 @@ import Testing
         #expect(refusal(of: "{\"name\":\"e\",\"channel\":\"c\",\"data\":\(bomb)")?.status == 400)
     }
 
-    @Test("Excluding a socket that cannot be ours excludes nobody")
+    @Test("A socket ID that this broker never assigns excludes no connection")
     func acceptsForeignSocketIDs() throws {
         let publication = try Self.trigger(
             #"{"name":"e","data":"","channel":"c","socket_id":"00123.99999999999999999999999"}"#

@@ -115,12 +115,12 @@ import TestRandom
         #expect(throws: bomb) { try JSONScanner.scan(nested(129).span) }
         #expect(throws: bomb) { try JSONScanner.scan(nested(100_000).span) }
         #expect(throws: JSONError.self) { try JSONScanner.scan(nested(2).span, depthMax: 1) }
-        // Side by side is not deep.
+        // Siblings do not add to the depth.
         let row = "[" + Array(repeating: "[]", count: 1_000).joined(separator: ",") + "]"
         #expect(throws: Never.self) { try JSONScanner.scan(bytes(row).span, depthMax: 2) }
     }
 
-    @Test func walksThroughNestedContainers() throws {
+    @Test func scansNestedContainers() throws {
         let text = bytes(#" { "a" : [ 1 , [ ] , "x" ] , "b\u0063" : { } } "#)
         var scanner = JSONScanner()
         try scanner.beginObject(in: text.span)

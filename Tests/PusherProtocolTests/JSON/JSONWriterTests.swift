@@ -3,7 +3,7 @@ import Testing
 import TestRandom
 
 @Suite("JSON writer") struct JSONWriterTests {
-    @Test func placesCommas() {
+    @Test func insertsCommas() {
         var json = JSONWriter()
         json.beginObject()
         json.name("a")

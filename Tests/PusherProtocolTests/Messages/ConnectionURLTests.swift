@@ -2,7 +2,7 @@ import PusherProtocol
 import Testing
 
 @Suite("Connection URLs") struct ConnectionURLTests {
-    /// What a broker reads of a target.
+    /// The key and the version that a broker reads from a target.
     struct Read: Equatable {
         var key: String
         var version = 7
@@ -61,7 +61,7 @@ import Testing
         #expect(throws: PusherCode.pathNotFound) { try Self.read("/app/KEY", prefix: "/ws") }
     }
 
-    @Test func mayRequireAVersion() {
+    @Test func requiresAVersionOnRequest() {
         #expect(throws: PusherCode.noVersion) {
             try Self.read("/app/KEY", requiresVersion: true)
         }

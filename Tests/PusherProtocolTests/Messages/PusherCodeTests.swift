@@ -9,7 +9,7 @@ import Testing
         .watchlistLimitExceeded,
     ]
 
-    @Test func haveTheirNumbers() {
+    @Test func haveTheDocumentedNumbers() {
         #expect(
             Self.all.map(\.rawValue) == [
                 4000, 4001, 4003, 4004, 4005, 4006, 4007, 4008, 4009, 4100, 4200, 4201, 4202, 4301,

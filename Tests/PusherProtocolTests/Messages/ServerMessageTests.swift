@@ -2,7 +2,7 @@ import PusherProtocol
 import Testing
 
 @Suite("Messages to clients") struct ServerMessageTests {
-    /// The very bytes: who needs a string and who needs an object is the most common compatibility fault.
+    /// The exact bytes: a string where clients expect an object, or the reverse, is the most common incompatibility.
     static let messages: [(ServerMessage, String)] = [
         (
             .connectionEstablished(socketID: SocketID(123, 456), activityTimeout: 120),
@@ -161,7 +161,7 @@ import Testing
         #"{"event":"pusher_internal:watchlist_events","data":{"events":[7]}}"#,
         #"{"event":"pusher:new_thing","data":{}}"#,
     ])
-    func leavesMalformedControlEventsAsEvents(message: String) throws {
+    func returnsMalformedControlEventsAsEvents(message: String) throws {
         guard case .event = try ServerMessage.parse(bytes(message).span) else {
             Issue.record("expected an event: \(message)")
             return

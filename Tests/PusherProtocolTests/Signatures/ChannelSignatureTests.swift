@@ -245,7 +245,7 @@ import Testing
                 secret
             }
         }
-        // As the documentation's protocol example writes it, which no library sends.
+        // The form of the documentation's protocol example, which no library sends.
         #expect(throws: SignatureError.self) {
             try UserSignature.verify(
                 "k::user::" + signature,

@@ -11,7 +11,7 @@ import TestRandom
         #"{"batch":[{"channel":"a","name":"e1","data":"1"},"#
         + #"{"channel":"b","name":"e2","data":"2","info":"subscription_count"}]}"#
 
-    /// Verifies as the server would; `nil` when the request is let in.
+    /// Verifies as the server does; `nil` when the request is accepted.
     static func refusal(
         method: String = "GET",
         path: String,
@@ -261,7 +261,7 @@ import TestRandom
         )
     }
 
-    @Test func takesThePathRawOrDecoded() {
+    @Test func acceptsThePathRawOrDecoded() {
         let raw = "/apps/3/channels/%23server-to-user-u%2C1"
         let decoded = "/apps/3/channels/#server-to-user-u,1"
         #expect(Self.refusal(path: raw, query: Self.signed("GET", raw)) == nil)
@@ -269,14 +269,14 @@ import TestRandom
         #expect(Self.refusal(path: raw, query: Self.signed("GET", "/apps/3/channels")) != nil)
     }
 
-    @Test func takesThePathWithAndWithoutThePrefix() {
+    @Test func acceptsThePathWithAndWithoutThePrefix() {
         let path = "/push/apps/3/channels"
         for signed in [path, "/apps/3/channels"] {
             #expect(
                 Self.refusal(path: path, query: Self.signed("GET", signed), prefix: "/push") == nil
             )
         }
-        // Only a whole segment is a prefix.
+        // A prefix ends at a segment's end.
         #expect(
             Self.refusal(path: "/pushy/x", query: Self.signed("GET", "y/x"), prefix: "/push") != nil
         )
@@ -291,7 +291,7 @@ import TestRandom
         #expect(Self.refusal(path: "/apps/3/channels", query: query) == nil)
     }
 
-    /// Replaces one parameter of a good request, or drops it, and signs nothing anew.
+    /// Replaces or removes one parameter of a valid request, without signing it again.
     static func changing(_ name: String, to value: String?) -> String {
         signed("GET", "/apps/3/channels").split(separator: "&").compactMap { pair in
             guard pair.hasPrefix(name + "=") else { return String(pair) }
@@ -335,7 +335,7 @@ import TestRandom
             "Timestamp expired: Given timestamp (-9223372036854775808) "
                 + "not within 600s of server time (2023-11-14T22:13:20Z)"
         ),
-        // So far from the server's clock that the distance has no positive number.
+        // The difference from the server's clock overflows `abs`.
         (
             "auth_timestamp", "-9223372035154775808",
             "Timestamp expired: Given timestamp (-9223372035154775808) "
@@ -361,7 +361,7 @@ import TestRandom
         let version = known.replacing("auth_version=2", with: "auth_version=1.0")
         #expect(message(version)?.hasPrefix("Timestamp expired") == true)
         let timely = version.replacing("auth_timestamp=1&", with: "auth_timestamp=1700000000&")
-        // The body is not looked at before the signature is right.
+        // The body is checked after the signature.
         #expect(message(timely)?.hasPrefix("Invalid signature") == true)
         #expect(
             message(timely.replacing("&auth_signature=y", with: ""))
@@ -378,7 +378,7 @@ import TestRandom
         #expect(message(ofDigest: digest.uppercased()) == "Invalid body MD5")
     }
 
-    @Test("The head is verified without the body, and the body by what the head says of it")
+    @Test("The head is verified without the body, and the body by the digest in the head")
     func verifiesHeadAndBodyApart() throws {
         let query = Self.signed("POST", "/x", body: "whole")
         let parameters = QueryParameters(query)
@@ -410,7 +410,7 @@ import TestRandom
         #expect((error == nil) == isAccepted)
     }
 
-    @Test func saysWhatShouldHaveBeenSigned() {
+    @Test func reportsTheTextToSign() {
         let query = Self.changing("auth_signature", to: "deadbeef")
         let error = Self.refusal(path: "/apps/3/channels", query: query)
         #expect(
@@ -446,7 +446,7 @@ import TestRandom
         #expect(Self.refusal(path: "/x", query: query + "&extra=1") != nil)
     }
 
-    @Test("While a secret is being replaced, each of them is accepted, and the oldest signs")
+    @Test("During a rotation every secret is accepted, and the oldest signs")
     func acceptsEverySecretOfAReplacement() {
         let query = Self.signed("GET", "/x")
         for others in [["new"], ["new", "newer"]] {

@@ -1,4 +1,4 @@
-// Turns what is written about a new contact into a form, and leads actions to the view.
+// Builds the form of a new contact and forwards actions to the view.
 
 import { fieldCells } from "./fields.js";
 
@@ -15,12 +15,12 @@ export class AddBuilder {
   }
 
   sections(state) {
-    const { draft, errors, isBusy, twins } = state.result.value;
+    const { draft, errors, isBusy, duplicates } = state.result.value;
     const form = { id: "form", cells: fieldCells(draft, { errors, isBusy }) };
     const save = { label: isBusy ? "Adding …" : "Add", tone: "main" };
     const below = { id: "actions", cells: [
-      ...twins.map(({ id, name, same }) => (
-        { id: `twin-${id}`, kind: "message", tone: "warning", text: `${name} has this ${same} already.` })),
+      ...duplicates.map(({ id, name, same }) => (
+        { id: `duplicate-${id}`, kind: "message", tone: "warning", text: `${name} has this ${same} already.` })),
       ...(errors.form ? [{ id: "error", kind: "message", tone: "bad", text: errors.form }] : []),
       { id: "buttons", kind: "buttons", isBusy, buttons: [save, { label: "Cancel", action: ["cancel"] }] },
     ] };

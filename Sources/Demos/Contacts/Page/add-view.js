@@ -1,21 +1,21 @@
-// The screen for a new contact: it follows the model `people`, to say at once who is there already, also when
-// somebody else adds them at this moment.
+// The screen for a new contact: it follows the model `people` to show possible duplicates immediately, also those
+// that are just being added elsewhere.
 
 import { uuid } from "/me.js";
 import { AddBuilder } from "./add-builder.js";
-import { errorsOf, nobody } from "./fields.js";
+import { errorsOf, emptyPerson } from "./fields.js";
 import { finished } from "./state.js";
 
-/** The most people that are named as being there already. */
-const TWINS_MAX = 3;
+/** The maximum number of shown duplicates. */
+const DUPLICATES_MAX = 3;
 
 export class AddView {
-  /** Hears of each snapshot: `{ revision, touched }`. */
+  /** Called with each snapshot: `{ revision, touched }`. */
   onsnapshot = (_news) => {};
-  /** Hears that it is over; `id` is that of the contact that was added, or null. */
+  /** Called at the end with the id of the added contact, or null. */
   onend = (_id) => {};
 
-  /** Made before the first attempt: asked to add it twice, the store does it once. */
+  /** Created before the first attempt, so that a repeated request adds the contact once. */
   #id = uuid();
   #draft;
   #errors = {};
@@ -26,10 +26,10 @@ export class AddView {
   #builder = new AddBuilder(this);
   #unfollow;
 
-  constructor(service, table, draft = nobody) {
+  constructor(service, table, draft = emptyPerson) {
     this.#service = service;
     this.#table = table;
-    this.#draft = { ...nobody, ...draft };
+    this.#draft = { ...emptyPerson, ...draft };
     table.onaction = (action, value) => this.#builder.route(action, value);
     this.#show();
     table.focus("form", "name");
@@ -79,21 +79,21 @@ export class AddView {
 
   #show(isNews = false) {
     const state = finished({ value: {
-      draft: this.#draft, errors: this.#errors, isBusy: this.#isBusy, twins: this.#twins(),
+      draft: this.#draft, errors: this.#errors, isBusy: this.#isBusy, duplicates: this.#duplicates(),
     } });
     return this.#table.renderAndDiff(this.#builder.sections(state), { isNews });
   }
 
-  /** Who has the name, number or address that is being written. */
-  #twins() {
+  /** Returns the contacts with the entered name, number or address. */
+  #duplicates() {
     if (this.#isBusy) return [];
     const { name, phone, email } = this.#draft;
     const same = (text, other) => text.trim() !== "" && text.trim().toLowerCase() === other.toLowerCase();
-    const twins = this.#people.flatMap((person) => {
+    const duplicates = this.#people.flatMap((person) => {
       const what = same(name, person.name) ? "name" : same(phone, person.phone) ? "number"
         : same(email, person.email) ? "address" : null;
       return what && person.id !== this.#id ? [{ id: person.id, name: person.name, same: what }] : [];
     });
-    return twins.slice(0, TWINS_MAX);
+    return duplicates.slice(0, DUPLICATES_MAX);
   }
 }

@@ -1,4 +1,4 @@
-// The contacts in the demos' backend: snapshots over HTTP and by the events of the broker.
+// The contacts of the demos' backend: snapshots over HTTP and from the broker's events.
 
 import { request } from "/backend.js";
 import { connect } from "/broker.js";
@@ -7,9 +7,9 @@ import { Snapshots } from "./snapshots.js";
 
 export class BackendService {
   #client = null;
-  /** The models that screens follow, by their channels. */
+  /** The followed models, by channel. */
   #models = new Map();
-  #troubled = new Set();
+  #failed = new Set();
 
   constructor() {
     connect((client) => {
@@ -17,7 +17,7 @@ export class BackendService {
       for (const [channel, model] of this.#models) this.#subscribe(channel, model);
     });
     addEventListener("online", () => this.reload());
-    // A page that was asleep may have missed the end of its connection.
+    // A suspended page may have missed the end of its connection.
     document.addEventListener("visibilitychange", () => !document.hidden && this.reload());
   }
 
@@ -46,13 +46,13 @@ export class BackendService {
   }
 
   /**
-   * Edits are not kept for later when the backend cannot be reached: the form keeps them, and while it is open shows
-   * what somebody else has written into the same field, for its user to choose. A field is replaced as a whole, so an
-   * edit that left by itself hours later would replace what nobody who made it has seen.
+   * Edits are not queued when the backend cannot be reached: the form keeps them and shows concurrent changes of the
+   * same field, for its user to choose. A field is replaced as a whole, so a late edit would overwrite changes that
+   * its user has not seen.
    */
   async #change(route, body) {
     await request("POST", `/contacts/${route}`, body);
-    // Without the broker no event will tell.
+    // Without the broker no event arrives.
     if (!this.#client?.socketID) this.reload();
   }
 
@@ -76,18 +76,18 @@ export class BackendService {
 
   #subscribe(channel, model) {
     const subscription = this.#client.subscribe(channel);
-    // What has changed before the subscription is in no event.
+    // Changes before the subscription have no event.
     subscription.bind("pusher:subscription_succeeded", () => model.load());
     subscription.bind("snapshot", (event) => model.receive(event));
   }
 
-  /** One notice for all models that cannot be fetched. */
+  /** Shows one problem for all models that cannot be fetched. */
   #report(model, error) {
-    if (error) this.#troubled.add(model);
-    else this.#troubled.delete(model);
-    if (this.#troubled.size === 0) showProblem("backend", "", null);
+    if (error) this.#failed.add(model);
+    else this.#failed.delete(model);
+    if (this.#failed.size === 0) showProblem("backend", "", null);
     if (error) {
-      showProblem("backend", "What is shown may be old.", `${error.message} Trying again …`, () => this.reload());
+      showProblem("backend", "The contacts may be out of date.", `${error.message} Retrying …`, () => this.reload());
     }
   }
 }

@@ -1,5 +1,5 @@
-// The contacts in this browser's storage, for pages that are opened with ?store=browser: the same screens, with
-// neither backend nor broker. All windows of the browser show the same.
+// The contacts in the browser's storage, for pages opened with ?store=browser: the same screens without backend
+// and broker. All windows of the browser share them.
 
 import { Refused } from "/backend.js";
 import { element } from "/site.js";
@@ -8,12 +8,12 @@ import { FIELDS } from "./fields.js";
 const KEY = "fanfare-contacts";
 
 export class BrowserService {
-  #takers = new Set();
+  #followers = new Set();
   #stored = { revision: 0, contacts: [] };
 
   constructor() {
     this.#read();
-    // Storage tells the other windows, and not the one that has written.
+    // Storage events reach other windows, not the one that has written.
     addEventListener("storage", (event) => event.key === KEY && this.reload());
     const connection = element("connection");
     connection.dataset.state = "connected";
@@ -36,7 +36,7 @@ export class BrowserService {
 
   async change(id, fields) {
     const contact = this.#stored.contacts.find((contact) => contact.id === id);
-    if (!contact) throw new Refused("This contact is not there any more.", 404);
+    if (!contact) throw new Refused("This contact no longer exists.", 404);
     const changed = { ...contact, ...checked(fields) };
     this.#write(this.#stored.contacts.map((contact) => (contact.id === id ? changed : contact)));
   }
@@ -47,15 +47,15 @@ export class BrowserService {
 
   reload() {
     this.#read();
-    for (const tell of [...this.#takers]) tell();
+    for (const notify of [...this.#followers]) notify();
   }
 
   #follow(take, select) {
-    const tell = () => take({ revision: this.#stored.revision, model: select(this.#stored.contacts) });
-    this.#takers.add(tell);
-    // Not before the call has returned, as with a store far away.
-    queueMicrotask(() => this.#takers.has(tell) && tell());
-    return () => this.#takers.delete(tell);
+    const notify = () => take({ revision: this.#stored.revision, model: select(this.#stored.contacts) });
+    this.#followers.add(notify);
+    // Asynchronous, as with a remote store.
+    queueMicrotask(() => this.#followers.has(notify) && notify());
+    return () => this.#followers.delete(notify);
   }
 
   #read() {
@@ -74,7 +74,7 @@ function checked(fields) {
   for (const [field, text] of texts) {
     const { label, limit } = FIELDS.find(({ id }) => id === field);
     if (field === "name" && !text) throw new Refused("A contact needs a name.", 422, field);
-    if (text.length > limit) throw new Refused(`${label}: ${limit} characters are the most.`, 422, field);
+    if (text.length > limit) throw new Refused(`${label}: the limit is ${limit} characters.`, 422, field);
   }
   return Object.fromEntries(texts);
 }

@@ -1,10 +1,10 @@
-// The kinds of cells: how one is made, once, and how the contents of a cell are written into it, each time that
-// they differ. `perform(action, value)` hands on what the user does.
+// The kinds of cells: how a cell's element is created, and how its contents are updated when they
+// differ. `perform(action, value)` forwards the user's actions.
 
 import { hue, initials } from "/me.js";
 
 export const kinds = {
-  /** Somebody in the list: `name`, `detail`, `href`, `isCurrent`. */
+  /** A contact in the list: `name`, `detail`, `href`, `isCurrent`. */
   person: {
     make(item) {
       item.append(make("a", "open", make("span", "badge"), make("span", "words", make("b"), make("span", "detail"))));
@@ -19,7 +19,7 @@ export const kinds = {
     },
   },
 
-  /** Whose card it is: `name`, `isGone`. */
+  /** The title of a card: `name`, `isGone`. */
   title: {
     make(item) {
       item.append(make("span", "badge"), make("strong"));
@@ -31,7 +31,7 @@ export const kinds = {
     },
   },
 
-  /** Something that is known: `label`, `text`, and where a click on it leads, `href`. */
+  /** A detail: `label`, `text`, and its link, `href`. */
   fact: {
     make(item, { href }) {
       item.append(make("span", "label"), make(href ? "a" : "p", "text"));
@@ -43,7 +43,7 @@ export const kinds = {
     },
   },
 
-  /** Something to write: `label`, `value`, `error`, and what somebody else has written meanwhile, `hint`. */
+  /** An input: `label`, `value`, `error`, and a `hint` about a concurrent change. */
   field: {
     make(item, { id, type, limit, isLong }, perform) {
       const input = make(isLong ? "textarea" : "input");
@@ -56,7 +56,7 @@ export const kinds = {
       error.id = `error-${id}`;
       const take = make("button", "take");
       take.type = "button";
-      take.textContent = "Take it";
+      take.textContent = "Use it";
       item.append(label, input, error, make("p", "hint", make("span"), " ", take));
       input.addEventListener("input", () => perform(item.cell.action, input.value));
       take.addEventListener("click", () => {
@@ -67,7 +67,7 @@ export const kinds = {
     fill(item, { id, label, value, error, hint, isBusy }) {
       const input = item.querySelector("input, textarea");
       item.querySelector("label").textContent = label;
-      // Writing it would move the caret of who types.
+      // Setting the value would move the user's caret.
       if (input.value !== value) input.value = value;
       input.readOnly = Boolean(isBusy);
       input.setAttribute("aria-invalid", error ? "true" : "false");
@@ -79,7 +79,7 @@ export const kinds = {
     },
   },
 
-  /** A sentence: `text`, `tone`. */
+  /** A message: `text`, `tone`. */
   message: {
     make(item) {
       item.append(make("p", "text"));
@@ -90,7 +90,7 @@ export const kinds = {
     },
   },
 
-  /** Things to do: `buttons` of `{ label, action, tone }`; the one without an action submits the form. */
+  /** Buttons `{ label, action, tone }`; the one without an action submits the form. */
   buttons: {
     make(item, _cell, perform) {
       item.addEventListener("click", (event) => {
@@ -111,7 +111,7 @@ export const kinds = {
     },
   },
 
-  /** The model is on its way: `text`. */
+  /** The model is being loaded: `text`. */
   loading: {
     make(item) {
       const spinner = make("span", "spinner");

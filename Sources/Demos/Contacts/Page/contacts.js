@@ -1,4 +1,4 @@
-// The page: the list, and beside it (on a phone, instead of it) one of the other screens, as the address says:
+// The page: the list, and beside it (on a phone, instead of it) one of the other screens, by the address:
 // #/add, or #/ and the id of a contact.
 
 import { element } from "/site.js";
@@ -23,7 +23,7 @@ element("search").addEventListener("input", ({ target }) => list.search(target.v
 // The other screens
 
 let screen = null;
-/** Somebody who is to be added again. */
+/** A deleted contact to be added again. */
 let draft;
 
 function open() {
@@ -38,7 +38,7 @@ function open() {
   if (!screen) return;
   screen.onsnapshot = ({ revision, touched }) => showTouched(element("screen-touched"), revision, touched);
   screen.onend = (next) => {
-    // The form ends with an id, the card with somebody who is to be added again.
+    // The form ends with an id, the card with a contact to be added again.
     if (next && typeof next === "object") draft = next;
     location.hash = !next ? "#/" : draft ? "#/add" : `#/${next}`;
   };
@@ -52,13 +52,13 @@ element("screen").addEventListener("submit", (event) => {
 addEventListener("hashchange", open);
 open();
 
-/** What the last snapshot has touched. */
+/** Shows the number of cells that the last snapshot has changed. */
 function showTouched(line, revision, { inserted, updated, removed, untouched }) {
   Object.assign(line.dataset, { revision, inserted, updated, removed, untouched });
   const parts = [[inserted, "inserted"], [updated, "updated"], [removed, "removed"]]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  const touched = parts.length > 0 ? parts.join(", ") : "nothing touched";
-  line.textContent = `Snapshot ${revision}: ${touched}, ${untouched} cells left alone`;
+  const touched = parts.length > 0 ? parts.join(", ") : "no changes";
+  line.textContent = `Snapshot ${revision}: ${touched}, ${untouched} cells unchanged`;
 }
 
 // Keys
@@ -73,12 +73,12 @@ addEventListener("keydown", (event) => {
   const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (step && event.target.closest?.("#list a, #search")) {
     event.preventDefault();
-    walk(event.target, step);
+    moveFocus(event.target, step);
   }
 });
 
-/** From the search to the first person, and from person to person. */
-function walk(from, step) {
+/** Moves the focus from the search to the first person, and from person to person. */
+function moveFocus(from, step) {
   const stops = [element("search"), ...document.querySelectorAll("#list .group:not(.leaving) li:not(.leaving) a")];
   stops[stops.indexOf(from) + step]?.focus();
 }

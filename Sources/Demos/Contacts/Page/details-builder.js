@@ -1,4 +1,4 @@
-// Turns what is known of one contact into a card or a form, and leads actions to the view.
+// Builds the card or the form of a contact and forwards actions to the view.
 
 import { fieldCells } from "./fields.js";
 
@@ -35,7 +35,7 @@ function failure(text) {
 
 const title = ({ person, isGone }) => ({ id: "title", cells: [{ id: "title", kind: "title", name: person.name, isGone }] });
 
-/** What is empty has no cell. */
+/** Returns the details; empty ones have no cell. */
 function facts({ phone, email, note }) {
   const all = [
     { id: "phone", label: "Phone", text: phone, href: `tel:${phone.replace(/[^\d+]/g, "")}` },
@@ -49,7 +49,7 @@ function card(value) {
   const { person, isConfirming, isBusy, errors } = value;
   const error = errors.form ? [{ id: "problem", kind: "message", tone: "bad", text: errors.form }] : [];
   const asked = [
-    { id: "question", kind: "message", tone: "warning", text: `Delete ${person.name} for everybody?` },
+    { id: "question", kind: "message", tone: "warning", text: `Delete ${person.name} on all screens?` },
     { id: "answers", kind: "buttons", isBusy, buttons: [
       { label: "Keep", action: ["keep"] }, { label: "Delete", action: ["remove"], tone: "bad" },
     ] },
@@ -65,7 +65,7 @@ function form({ person, draft, seen, errors, isBusy }) {
   for (const field of Object.keys(draft)) {
     const text = person[field];
     if (text !== seen[field] && text !== draft[field]) {
-      hints[field] = text ? `Somebody has written “${text}” meanwhile.` : "Somebody has emptied this meanwhile.";
+      hints[field] = text ? `Changed elsewhere to “${text}”.` : "Cleared elsewhere.";
     }
   }
   const error = errors.form ? [{ id: "error", kind: "message", tone: "bad", text: errors.form }] : [];

@@ -1,7 +1,7 @@
-// The screen with one contact: it follows the model of that contact, also while it is being edited.
+// The screen of one contact: it follows the contact's model, also while it is being edited.
 //
-// A field that is not touched here follows the store. One that is keeps what was written, and tells what somebody
-// else has written meanwhile. Only touched fields are saved, so two people can edit one contact.
+// Unedited fields follow the store. An edited field keeps its text and shows concurrent changes. Only edited
+// fields are saved, so two users can edit one contact.
 
 import { speak } from "/site.js";
 import { DetailsBuilder } from "./details-builder.js";
@@ -9,17 +9,17 @@ import { errorsOf } from "./fields.js";
 import { finished, loading } from "./state.js";
 
 export class DetailsView {
-  /** Hears of each snapshot: `{ revision, touched }`. */
+  /** Called with each snapshot: `{ revision, touched }`. */
   onsnapshot = (_news) => {};
-  /** Hears that it is over; `draft` is somebody who is to be added again, or null. */
+  /** Called at the end with a contact to be added again, or null. */
   onend = (_draft) => {};
 
   #id;
-  /** As the store has them, or last had them. */
+  /** The contact in the store, or the last one. */
   #person = null;
   #isLoaded = false;
   #isGone = false;
-  /** What was written into touched fields while editing, and what the store had in them then; or null. */
+  /** The edited fields, or null; `#seen` has their values in the store at the time of the edit. */
   #draft = null;
   #seen = {};
   #errors = {};
@@ -61,7 +61,7 @@ export class DetailsView {
     this.#show();
   }
 
-  /** Takes what the store has in a field instead of what was written here. */
+  /** Replaces an edited field by the store's value. */
   take(field) {
     const { [field]: _, ...draft } = this.#draft;
     this.#draft = draft;
@@ -81,7 +81,7 @@ export class DetailsView {
       .map(([field, text]) => [field, text.trim()]).filter(([field, text]) => text !== this.#person[field]));
     if (Object.keys(changes).length === 0) return this.cancel();
     if (!(await this.#perform(() => this.#service.change(this.#id, changes), "form"))) return;
-    // The snapshot that has it may still be on its way.
+    // The snapshot with the change may not have arrived.
     this.#person = { ...this.#person, ...changes };
     this.#draft = null;
     this.#show();
@@ -112,7 +112,7 @@ export class DetailsView {
     this.onend(null);
   }
 
-  /** Asks the service for something; false when it was refused, which is then shown. */
+  /** Performs a request; false when it was refused, with the error shown. */
   async #perform(action, section) {
     if (this.#isBusy) return false;
     this.#isBusy = true;
@@ -139,7 +139,7 @@ export class DetailsView {
       this.#error = error;
       return this.#show();
     }
-    // This screen's own removal is about to close it.
+    // The screen closes after its own removal.
     if (model === null && this.#isConfirming && this.#isBusy) return;
     const wasLoaded = this.#isLoaded;
     this.#isLoaded = true;

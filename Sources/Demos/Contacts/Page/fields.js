@@ -1,4 +1,4 @@
-// The fields of a contact, as forms and cards show them. What may be written into them, the store decides.
+// The fields of a contact in forms and cards. The store validates them.
 
 export const FIELDS = [
   { id: "name", label: "Name", type: "text", limit: 100 },
@@ -7,10 +7,10 @@ export const FIELDS = [
   { id: "note", label: "Note", limit: 1_000, isLong: true },
 ];
 
-/** A person of whom nothing is known yet. */
-export const nobody = Object.freeze({ name: "", phone: "", email: "", note: "" });
+/** A contact with empty fields. */
+export const emptyPerson = Object.freeze({ name: "", phone: "", email: "", note: "" });
 
-/** The cells of a form: `values` by field, and by field also `errors` and `hints`, if there are any. */
+/** Returns the cells of a form; `values`, `errors` and `hints` are by field. */
 export function fieldCells(values, { errors = {}, hints = {}, isBusy = false } = {}) {
   return FIELDS.map(({ id, label, type, limit, isLong }) => ({
     id, kind: "field", label, type, limit, isLong, isBusy, value: values[id],
@@ -18,7 +18,7 @@ export function fieldCells(values, { errors = {}, hints = {}, isBusy = false } =
   }));
 }
 
-/** What is shown of a refusal: at the field that it names, or below the form. */
+/** Returns the errors of a refusal: at its field, or below the form. */
 export function errorsOf(error) {
   return { [error.field ?? "form"]: error.message };
 }

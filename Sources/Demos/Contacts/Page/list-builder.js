@@ -1,4 +1,4 @@
-// Turns what the list knows into sections, one for each first letter, and leads actions to the view.
+// Builds the sections of the list, one for each first letter, and forwards actions to the view.
 
 const collator = new Intl.Collator("en", { sensitivity: "base" });
 
@@ -27,11 +27,11 @@ export class ListBuilder {
     }
     const { people, search, currentID } = value;
     if (people.length === 0) {
-      return [single({ id: "empty", kind: "message", text: "Nobody is here yet. Add the first one." })];
+      return [single({ id: "empty", kind: "message", text: "No contacts yet. Add the first one." })];
     }
     const found = people.filter((person) => fits(person, search));
     if (found.length === 0) {
-      return [single({ id: "none", kind: "message", text: `Nobody fits “${search}”.` })];
+      return [single({ id: "none", kind: "message", text: `No contact matches “${search}”.` })];
     }
     return sectionsOf(found, currentID);
   }
@@ -57,7 +57,7 @@ function cellOf({ id, name, phone, email }, currentID) {
   return { id, kind: "person", name, detail: phone || email, href: `#/${id}`, isCurrent: id === currentID };
 }
 
-/** `E` for Émile and for edsger, `#` for who begins with no letter. */
+/** Returns `E` for Émile and for edsger, `#` for a name that does not begin with a letter. */
 function letterOf(name) {
   const first = [...name.normalize("NFD")][0].toUpperCase();
   return /\p{L}/u.test(first) ? first : "#";

@@ -1,11 +1,11 @@
-// The screen with all people: it follows the model `people`, and shows each snapshot of it.
+// The screen of all people: it follows the model `people` and shows each snapshot.
 
 import { speak } from "/site.js";
 import { ListBuilder } from "./list-builder.js";
 import { finished, loading } from "./state.js";
 
 export class ListView {
-  /** Hears of each snapshot: `{ revision, people, touched }`. */
+  /** Called with each snapshot: `{ revision, people, touched }`. */
   onsnapshot = (_news) => {};
 
   #state = loading;
@@ -30,7 +30,7 @@ export class ListView {
     this.#showPeople();
   }
 
-  /** Marks who is shown beside the list. */
+  /** Marks the contact that is shown beside the list. */
   select(id) {
     this.#currentID = id;
     this.#showPeople();
@@ -48,14 +48,14 @@ export class ListView {
 
   #receive({ revision, model, error }) {
     if (error) {
-      // What was there is better than nothing; what is wrong is said above it.
+      // Keeps the last people; the error is shown above the list.
       if (!this.#people) this.#set(finished({ error }));
       return;
     }
     const before = this.#people;
     const touched = this.#set(this.#finished(model), Boolean(before));
     this.onsnapshot({ revision, people: model, touched });
-    if (before) tell(before, model);
+    if (before) announce(before, model);
   }
 
   #showPeople() {
@@ -72,8 +72,8 @@ export class ListView {
   }
 }
 
-/** Tells those who do not see the page what has changed on it. */
-function tell(before, after) {
+/** Announces the changes to screen readers. */
+function announce(before, after) {
   const old = new Map(before.map((person) => [person.id, person]));
   const ids = new Set(after.map(({ id }) => id));
   const added = after.filter(({ id }) => !old.has(id)).map(({ name }) => `${name} was added.`);

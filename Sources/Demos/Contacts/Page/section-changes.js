@@ -1,11 +1,11 @@
-// What leads from one list of sections to another: sections that come, go or move, and within those that stay,
-// cells that come, go, move or have other contents. Everything else is not touched.
+// The changes from one list of sections to another: inserted, deleted and moved sections and, within the remaining
+// ones, inserted, deleted, moved and updated cells.
 //
 // A section is `{ id, title, cells }`, a cell `{ id, kind, … }` of plain values.
 
 import { rowChanges } from "/row-changes.js";
 
-/** `{ sections, cells }`: changes as of `rowChanges`, of the sections, and of the cells by the section's id. */
+/** Returns `{ sections, cells }`: the `rowChanges` of the sections, and of the cells by section id. */
 export function sectionChanges(before, after) {
   const cellsBefore = new Map(before.map(({ id, cells }) => [id, cells]));
   return {
@@ -15,7 +15,7 @@ export function sectionChanges(before, after) {
   };
 }
 
-/** How many cells were touched by the changes that led to `after`, and how many were not. */
+/** Returns the numbers of changed and unchanged cells of the changes to `after`. */
 export function countOf(before, after, { sections, cells }) {
   const sum = (counts) => counts.reduce((total, count) => total + count, 0);
   const all = [...cells.values()];

@@ -1,11 +1,11 @@
-// The snapshots of one model, for all screens that follow it: fetched at the beginning, and again whenever an
-// event tells of a new one that it does not carry.
+// The snapshots of one model, for all screens that follow it: fetched at the start and whenever an event lacks
+// the model.
 
 /** Times in milliseconds. */
 const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000];
 
 export class Snapshots {
-  /** Hears what keeps the model from being fetched; null when nothing does any more. */
+  /** Called with the error when the model cannot be fetched; null when it can again. */
   onproblem = (_error) => {};
 
   #fetch;
@@ -22,7 +22,7 @@ export class Snapshots {
     return this.#takers.size > 0;
   }
 
-  /** Calls `take` with each snapshot, and with the latest if there is one; returns what ends that. */
+  /** Calls `take` with the latest and each further snapshot; returns a function that stops this. */
   follow(take) {
     this.#takers.add(take);
     if (this.#latest) take(this.#latest);
@@ -33,12 +33,12 @@ export class Snapshots {
     };
   }
 
-  /** Takes an event: `{ revision }`, with the `model` if it is small. */
+  /** Handles an event: `{ revision }`, with the `model` if it is small. */
   receive(event) {
     const { revision } = event ?? {};
-    // Anybody who may publish can send anything.
+    // Other publishers may send any data.
     if (!Number.isSafeInteger(revision) || revision === this.#latest?.revision) return;
-    // One that is older comes late, or from a store that has begun anew: only the store can tell.
+    // An older one is late, or the store was reset: fetch to find out.
     const isNewer = this.#latest === null || revision > this.#latest.revision;
     if (isNewer && "model" in event) this.#give({ revision, model: event.model });
     else this.load();
@@ -56,7 +56,7 @@ export class Snapshots {
   #failures = 0;
   #timer = null;
 
-  /** Fetches the model as it is from now on: what is under way may have been answered before. */
+  /** Fetches the model, again after a running request, whose response may be older. */
   load() {
     clearTimeout(this.#timer);
     this.#mustLoadAgain = this.#isLoading;
@@ -74,7 +74,7 @@ export class Snapshots {
       const snapshot = await this.#fetch();
       this.#failures = 0;
       this.onproblem(null);
-      // Overtaken by an event, unless the store has begun anew.
+      // Older than an event, unless the store was reset.
       const isOvertaken = snapshot.revision >= revisionBefore && snapshot.revision < (this.#latest?.revision ?? 0);
       if (!isOvertaken) this.#give(snapshot);
     } catch (error) {

@@ -1,8 +1,8 @@
-// What a screen knows of its model: it is loading, or it is finished with a result.
+// The state of a screen's model: loading, or finished with a result.
 
 export const loading = Object.freeze({ name: "loading" });
 
-/** `result` is `{ value }`, or `{ error }` while there is nothing else to show. */
+/** `result` is `{ value }`, or `{ error }` without a value. */
 export function finished(result) {
   return Object.freeze({ name: "finished", result });
 }

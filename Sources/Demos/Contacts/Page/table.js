@@ -1,4 +1,4 @@
-// A table that is a function of its sections: it is given all of them each time, and touches only what differs.
+// A table that renders all sections each time and changes only the cells that differ.
 
 import { kinds } from "./cells.js";
 import { countOf, sectionChanges } from "./section-changes.js";
@@ -10,12 +10,12 @@ const EASE = "cubic-bezier(.2, .8, .2, 1)";
 const reducesMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Table {
-  /** Hears of what the user does: the action that the cell carries, and a value if there is one. */
+  /** Called with the action of a cell and an optional value. */
   onaction = (_action, _value) => {};
 
   #root;
   #sections = [];
-  /** The elements that are shown: groups by the section's id, items by the section's id and the cell's. */
+  /** The shown elements: groups by section id, items by section id and cell id. */
   #groups = new Map();
   #items = new Map();
 
@@ -42,7 +42,7 @@ export class Table {
     return counts;
   }
 
-  /** Puts the focus on the first thing of a cell that takes it. */
+  /** Focuses the first focusable element of a cell. */
   focus(sectionID, cellID) {
     const item = this.#items.get(sectionID)?.get(cellID);
     item?.querySelector("input, textarea, button, a")?.focus();
@@ -63,7 +63,7 @@ export class Table {
     const old = this.#sections.find(({ id }) => id === sectionID)?.cells ?? [];
     this.#leave(deletes.map((index) => items.get(old[index].id)));
     for (const index of deletes) items.delete(old[index].id);
-    // Taken out first, so that those which stay are found in their places and not touched.
+    // Removed first, so that the remaining ones are at their positions and not touched.
     for (const { to } of moves) items.get(cells[to].id).remove();
     const changed = new Set(updates);
     cells.forEach((cell, index) => {
@@ -108,7 +108,7 @@ export class Table {
 
   // Motion
 
-  /** The parts of the table that move by themselves: headings and items. */
+  /** The animated elements: headings and items. */
   get #parts() {
     return [...this.#groups].flatMap(([id, group]) =>
       [group.querySelector("h2"), ...this.#items.get(id).values()]);
@@ -122,7 +122,7 @@ export class Table {
   #glide(before) {
     if (!before) return;
     const parts = this.#parts;
-    // Measured without the glides that may still be under way.
+    // Measured without running animations.
     for (const part of parts) for (const animation of part.getAnimations()) {
       if (animation.id === "glide") animation.cancel();
     }
@@ -134,7 +134,7 @@ export class Table {
     });
   }
 
-  /** Fades elements out where they are, out of the way of those that stay. */
+  /** Fades elements out at their position, outside of the layout. */
   #leave(elements) {
     if (reducesMotion.matches) return elements.forEach((element) => element.remove());
     const places = elements.map((element) => [element, element.offsetTop]);
@@ -148,7 +148,7 @@ export class Table {
   }
 }
 
-/** Puts an element behind another, or first; one that is there already is not touched, and keeps its focus. */
+/** Puts an element behind another, or first; one already there is not touched and keeps its focus. */
 function place(element, previous, parent) {
   const next = previous ? previous.nextSibling : parent.firstChild;
   if (next !== element) parent.insertBefore(element, next);
@@ -162,6 +162,6 @@ function animate(element, frames) {
 
 function restart(item, name) {
   item.classList.remove(name);
-  void item.offsetWidth;  // Without a layout in between, the animation would not begin again.
+  void item.offsetWidth;  // Forces a layout, which restarts the animation.
   item.classList.add(name);
 }

@@ -11,7 +11,7 @@ const CATALOGUE = [
   ["Persona", 1966], ["Playtime", 1967], ["Stalker", 1979], ["Blade Runner", 1982], ["Amélie", 2001],
 ];
 
-/** `count` new rows, of films that are not in `rows` as long as there are some. */
+/** Returns `count` new rows, of films that are not in `rows` if possible. */
 export function newFilms(rows, count) {
   const titles = new Set(rows.map(({ title }) => title));
   const others = CATALOGUE.filter(([title]) => !titles.has(title));
@@ -19,7 +19,7 @@ export function newFilms(rows, count) {
   return choice.map(([title, year]) => ({ id: newRowID(), title, year }));
 }
 
-/** The same values in a random order, each as likely as any other. */
+/** Returns the values in a uniformly random order. */
 export function shuffled(values) {
   const result = [...values];
   for (let last = result.length - 1; last > 0; last -= 1) {

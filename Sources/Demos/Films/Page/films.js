@@ -1,4 +1,4 @@
-// The page of the films: rows come and go in batches, and the page tells each batch by the rules of table views.
+// The page of the films: rows change in batches, which the page shows as a table view's batch updates.
 
 import { request } from "/backend.js";
 import { connect } from "/broker.js";
@@ -16,7 +16,7 @@ function fill(item, { title, year }, index) {
   const input = item.querySelector(".title");
   if (input.dataset.title === title) return;
   input.dataset.title = title;
-  // Whoever is typing goes on; what others write is then what it goes back to.
+  // Does not overwrite the user's typing; Escape restores the current title.
   if (document.activeElement !== input) input.value = title;
   input.setAttribute("aria-label", `Title of ${title}`);
   item.querySelector(".handle").setAttribute("aria-label", `Move ${title}`);
@@ -54,7 +54,7 @@ function showBatch(changes, isOwn) {
     line.append(part("dt", label), part("dd", indices.join(", ") || "–"), part("small", hint));
     return line;
   }));
-  element("origin").textContent = isOwn ? "made here" : "made elsewhere";
+  element("origin").textContent = isOwn ? "local" : "remote";
   const words = ROWS.filter(([name]) => changes[name].length).map(([name, label]) => `${label} ${changes[name].length}`);
   if (!isOwn) speak(`A batch: ${words.join(", ")}.`);
 }
@@ -65,9 +65,9 @@ function part(tag, text) {
   return item;
 }
 
-// What a user does; each is one batch
+// The actions; each is one batch
 
-/** Puts films behind each other, the first of them behind `after`. */
+/** Puts films one behind the other, the first behind `after`. */
 function putAll(films, after) {
   return films.map((film, index) => put(film, index === 0 ? after : films[index - 1].id));
 }
@@ -88,7 +88,7 @@ const ACTIONS = {
 
 for (const [name, operations] of Object.entries(ACTIONS)) {
   element(name).addEventListener("click", () => {
-    if (!list.isLoaded) return notice("The list is not there yet.");
+    if (!list.isLoaded) return notice("The list is still loading.");
     list.edit(operations());
   });
 }
@@ -106,7 +106,7 @@ element("add").addEventListener("submit", (event) => {
   event.preventDefault();
   const title = element("title").value.trim();
   if (!title) return element("title").focus();
-  if (!list.isLoaded) return notice("The list is not there yet.");
+  if (!list.isLoaded) return notice("The list is still loading.");
   element("title").value = "";
   const film = { id: newRowID(), title, year: new Date().getFullYear() };
   list.edit([put(film, list.rows.at(-1)?.id ?? null)]);

@@ -1,4 +1,4 @@
-// The page of the Realtime table: people in an order that everybody can change.
+// The page of the Realtime table: an ordered list of users.
 
 import { connect } from "/broker.js";
 import { LiveList, anchorAt, move, newRowID, put, remove } from "/live-list.js";
@@ -20,7 +20,7 @@ function fill(item, { name }) {
   item.querySelector(".remove").setAttribute("aria-label", `Remove ${name}`);
 }
 
-// Whoever is removed can be told by name only from what was shown before.
+// The names before the update, to announce removed users.
 let names = new Map();
 
 list.onchange = ({ rows: shown, operations, isOwn }) => {
@@ -28,15 +28,15 @@ list.onchange = ({ rows: shown, operations, isOwn }) => {
   element("empty").hidden = shown.length > 0;
   element("rows").hidden = shown.length === 0;
   element("count").textContent = shown.length === 1 ? "1 person" : `${shown.length} people`;
-  // This page has shown, and told, its own changes already.
+  // Local changes are already shown and announced.
   const others = isOwn ? [] : operations;
   const changed = new Set(others.map(({ id, row }) => id ?? row.id));
   rows.show(shown, { changed, pending: list.pendingIDs });
-  for (const operation of others) tell(operation);
+  for (const operation of others) announce(operation);
   names = new Map(shown.map(({ id, name }) => [id, name]));
 };
 
-function tell({ op, id, row }) {
+function announce({ op, id, row }) {
   const name = row?.name ?? names.get(id);
   const number = list.rows.findIndex((other) => other.id === (id ?? row.id)) + 1;
   const words = {
@@ -50,7 +50,7 @@ element("add").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = element("name").value.trim();
   if (!name) return element("name").focus();
-  if (!list.isLoaded) return notice("The list is not there yet.");
+  if (!list.isLoaded) return notice("The list is still loading.");
   element("name").value = "";
   list.edit([put({ id: newRowID(), name }, list.rows.at(-1)?.id ?? null)]);
 });

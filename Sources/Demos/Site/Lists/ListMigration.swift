@@ -1,9 +1,9 @@
 import GRDB
 
 extension Migration {
-    /// What every live list needs beside its own table: its revision, and what it remembers of past commits.
+    /// The tables of all live lists: their revisions, and the remembered mutations and removals.
     static let lists = Migration("createLists") { database in
-        // Ids are integers in one list and texts in another, so those columns have no type.
+        // Ids are integers in some lists and texts in others, so these columns have no type.
         try database.execute(
             sql: """
                 CREATE TABLE Lists (

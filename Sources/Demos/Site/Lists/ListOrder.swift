@@ -1,11 +1,11 @@
 import LiveRows
 
-/// The rows of a list while an edit is applied to them, without a database in sight.
+/// The rows of a list while an edit is applied, without a database.
 struct ListOrder<Row: ListRow> {
     private(set) var rows: [Row]
-    /// The row that stood before each row that this edit has removed; `.some(nil)` for one that was first.
+    /// The predecessor of each row that this edit has removed; `.some(nil)` for the first row.
     private(set) var removals: [Row.ID: Row.ID?] = [:]
-    /// What stood before a row that an earlier edit has removed; `nil` when that is not known any more.
+    /// Returns the predecessor of a row that an earlier edit has removed; `nil` when it is unknown.
     private let predecessor: (Row.ID) throws -> Row.ID??
 
     init(_ rows: [Row], predecessor: @escaping (Row.ID) throws -> Row.ID??) {
@@ -15,31 +15,33 @@ struct ListOrder<Row: ListRow> {
 
     var ids: [Row.ID] { rows.map(\.id) }
 
-    /// Where an anchor says that a row belongs.
-    private enum Place: Equatable {
+    /// The position that an anchor describes.
+    private enum Position: Equatable {
         case behind(Row.ID?)
         case unknown
     }
 
     /// Applies one operation.
     ///
-    /// - Returns: What was done, its anchor resolved; `nil` when there was nothing to do it to.
+    /// - Returns: The operation with its anchor resolved; `nil` when the row does not exist.
     mutating func apply(_ operation: ListOperation<Row>) throws -> ListOperation<Row>? {
         switch operation {
         case .put(let row, let anchor):
-            let place = try resolve(anchor)
+            let position = try resolve(anchor)
             let old = index(of: row.id)
-            // A row that is its own anchor stays where it is.
-            if let old, place == .behind(row.id) { return update(row, at: old) }
+            // A row that is its own anchor does not move.
+            if let old, position == .behind(row.id) { return update(row, at: old) }
             if let old { rows.remove(at: old) }
-            return .put(row, after: insert(row, place))
+            return .put(row, after: insert(row, position))
         case .move(let id, let anchor):
             guard let old = index(of: id) else { return nil }
-            let place = try resolve(anchor)
-            // "Stay" is a move to where it is, so that who asked is answered.
-            if place == .unknown || place == .behind(id) { return .move(id, after: rowBefore(old)) }
+            let position = try resolve(anchor)
+            // A move without effect is still an operation, so that the client gets a confirmation.
+            if position == .unknown || position == .behind(id) {
+                return .move(id, after: rowBefore(old))
+            }
             let row = rows.remove(at: old)
-            return .move(id, after: insert(row, place))
+            return .move(id, after: insert(row, position))
         case .update(let row):
             return index(of: row.id).map { update(row, at: $0) }
         case .remove(let id):
@@ -55,10 +57,10 @@ struct ListOrder<Row: ListRow> {
         return .update(row)
     }
 
-    /// Puts a row into its place, and returns the row that it now stands behind.
-    private mutating func insert(_ row: Row, _ place: Place) -> Row.ID? {
+    /// Inserts a row and returns the row before it.
+    private mutating func insert(_ row: Row, _ position: Position) -> Row.ID? {
         let index =
-            switch place {
+            switch position {
             case .behind(nil): 0
             case .behind(let anchor?): index(of: anchor).map { $0 + 1 } ?? rows.count
             case .unknown: rows.count
@@ -71,8 +73,8 @@ struct ListOrder<Row: ListRow> {
 
     private func rowBefore(_ index: Int) -> Row.ID? { index > 0 ? rows[index - 1].id : nil }
 
-    /// Follows an anchor that is gone to the nearest row before it that is still there.
-    private func resolve(_ anchor: Row.ID?) throws -> Place {
+    /// Replaces a removed anchor by the nearest row before it that exists.
+    private func resolve(_ anchor: Row.ID?) throws -> Position {
         var anchor = anchor
         var seen: Set<Row.ID> = []
         while let id = anchor {

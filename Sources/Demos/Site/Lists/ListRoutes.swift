@@ -1,13 +1,13 @@
 import HTTP1
 import HTTPServer
-import LiveRows
+package import LiveRows
 
 extension PublishedList {
     /// The routes of a list.
     ///
     /// - Parameters:
-    ///   - base: The path of the snapshot; commits go to `operations` below it.
-    ///   - limits: What a client may ask for at once.
+    ///   - base: The path of the snapshot; commits are sent to `operations` below it.
+    ///   - limits: The limits of a commit.
     /// - Returns: Two routes.
     package nonisolated func routes(
         below base: String,
@@ -23,7 +23,7 @@ extension PublishedList {
         ]
     }
 
-    /// Commits what a client asks for, unless it has been committed before.
+    /// Commits a client's edit, unless it was committed before.
     private func revision(after edit: ListEdit<Row>) throws -> Int64 {
         let commit = try commit(edit.mutation, ifRevision: edit.ifRevision) { _ in edit.operations }
         if let commit {
@@ -36,7 +36,7 @@ extension PublishedList {
     }
 }
 
-/// What a client asks for.
+/// A client's edit.
 struct ListEdit<Row: ListRow>: Decodable, Sendable {
     let mutation: String?
     let ifRevision: Int64?
@@ -52,5 +52,33 @@ struct ListEdit<Row: ListRow>: Decodable, Sendable {
                 "A commit may have \(limits.operationsMax) operations, not \(operations.count)."
             )
         }
+    }
+}
+
+/// A list at one revision.
+package struct ListSnapshot<Row: ListRow>: Codable, Equatable, Sendable {
+    /// The number of commits.
+    package let revision: Int64
+    /// The rows, in order.
+    package let rows: [Row]
+}
+
+/// The published change of a commit: the data of the event `list_changed`.
+package struct ListChange<Row: ListRow>: Codable, Equatable, Sendable {
+    /// The list's revision after the operations; one more than before.
+    package let revision: Int64
+    /// The client's identifier of the commit; `nil` for none.
+    package let mutation: String?
+    /// The applied operations, in order, with resolved anchors.
+    package let operations: [ListOperation<Row>]
+
+    private enum CodingKeys: String, CodingKey { case revision, mutation, operations }
+
+    /// Encodes all three fields, also a null mutation.
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(revision, forKey: .revision)
+        try fields.encode(mutation, forKey: .mutation)
+        try fields.encode(operations, forKey: .operations)
     }
 }

@@ -1,9 +1,9 @@
 package import GRDB
 
-/// A row of a live list, as clients read it and as its table in the database keeps it.
+/// A row of a live list, in JSON and in its database table.
 ///
-/// Its table has a column for each of its properties, `id` as the primary key, and a column `position`, which is the
-/// list's own: `INTEGER NOT NULL`, 1 for the first row.
+/// The table has a column for each property, `id` as the primary key, and a column `position INTEGER NOT NULL`, which
+/// the list sets: 1 for the first row.
 ///
 ///     struct Film: ListRow {
 ///         static let databaseTableName = "Films"
@@ -14,19 +14,19 @@ package import GRDB
 package protocol ListRow: Codable, Equatable, Sendable, Identifiable, FetchableRecord,
     PersistableRecord
 where ID: Codable & Sendable & DatabaseValueConvertible {
-    /// Refuses what a client may not write.
+    /// Validates a client's row.
     ///
-    /// - Throws: The ``RequestError`` that names the field, its value and the limit.
+    /// - Throws: A ``RequestError`` with the field, its value and the limit.
     func check() throws(RequestError)
 }
 
 extension RequestError {
-    /// Refuses a text that is blank or too long.
+    /// Checks that a text is not blank or too long.
     ///
     /// - Parameters:
-    ///   - text: What was sent.
-    ///   - field: The name of its field.
-    ///   - limit: The most characters that it may have.
+    ///   - text: The text.
+    ///   - field: The name of the field.
+    ///   - limit: The maximum length, in characters.
     /// - Throws: ``empty(field:)`` or ``tooLong(field:limit:)``.
     package static func check(
         _ text: String,
@@ -39,7 +39,7 @@ extension RequestError {
 }
 
 extension Int64 {
-    /// An id for a new row: large enough that two makers hardly draw the same, small enough for JavaScript.
+    /// Returns an id for a new row: large enough to avoid collisions, small enough for JavaScript.
     ///
     /// - Returns: A random number from 2³² up to 2⁵³.
     package static func newRowID() -> Int64 { .random(in: 1 << 32..<1 << 53) }

@@ -2,49 +2,48 @@ package import GRDB
 import HTTP1
 package import LiveRows
 
-/// A commit that is in the database.
+/// A stored commit.
 package struct ListCommit<Row: ListRow>: Sendable {
-    /// What everybody is told.
+    /// The change to publish.
     package let change: ListChange<Row>
-    /// Each operation that was done, and the order of the ids before it, for who has to know indices.
+    /// Each applied operation with the order of the ids, for clients that need indices.
     package let steps: [Step]
     /// The change as JSON text.
     package let data: String
 
-    /// One operation that was done.
+    /// One applied operation.
     package struct Step: Sendable {
-        /// The operation, with the anchor that was true then.
+        /// The operation with its resolved anchor.
         package let operation: ListOperation<Row>
-        /// The ids in their order before the operation.
+        /// The ids before the operation, in order.
         package let before: [Row.ID]
-        /// The ids in their order after it.
+        /// The ids after the operation, in order.
         package let after: [Row.ID]
     }
 }
 
-/// The rows of one list, in their order, in SQLite.
+/// The ordered rows of one list in SQLite.
 ///
-/// A commit is one transaction: all of its operations are done, or none. Ranks are rewritten with it, so they are
-/// always 1, 2, 3 …
+/// A commit is one transaction. It also rewrites the positions, so they are always 1, 2, 3 …
 package struct ListStore<Row: ListRow>: Sendable {
     private let database: DatabaseQueue
     private let limits: ListLimits
     private var name: String { Row.databaseTableName }
 
-    /// Takes a list whose table is there.
+    /// Creates the store of a list whose table exists.
     package init(_ database: DatabaseQueue, limits: ListLimits = ListLimits()) {
         self.database = database
         self.limits = limits
     }
 
-    /// The rows and the revision that they are of.
+    /// Returns the rows and their revision.
     package func snapshot() throws -> ListSnapshot<Row> {
         try database.read { database in
             ListSnapshot(revision: try revision(database), rows: try rows(database))
         }
     }
 
-    /// The revision of a mutation that was committed before; `nil` for one that was not, or too long ago.
+    /// Returns the revision of an earlier mutation; `nil` when it is unknown or too old.
     package func revision(of mutation: String) throws -> Int64? {
         try database.read { try revision(of: mutation, $0) }
     }
@@ -52,12 +51,12 @@ package struct ListStore<Row: ListRow>: Sendable {
     /// Applies an edit, in one transaction.
     ///
     /// - Parameters:
-    ///   - mutation: What its maker calls it; `nil` for one that is never repeated.
+    ///   - mutation: The client's identifier; `nil` for an edit that is never repeated.
     ///   - expected: The revision that the list must have; `nil` for any.
-    ///   - decide: Says what to do to the rows as they are now.
-    /// - Returns: What was done; `nil` when this mutation was committed before.
-    /// - Throws: A ``RequestError`` that names the limit or the revision, whatever `decide` throws, or a `DatabaseError` of GRDB. The
-    ///   list is as it was before.
+    ///   - decide: Returns the operations, given the current rows.
+    /// - Returns: The commit; `nil` when this mutation was committed before.
+    /// - Throws: A ``RequestError`` with the limit or the revision, an error of `decide`, or a `DatabaseError` of GRDB.
+    ///   The list is then unchanged.
     package func commit(
         _ mutation: String?,
         ifRevision expected: Int64? = nil,
@@ -70,7 +69,7 @@ package struct ListStore<Row: ListRow>: Sendable {
             if let expected, expected != revision - 1 {
                 throw RequestError.refused(
                     409,
-                    "Somebody else has changed the list: it has revision \(revision - 1), not \(expected)."
+                    "The list has changed: it has revision \(revision - 1), not \(expected)."
                 )
             }
             let operations = try decide(before)
@@ -101,7 +100,7 @@ package struct ListStore<Row: ListRow>: Sendable {
                     413,
                     """
                     The event for this change would have \(data.utf8.count) bytes of at most \
-                    \(limits.eventLengthMax): make it in several commits.
+                    \(limits.eventLengthMax): split it into several commits.
                     """
                 )
             }
@@ -132,14 +131,14 @@ extension ListStore {
         return try Int64.fetchOne(database, sql: sql, arguments: [name, mutation])
     }
 
-    /// What stood before a removed row; `nil` when nothing is known of it.
+    /// Returns the predecessor of a removed row; `nil` when it is unknown.
     private func predecessor(of id: Row.ID, _ database: Database) throws -> Row.ID?? {
         let sql = "SELECT predecessor FROM ListRemovals WHERE list = ? AND id = ?"
         let row = try GRDB.Row.fetchOne(database, sql: sql, arguments: [name, id])
         return row.map { $0[0] as Row.ID? }
     }
 
-    /// Touches only the rows that the edit has changed or shifted.
+    /// Writes only the rows that the edit has changed or shifted.
     private func write(_ rows: [Row], over before: [Row], _ database: Database) throws {
         var old: [Row.ID: Ranked<Row>] = [:]
         for (index, row) in before.enumerated() { old[row.id] = Ranked(row: row, index: index) }
@@ -185,7 +184,7 @@ extension ListStore {
     }
 }
 
-/// A row with its rank, as the table has it.
+/// A row with its position, as in the table.
 private struct Ranked<Row: ListRow>: PersistableRecord, Equatable {
     static var databaseTableName: String { Row.databaseTableName }
     let row: Row
@@ -195,4 +194,24 @@ private struct Ranked<Row: ListRow>: PersistableRecord, Equatable {
         try row.encode(to: &container)
         container["position"] = index + 1
     }
+}
+
+/// The limits of a list.
+package struct ListLimits: Equatable, Sendable {
+    /// The maximum number of rows.
+    package var rowsMax = 1_000
+    /// The maximum number of operations of one commit.
+    package var operationsMax = 200
+    /// The maximum length of a commit's event, in bytes; a broker's default limit is 10 KiB.
+    package var eventLengthMax = 10_000
+    /// The maximum length of a mutation's identifier, in characters.
+    package var mutationLengthMax = 64
+    /// The number of commits for which mutations and removed rows are remembered.
+    package var memoryMax: Int64 = 5_000
+
+    /// Creates the default limits.
+    package init() {}
+
+    /// Creates the default limits with another maximum number of rows.
+    package init(rowsMax: Int) { self.rowsMax = rowsMax }
 }

@@ -1,27 +1,27 @@
 package import LiveRows
 
-/// A live list: its one writer, which tells the broker of each commit in the order of the commits.
+/// The single writer of a live list, which publishes each commit, in order.
 ///
-///     let films = PublishedList<Film>(ListStore(backstage.database), channel: "films", outbox: backstage.outbox)
+///     let films = PublishedList<Film>(ListStore(environment.database), channel: "films", outbox: environment.outbox)
 ///     return await films.routes(below: "rows")
 ///
-/// What clients see of it:
-/// - `GET rows` answers `{"revision": 13, "rows": […]}`.
-/// - `POST rows/operations` takes `{"mutation": "…", "operations": […]}` and answers `{"revision": 14}`, or a status
-///   of 4xx with `{"error": "…"}` when nothing was done. A mutation that was committed before is answered with its
-///   revision and not done again. With `"ifRevision": 13` it is done only if nobody has changed the list since.
-/// - The event `list_changed` on the list's channel carries each commit.
+/// The interface for clients:
+/// - `GET rows` returns `{"revision": 13, "rows": […]}`.
+/// - `POST rows/operations` takes `{"mutation": "…", "operations": […]}` and returns `{"revision": 14}`, or a status of
+///   4xx with `{"error": "…"}` when nothing was changed. A repeated mutation returns its revision and is not applied
+///   again. With `"ifRevision": 13` it is applied only if the list has not changed since.
+/// - The event `list_changed` on the list's channel contains each commit.
 package actor PublishedList<Row: ListRow> {
-    /// Further events that tell of a commit, for clients that do not know `list_changed`.
+    /// Returns further events for a commit, for clients that do not support `list_changed`.
     ///
     /// - Parameters:
-    ///   - commit: What was done.
-    ///   - device: Who did it, as such clients name themselves.
-    /// - Returns: The events, in the order in which they are to be told.
+    ///   - commit: The commit.
+    ///   - device: The sender's device ID in such events.
+    /// - Returns: The events, in order.
     package typealias Translation =
-        @Sendable (_ commit: ListCommit<Row>, _ device: String) throws -> [Announcement]
+        @Sendable (_ commit: ListCommit<Row>, _ device: String) throws -> [OutgoingEvent]
 
-    /// The event that carries a commit.
+    /// The event with a commit.
     package nonisolated static var event: String { "list_changed" }
 
     private let store: ListStore<Row>
@@ -29,12 +29,12 @@ package actor PublishedList<Row: ListRow> {
     private let outbox: Outbox
     private let translate: Translation
 
-    /// Takes a list over; nobody else may write to it.
+    /// Creates the writer of a list, which must be the only one.
     ///
     /// - Parameters:
     ///   - store: The rows.
-    ///   - channel: The channel on which changes are told.
-    ///   - outbox: The way to the broker.
+    ///   - channel: The channel of the changes.
+    ///   - outbox: The outbox to the broker.
     ///   - translate: Further events for each commit; none by default.
     package init(
         _ store: ListStore<Row>,
@@ -48,20 +48,20 @@ package actor PublishedList<Row: ListRow> {
         self.translate = translate
     }
 
-    // None of these methods suspends: between a commit and its announcement no other commit can slip in.
+    // No suspension: commits and their events are in the same order.
 
-    /// The rows and the revision that they are of.
+    /// Returns the rows and their revision.
     package func snapshot() throws -> ListSnapshot<Row> { try store.snapshot() }
 
-    /// Applies an edit and tells everybody.
+    /// Applies an edit and publishes it.
     ///
     /// - Parameters:
-    ///   - mutation: What its maker calls it; a name that was there before is not done again.
-    ///   - device: Who did it, for clients that know their own changes by that; the mutation by default.
+    ///   - mutation: The client's identifier; a repeated edit is not applied again.
+    ///   - device: The sender, by which clients recognise their own changes; the mutation by default.
     ///   - expected: The revision that the list must have; `nil` for any.
-    ///   - decide: Says what to do to the rows as they are now.
-    /// - Returns: What was done; `nil` when this mutation was committed before.
-    /// - Throws: A ``RequestError``, whatever `decide` throws, or a `DatabaseError` of GRDB.
+    ///   - decide: Returns the operations, given the current rows.
+    /// - Returns: The commit; `nil` when this mutation was committed before.
+    /// - Throws: A ``RequestError``, an error of `decide`, or a `DatabaseError` of GRDB.
     @discardableResult package func commit(
         _ mutation: String? = nil,
         by device: String? = nil,
@@ -72,14 +72,14 @@ package actor PublishedList<Row: ListRow> {
             return nil
         }
         outbox.post(
-            Announcement(Self.event, on: channel, data: commit.data, isRepeatable: true)
+            OutgoingEvent(Self.event, on: channel, data: commit.data, isRepeatable: true)
         )
-        for announcement in try translate(commit, device ?? mutation ?? "") {
-            outbox.post(announcement)
+        for event in try translate(commit, device ?? mutation ?? "") {
+            outbox.post(event)
         }
         return commit
     }
 
-    /// The revision of a mutation that was committed before.
+    /// Returns the revision of an earlier mutation.
     func revision(of mutation: String) throws -> Int64? { try store.revision(of: mutation) }
 }

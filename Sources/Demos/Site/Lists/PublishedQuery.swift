@@ -4,38 +4,38 @@ import HTTP1
 import LiveRows
 import Synchronization
 
-/// The result of a query as a live list: the database is the one source of truth, whoever writes to it.
+/// The result of a query as a live list: the database is the single source of truth.
 ///
-///     let open = PublishedQuery<ToDo>(channel: "to-do-open", outbox: backstage.outbox)
-///     open.follow(backstage.database) { database in … }
+///     let open = PublishedQuery<ToDo>(channel: "to-do-open", outbox: environment.outbox)
+///     open.follow(environment.database) { database in … }
 ///     return [open.route("open")]
 ///
-/// The query is observed. Each time its result has changed it is compared with the one before, and what differs is
-/// told as `list_changed`; nobody who writes has to tell anything. Clients read it like any other live list.
+/// The query is observed. Each new result is compared with the previous one, and the difference is published as
+/// `list_changed`; writers publish nothing themselves. For clients it is a live list like any other.
 package final class PublishedQuery<Row: ListRow>: Sendable {
     private struct State {
         var revisions = QueryRevisions<Row>()
-        /// Why there is no further result at present.
+        /// The error, while the query fails.
         var failure: String?
         var observation: AnyDatabaseCancellable?
         var waiters: [(version: Int64, waiter: CheckedContinuation<Void, Never>)] = []
 
-        /// Whether this version was told, or cannot be.
+        /// Whether this version was published, or the query has failed.
         func hasReached(_ version: Int64) -> Bool {
             failure != nil || revisions.result.map { $0.version >= version } ?? false
         }
 
-        /// The waiters whose wait is over.
-        mutating func released() -> [CheckedContinuation<Void, Never>] {
+        /// Removes and returns the waiters whose version is reached.
+        mutating func removeReached() -> [CheckedContinuation<Void, Never>] {
             let (reached, waiting) = (waiters.filter { hasReached($0.version) }, waiters)
             waiters = waiting.filter { !hasReached($0.version) }
             return reached.map(\.waiter)
         }
     }
 
-    /// The event that tells that the query cannot be observed, with `{"error": "…"}`.
+    /// The event for a failed query, with `{"error": "…"}`.
     package static var failureEvent: String { "list_failed" }
-    /// How long to wait before a query that has failed is observed again.
+    /// The delay before a failed query is observed again.
     private static var pause: Duration { .seconds(1) }
 
     private let channel: String
@@ -44,24 +44,24 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "PublishedQuery")
 
-    /// Prepares the list; it is empty until it follows a query.
+    /// Creates a list, which is empty until it follows a query.
     ///
     /// - Parameters:
-    ///   - channel: The channel on which changes are told.
-    ///   - outbox: The way to the broker.
-    ///   - limits: How large an event may be.
+    ///   - channel: The channel of the changes.
+    ///   - outbox: The outbox to the broker.
+    ///   - limits: The maximum length of an event.
     package init(channel: String, outbox: Outbox, limits: ListLimits = ListLimits()) {
         self.channel = channel
         self.outbox = outbox
         self.limits = limits
     }
 
-    /// Observes a query, from now on until this object is gone.
+    /// Observes a query until the object is released.
     ///
     /// - Parameters:
-    ///   - database: Where it is asked.
-    ///   - query: Fetches the result; whatever it reads is observed. The version of the first result must be higher
-    ///     than all revisions that were told before, by at least two: then every client sees that it must load.
+    ///   - database: The database.
+    ///   - query: Fetches the result; everything that it reads is observed. The version of the first result must exceed
+    ///     all earlier revisions by at least two, so that every client detects a gap and reloads.
     package func follow(
         _ database: DatabaseQueue,
         _ query: @escaping @Sendable (Database) throws -> QueryResult<Row>
@@ -76,14 +76,14 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
                     self?.follow(database, query)
                 }
             },
-            onChange: { [weak self] in self?.take($0) }
+            onChange: { [weak self] in self?.handle($0) }
         )
         state.withLock { $0.observation = observation }
     }
 
-    /// The rows and the revision that they are of, as they were told last.
+    /// Returns the last published rows and their revision.
     package func snapshot() async throws(RequestError) -> ListSnapshot<Row> {
-        await reach(.min)
+        await waitForVersion(.min)
         let (revisions, failure) = state.withLock { ($0.revisions, $0.failure) }
         guard let result = revisions.result, failure == nil else {
             throw .refused(503, "The query cannot be answered: \(failure ?? "no result").")
@@ -91,17 +91,17 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
         return ListSnapshot(revision: revisions.revision, rows: result.rows)
     }
 
-    /// The revision of the list that has a change of the database in it, which may still have to be observed.
+    /// Waits for a change of the database and returns the list's revision that contains it.
     ///
     /// - Parameter version: The database's version after the change.
-    /// - Returns: The revision; that of the last result when the query cannot be observed.
+    /// - Returns: The revision; that of the last result when the query has failed.
     package func revision(with version: Int64) async -> Int64 {
-        await reach(version)
+        await waitForVersion(version)
         return state.withLock { $0.revisions.revision }
     }
 
-    /// Waits until a version was told, or cannot be.
-    private func reach(_ version: Int64) async {
+    /// Waits until a version is published or the query has failed.
+    private func waitForVersion(_ version: Int64) async {
         await withCheckedContinuation { waiter in
             let isReached = state.withLock { state in
                 if state.hasReached(version) { return true }
@@ -112,18 +112,18 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
         }
     }
 
-    // Called on the queue, one after the other.
+    // Called on the serial queue.
 
-    // Told under the lock: whoever sees a revision knows that its event is on the way.
+    // Published under the lock: a visible revision implies that its event was posted.
 
-    private func take(_ result: QueryResult<Row>) {
+    private func handle(_ result: QueryResult<Row>) {
         let waiters = state.withLock { state in
             var change = state.revisions.advance(to: result, lengthMax: limits.eventLengthMax)
-            // That the query is answered again is news as well.
-            if change == nil, state.failure != nil { change = state.revisions.repeated() }
+            // An empty change reports that the query has recovered.
+            if change == nil, state.failure != nil { change = state.revisions.recovered() }
             state.failure = nil
-            if let change { tell(PublishedList<Row>.event, change) }
-            return state.released()
+            if let change { publish(PublishedList<Row>.event, change) }
+            return state.removeReached()
         }
         for waiter in waiters { waiter.resume() }
     }
@@ -132,15 +132,15 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
         let sentence = (error as? DatabaseError)?.message ?? "\(error)"
         let waiters = state.withLock { state in
             state.failure = sentence
-            tell(Self.failureEvent, ["error": "The query cannot be answered: \(sentence)."])
-            return state.released()
+            publish(Self.failureEvent, ["error": "The query cannot be answered: \(sentence)."])
+            return state.removeReached()
         }
         for waiter in waiters { waiter.resume() }
     }
 
-    private func tell(_ event: String, _ value: some Encodable) {
-        // A value of texts and integers always has a form in JSON.
+    private func publish(_ event: String, _ value: some Encodable) {
+        // Texts and integers can always be encoded.
         guard let data = try? JSONText.encode(value) else { return }
-        outbox.post(Announcement(event, on: channel, data: data, isRepeatable: true))
+        outbox.post(OutgoingEvent(event, on: channel, data: data, isRepeatable: true))
     }
 }

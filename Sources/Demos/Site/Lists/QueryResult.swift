@@ -1,38 +1,38 @@
 import LiveRows
 
-/// A result of a query, and the version of the database that it is of.
+/// A result of a query with the version of the database.
 package struct QueryResult<Row: ListRow>: Sendable {
     let version: Int64
     let rows: [Row]
 
-    /// Takes a result of one transaction.
+    /// Creates the result of one transaction.
     ///
     /// - Parameters:
-    ///   - version: Grows with each change of what is queried.
-    ///   - rows: The rows in their order.
+    ///   - version: Increases with each change of the queried data.
+    ///   - rows: The rows, in order.
     package init(version: Int64, rows: [Row]) {
         self.version = version
         self.rows = rows
     }
 }
 
-/// One result after the other, and the revisions by which clients follow them.
+/// Consecutive results, with the revisions by which clients follow them.
 struct QueryRevisions<Row: ListRow>: Sendable {
-    /// The latest; `nil` before the first.
+    /// The latest result; `nil` before the first.
     private(set) var result: QueryResult<Row>?
-    /// That of the latest result.
+    /// The revision of the latest result.
     private(set) var revision: Int64 = 0
 
-    /// Takes the next result.
+    /// Advances to the next result.
     ///
     /// - Parameters:
     ///   - next: The result.
-    ///   - lengthMax: The most bytes of an event.
-    /// - Returns: What is to be told of it; its operations are empty when there is nothing to do.
+    ///   - lengthMax: The maximum length of an event, in bytes.
+    /// - Returns: The change to publish, `nil` for none; without operations when clients must reload.
     mutating func advance(to next: QueryResult<Row>, lengthMax: Int) -> ListChange<Row>? {
         guard let old = result else {
             result = next
-            // Clients that know earlier revisions see a gap, and load.
+            // Clients with earlier revisions detect a gap and reload.
             revision = next.version
             return ListChange(revision: revision, mutation: nil, operations: [])
         }
@@ -46,14 +46,44 @@ struct QueryRevisions<Row: ListRow>: Sendable {
         if let change, let length = try? JSONText.encode(change).utf8.count, length <= lengthMax {
             return change
         }
-        // Too much for an event: by a revision that is left out every client sees that it must load.
+        // Too large for an event: skipping a revision makes every client detect a gap and reload.
         revision += 1
         return ListChange(revision: revision, mutation: nil, operations: [])
     }
 
-    /// A change of nothing, which tells clients that the query is answered again.
-    mutating func repeated() -> ListChange<Row> {
+    /// Returns an empty change, which reports that the query has recovered.
+    mutating func recovered() -> ListChange<Row> {
         revision += 1
         return ListChange(revision: revision, mutation: nil, operations: [])
+    }
+}
+
+extension ListOperation where Row: ListRow {
+    /// Returns the operations from one result of a query to the next, with as few moves as possible.
+    ///
+    /// - Parameters:
+    ///   - old: The rows before.
+    ///   - new: The rows after.
+    /// - Returns: The operations, in order; `nil` when an id is not unique.
+    static func leading(from old: [Row], to new: [Row]) -> [ListOperation]? {
+        guard duplicateRow(in: new) == nil, let changes = try? rowChanges(from: old, to: new) else {
+            return nil
+        }
+        let inserted = Set(changes.inserts)
+        let moved = Set(changes.moves.map(\.to))
+        let updated = Set(changes.updates)
+        var operations = changes.deletes.map { ListOperation.remove(old[$0].id) }
+        // In ascending order, so that each row's predecessor is already at its final index.
+        for (index, row) in new.enumerated() {
+            let predecessor = index > 0 ? new[index - 1].id : nil
+            if inserted.contains(index) || moved.contains(index) && updated.contains(index) {
+                operations.append(.put(row, after: predecessor))
+            } else if moved.contains(index) {
+                operations.append(.move(row.id, after: predecessor))
+            } else if updated.contains(index) {
+                operations.append(.update(row))
+            }
+        }
+        return operations
     }
 }

@@ -1,12 +1,12 @@
-// Requests to the demos' backend. A failure becomes an error whose message can be shown.
+// Requests to the demos' backend. Errors have a message for the user.
 
 /** Times in milliseconds. */
 const ANSWER_TIME_MAX = 10_000;
 
-/** The backend could not be reached, or answered what nobody can use. */
-export class BackendAway extends Error {}
+/** The backend is unavailable or its response is invalid. */
+export class BackendUnavailable extends Error {}
 
-/** The backend understood and refused; the message says why, and `field` what it is about, if it is one field. */
+/** The backend refused the request; `message` is the reason, `field` the field that it is about, if any. */
 export class Refused extends Error {
   constructor(message, status, field = null) {
     super(message);
@@ -15,7 +15,7 @@ export class Refused extends Error {
   }
 }
 
-/** Sends a request, with `body` as JSON if there is one, and resolves to the JSON of the answer. */
+/** Sends a request, with an optional `body` as JSON, and resolves to the JSON of the response. */
 export async function request(method, path, body) {
   let response, answer;
   try {
@@ -27,9 +27,9 @@ export async function request(method, path, body) {
     });
     answer = await response.json();
   } catch {
-    throw new BackendAway("The backend cannot be reached.");
+    throw new BackendUnavailable("The backend cannot be reached.");
   }
   if (response.ok) return answer;
-  const message = answer?.error ?? `The backend answered with status ${response.status}.`;
-  throw response.status < 500 ? new Refused(message, response.status, answer?.field) : new BackendAway(message);
+  const message = answer?.error ?? `The backend responded with status ${response.status}.`;
+  throw response.status < 500 ? new Refused(message, response.status, answer?.field) : new BackendUnavailable(message);
 }

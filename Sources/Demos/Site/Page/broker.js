@@ -1,4 +1,4 @@
-// This page's connection to the broker: by fanfare.js, or by stock pusher-js with ?client=pusher-js.
+// The page's connection to the broker, with fanfare.js, or with pusher-js for ?client=pusher-js.
 // Both have the interface of `Fanfare`.
 
 import { request, Refused } from "./backend.js";
@@ -6,14 +6,14 @@ import { Fanfare, NotAuthorized } from "./fanfare.js";
 import { me } from "./me.js";
 import { notice, showConnection } from "./site.js";
 
-/** Milliseconds until the site is asked once more where the broker is. */
+/** The retry delay for the site's configuration, in milliseconds. */
 const CONFIG_PAUSE = 2_000;
 
-/** Makes the connection and shows its state on the page; `prepare(client)` subscribes before it opens. */
+/** Connects and shows the state on the page; `prepare(client)` subscribes before the connection opens. */
 export async function connect(prepare) {
   const client = await make(await config());
   client.onstate = (state, detail) => showConnection(client, state, detail);
-  client.onerror = ({ message }) => message && notice(`The broker says: ${message}`);
+  client.onerror = ({ message }) => message && notice(`Error from the broker: ${message}`);
   prepare(client);
   client.connect();
   return client;
@@ -26,7 +26,7 @@ async function make({ key, host, port, tls, pusherJS: url }) {
     const { pusherJS } = await import("./pusher-js.js");
     return await pusherJS(url, key, options);
   } catch (error) {
-    notice(`${error.message} This page goes on with fanfare.js.`);
+    notice(`${error.message} Using fanfare.js instead.`);
     return new Fanfare(key, options);
   }
 }
@@ -41,7 +41,7 @@ async function config() {
   }
 }
 
-/** What the site signs for this page's user. */
+/** Requests the site's signature for this page's user. */
 async function authorize({ socketID, channel }) {
   try {
     return await request("POST", "/auth", {

@@ -1,15 +1,15 @@
-// A client of the Pusher Channels protocol, version 7, for browsers. It keeps its connection up, and its
-// subscriptions with it.
+// A client of the Pusher Channels protocol, version 7, for browsers. It reconnects automatically and restores its
+// subscriptions.
 //
 //     const fanfare = new Fanfare("app-key", { host: "127.0.0.1", port: 6001, authorize });
 //     fanfare.onstate = (state, detail) => …;
 //     fanfare.subscribe("userslist").bind("addUser", (data) => …);
 //
-//     const room = fanfare.subscribe("presence-room");
-//     room.bind("pusher:subscription_succeeded", () => show([...room.members]));
-//     room.bind("pusher:member_added", ({ id, info }) => …);
-//     room.bind("client-typing", (data, { userID }) => …);
-//     room.trigger("client-typing", { text: "…" });
+//     const chat = fanfare.subscribe("presence-chat");
+//     chat.bind("pusher:subscription_succeeded", () => show([...chat.members]));
+//     chat.bind("pusher:member_added", ({ id, info }) => …);
+//     chat.bind("client-typing", (data, { userID }) => …);
+//     chat.trigger("client-typing", { text: "…" });
 //     fanfare.connect();
 
 const VERSION = "0.2.0";
@@ -21,25 +21,25 @@ const PONG_TIME_MAX = 30_000;
 const FIRST_PAUSE = 1_000;
 const PAUSE_MAX = 30_000;
 
-/** The app's backend refuses, and would again: thrown by `authorize`, whose other errors are tried again. */
+/** The app's backend refused: thrown by `authorize`. Its other errors are retried. */
 export class NotAuthorized extends Error {}
 
 /**
- * A connection that keeps itself up.
+ * A connection that reconnects automatically.
  *
- * `onstate` hears of each state:
+ * `onstate` is called with each state:
  * - `connecting`
  * - `connected`, with `{ socketID }`
  * - `waiting`, with `{ retryAt, reason }`: time in milliseconds as of `Date.now()`
- * - `stopped`, with `{ code, reason }`: by the server's word, or by `disconnect()`; only `connect()` goes on
+ * - `stopped`, with `{ code, reason }`: by the server or by `disconnect()`; `connect()` reconnects
  */
 export class Fanfare {
   onstate = (_state, _detail) => {};
-  /** Hears of a `pusher:error` that does not end the connection: `{ code, message }`. */
+  /** Called with a `pusher:error` that does not end the connection: `{ code, message }`. */
   onerror = (_error) => {};
-  /** Events for the user who is signed in are bound here; `user.id` is who that is. */
+  /** The channel of the signed-in user's events; `user.id` is the user's id. */
   user = new Channel("user", () => false);
-  /** This connection's id, or null while there is none. */
+  /** The socket ID, or null while not connected. */
   socketID = null;
 
   #key;
@@ -50,19 +50,19 @@ export class Fanfare {
   #activityTimeout = ACTIVITY_TIMEOUT_MAX;
   /** Attempts since a connection was last established. */
   #attempts = 0;
-  /** The one timer: for the handshake, then for silence, then for the next attempt. */
+  /** The timer of the handshake, of inactivity, or of the next attempt. */
   #timer = null;
   #isWaiting = false;
 
   /**
-   * Options: `host`, `port`, `tls` (default false), `tlsPort` for a server that insists on TLS, and `authorize`:
-   * an async function that is given `{ socketID, channel }`, without `channel` for a sign-in, and returns what the
-   * app's backend has signed: `{ auth, channel_data }` or `{ auth, user_data }`.
+   * Options: `host`, `port`, `tls` (default false), `tlsPort` for a server that requires TLS, and `authorize`:
+   * an async function that takes `{ socketID, channel }`, without `channel` for a sign-in, and returns the app's
+   * signature: `{ auth, channel_data }` or `{ auth, user_data }`.
    */
   constructor(key, options) {
     this.#key = key;
     this.#options = { tls: false, authorize: refuseAll, ...options };
-    // A network that is back is worth an attempt now; one that went may have taken the socket along.
+    // Retries at once when the network is back; checks the socket when the network is lost.
     addEventListener("online", () => this.#isWaiting && this.#open());
     addEventListener("offline", () => this.socketID && this.#ping());
   }
@@ -72,7 +72,7 @@ export class Fanfare {
     return `${tls ? "wss" : "ws"}://${host}:${port}`;
   }
 
-  /** Connects, or tries again at once when it is waiting to. */
+  /** Connects; while waiting for a retry, connects immediately. */
   connect() {
     if (!this.#socket) this.#open();
   }
@@ -82,7 +82,7 @@ export class Fanfare {
     this.onstate("stopped", { code: 1000, reason: "disconnected by this page" });
   }
 
-  /** Subscribes now, and again with each new connection. */
+  /** Subscribes, also after each reconnect. */
   subscribe(name) {
     let channel = this.#channels.get(name);
     if (!channel) {
@@ -101,7 +101,7 @@ export class Fanfare {
     if (this.socketID) this.#send("pusher:unsubscribe", { channel: name });
   }
 
-  /** Signs the user in whom `authorize` names, now and with each new connection. */
+  /** Signs in the user that `authorize` returns, also after each reconnect. */
   signIn() {
     if (this.#isSigningIn) return;
     this.#isSigningIn = true;
@@ -115,14 +115,14 @@ export class Fanfare {
     const query = `protocol=7&client=fanfare-js&version=${VERSION}`;
     const socket = new WebSocket(`${this.url}/app/${encodeURIComponent(this.#key)}?${query}`);
     this.#socket = socket;
-    // A socket that was dropped may still have something to say: it is not heard.
+    // Ignores late events of a replaced socket.
     const ifCurrent = (step) => (event) => this.#socket === socket && step(event);
     socket.onmessage = ifCurrent((event) => this.#receive(event.data));
     socket.onclose = ifCurrent((event) => this.#ended(event.code, event.reason));
-    this.#after(ESTABLISH_TIME_MAX, () => this.#ended(1006, "no answer in time"));
+    this.#after(ESTABLISH_TIME_MAX, () => this.#ended(1006, "connection timed out"));
   }
 
-  /** Lets go of the socket without waiting for its closing handshake. */
+  /** Drops the socket without waiting for its closing handshake. */
   #drop() {
     clearTimeout(this.#timer);
     const socket = this.#socket;
@@ -174,9 +174,9 @@ export class Fanfare {
     }
   }
 
-  /** The first message is `connection_established`, or says why there will be no connection. */
+  /** Handles the first message: `connection_established` or an error. */
   #establish(event, data) {
-    // An error without a code gives no hope that another attempt would end better.
+    // An error without a code is final.
     if (event === "pusher:error") return this.#ended(data?.code || 4300, data?.message);
     if (event !== "pusher:connection_established" || !data?.socket_id) {
       return this.#ended(1002, "the server does not speak the protocol");
@@ -195,14 +195,14 @@ export class Fanfare {
     this.#socket.send(JSON.stringify({ event, channel, data }));
   }
 
-  /** Client events are for private and presence channels that this page is subscribed to. */
+  /** Sends a client event; only subscribed private and presence channels have them. */
   #trigger(channel, event, data) {
     if (!channel.isSubscribed || !/^(private|presence)-/.test(channel.name)) return false;
     this.#send(event, data, channel.name);
     return true;
   }
 
-  // Subscriptions and the sign-in, and the signatures that they need
+  // Subscriptions, the sign-in and their signatures
 
   async #requestSubscription(channel) {
     const { name } = channel;
@@ -227,7 +227,7 @@ export class Fanfare {
     this.user.emit("pusher:signin_success", { id: this.user.id });
   }
 
-  /** What the backend signs for this connection; null when it refuses, or when nobody waits for it any more. */
+  /** Returns the backend's signature; null when it refuses or the request is obsolete. */
   async #authorized(request, isWanted, refused) {
     const { socketID } = this;
     const isCurrent = () => this.socketID === socketID && isWanted();
@@ -244,7 +244,7 @@ export class Fanfare {
     return null;
   }
 
-  // Silence: ping after the activity timeout, give up when nothing answers.
+  // Inactivity: ping after the activity timeout, disconnect without a pong.
 
   #expectActivity() {
     this.#after(this.#activityTimeout, () => this.#ping());
@@ -252,10 +252,10 @@ export class Fanfare {
 
   #ping() {
     this.#send("pusher:ping", {});
-    this.#after(PONG_TIME_MAX, () => this.#ended(4201, "the server fell silent"));
+    this.#after(PONG_TIME_MAX, () => this.#ended(4201, "no pong from the server"));
   }
 
-  // The end of a connection, and what its code asks for
+  // The end of a connection and the reaction to its code
 
   #ended(code, reason) {
     const wasEstablished = this.socketID !== null;
@@ -268,7 +268,7 @@ export class Fanfare {
     if (isFinal) {
       return this.onstate("stopped", { code, reason: reason || `refused with code ${code}` });
     }
-    // "At once" is for the first attempt only, or a server in trouble would be stormed.
+    // Only the first attempt is immediate, to avoid overloading a failing server.
     const atOnce = code >= 4200 && code < 4300 && wasEstablished;
     const pause = atOnce ? 0 : pauseBefore(this.#attempts);
     this.#isWaiting = true;
@@ -286,9 +286,9 @@ export class Fanfare {
  */
 export class Channel {
   isSubscribed = false;
-  /** Who is on a presence channel, as of now: a map from id to info, in the order of their coming. */
+  /** The members of a presence channel: a map from id to info, in the order in which they joined. */
   members = new Map();
-  /** On a presence channel, the id of this page's own user. */
+  /** On a presence channel, the id of this page's user. */
   me = null;
 
   #bindings = new Map();
@@ -299,7 +299,7 @@ export class Channel {
     this.#send = send;
   }
 
-  /** Calls `action(data, { userID })` for each such event; `userID` is known of client events on presence channels. */
+  /** Calls `action(data, { userID })` for each such event; client events on presence channels have a `userID`. */
   bind(event, action) {
     const actions = this.#bindings.get(event) ?? new Set();
     this.#bindings.set(event, actions.add(action));
@@ -311,7 +311,7 @@ export class Channel {
     return this;
   }
 
-  /** Sends a client event, whose name begins with `client-`, to the others; false when it cannot be sent now. */
+  /** Sends a client event, whose name begins with `client-`; false when it cannot be sent. */
   trigger(event, data) {
     return this.#send(event, data);
   }
@@ -320,11 +320,11 @@ export class Channel {
     for (const action of [...(this.#bindings.get(event) ?? [])]) action(data, detail);
   }
 
-  // What the connection reports
+  // Called by the connection
 
   succeed(data) {
     this.isSubscribed = true;
-    // The whole roster comes with each subscription: who left while the connection was away is not in it.
+    // Each subscription returns all members, without those that left during a disconnection.
     this.members = new Map(Object.entries(data?.presence?.hash ?? {}));
     this.emit("pusher:subscription_succeeded", data);
   }
@@ -341,10 +341,10 @@ export class Channel {
 }
 
 async function refuseAll() {
-  throw new NotAuthorized("this page has no way to ask for a signature");
+  throw new NotAuthorized("no `authorize` option is set");
 }
 
-/** Data comes as JSON inside a string; what is not JSON is meant as text. */
+/** Decodes data, which is JSON in a string; a string that is not JSON is text. */
 function decoded(data) {
   if (typeof data !== "string") return data;
   try {
@@ -354,7 +354,7 @@ function decoded(data) {
   }
 }
 
-/** Doubles with each attempt; the random part keeps a thousand pages from coming back in one instant. */
+/** The retry delay: doubles with each attempt, with jitter to spread reconnects. */
 function pauseBefore(attempts) {
   const pause = Math.min(FIRST_PAUSE * 2 ** Math.max(attempts - 1, 0), PAUSE_MAX);
   return pause * (0.75 + Math.random() / 2);

@@ -1,36 +1,35 @@
-// A live list as one page knows it, without any I/O: what the server has said, and on top of it this page's own
-// edits that the server has not confirmed yet. What is shown is the second played over the first, so an edit is
-// seen at once, and one that is refused takes itself back.
+// The state of a live list, without I/O: the server's rows and, on top of them, this page's unconfirmed edits. An
+// edit shows immediately; a refused one is reverted.
 //
-// Rows have an `id`, made by who makes the row. Places are named by the row before them, never by an index.
+// Rows have an `id`, created by the client that adds the row. Positions are given by the row before, never by index.
 
 import { uuid } from "./me.js";
 
-/** The most changes that are kept for later because an earlier one is missing. */
+/** The maximum number of changes buffered because an earlier one is missing. */
 const EARLY_MAX = 200;
 
 // The operations of an edit
 
-/** A new row, or an existing one that is replaced and moved; `after` is an id, or null for the first place. */
+/** Inserts a row, or replaces and moves an existing one; `after` is an id, or null for the first position. */
 export const put = (row, after) => ({ op: "put", row, after });
 export const move = (id, after) => ({ op: "move", id, after });
-/** A row of which only the id and some fields are given keeps the others. */
+/** Updates the given fields of the row; the others stay. */
 export const update = (row) => ({ op: "update", row });
 export const remove = (id) => ({ op: "remove", id });
 
-/** An integer for a new row: 2³² and more, so that two makers hardly draw the same. */
+/** Returns an id for a new row: a random integer from 2³² on, to avoid collisions. */
 export function newRowID() {
   const [high, low] = crypto.getRandomValues(new Uint32Array(2));
   return (1 + (high % (2 ** 21 - 1))) * 2 ** 32 + low;
 }
 
-/** The anchor of a row that is to be at `index` of `rows`: the row that it then stands behind, or null. */
+/** Returns the anchor of a row at `index` of `rows`: the id of the row before it, or null. */
 export function anchorAt(rows, id, index) {
   const others = rows.filter((row) => row.id !== id);
   return others[Math.min(index, others.length) - 1]?.id ?? null;
 }
 
-/** `rows` with one operation applied. */
+/** Returns `rows` with one operation applied. */
 export function applied(rows, { op, id, row, after }) {
   const index = rows.findIndex((other) => other.id === (id ?? row.id));
   switch (op) {
@@ -47,7 +46,7 @@ export function applied(rows, { op, id, row, after }) {
   }
 }
 
-/** Puts a row behind its anchor; at `otherwise`, an index of `rows`, when the anchor is not there. */
+/** Puts a row behind its anchor; at the index `otherwise` when the anchor does not exist. */
 function placed(rows, row, after, otherwise) {
   const others = rows.filter(({ id }) => id !== row.id);
   const anchor = others.findIndex(({ id }) => id === after);
@@ -56,59 +55,59 @@ function placed(rows, row, after, otherwise) {
 }
 
 export class ListModel {
-  /** The revision that the server's rows are of; null before they are loaded. */
+  /** The revision of the server's rows; null before they are loaded. */
   revision = null;
   #rows = [];
-  /** Own edits in the order in which they were made: `{ mutation, operations, revision }`. */
+  /** The unconfirmed edits, in order: `{ mutation, operations, revision }`. */
   #edits = [];
-  /** Changes that came before those that they follow, by revision. */
+  /** Changes that arrived before earlier ones, by revision. */
   #early = new Map();
 
-  /** The rows to show, first row first. */
+  /** The rows to show. */
   get rows() {
     return this.#edits.flatMap(({ operations }) => operations).reduce(applied, this.#rows);
   }
 
-  /** The ids of the rows that an unconfirmed edit of this page has touched. */
+  /** The ids of the rows with unconfirmed edits. */
   get pendingIDs() {
     return new Set(this.#edits.flatMap(({ operations }) => operations.map(({ id, row }) => id ?? row.id)));
   }
 
-  /** Own edits that the server has not answered, the oldest first. */
+  /** The edits that the server has not answered, oldest first. */
   get unanswered() {
     return this.#edits.filter(({ revision }) => revision === null);
   }
 
-  /** Whether a change is known that follows one which is missing: then the list must be loaded. */
+  /** Whether a change is missing; then the list must be loaded. */
   get hasGap() {
     return this.#early.size > 0;
   }
 
-  // What the server says
+  // Input from the server
 
-  /** What is known when the server is asked for a snapshot; for `replace`. */
+  /** Returns the state before a snapshot is requested, for `replace`. */
   mark() {
     return { revision: this.revision, early: [...this.#early.keys()] };
   }
 
   /**
-   * Takes a snapshot that was asked for when `mark` was made.
+   * Applies a snapshot that was requested after `mark`.
    *
-   * One that is older than what is known by now was overtaken by changes, and is of no use. One that is older than
-   * what was known then comes from a server that has begun anew: then that is the truth.
+   * One older than the current revision is obsolete. One older than the revision of `mark` comes from a server that
+   * was reset, and is applied.
    */
   replace({ revision, rows }, mark) {
-    const isAnew = mark.revision !== null && revision < mark.revision;
-    if (!isAnew && this.revision !== null && revision < this.revision) return;
-    // The server had made these when it was asked: what its snapshot does not have, it never said.
-    for (const early of isAnew ? this.#early.keys() : mark.early) this.#early.delete(early);
-    this.#edits = this.#edits.filter((edit) => edit.revision === null || (!isAnew && edit.revision > revision));
+    const isReset = mark.revision !== null && revision < mark.revision;
+    if (!isReset && this.revision !== null && revision < this.revision) return;
+    // Changes received before the request must be in the snapshot; others were not from this server.
+    for (const early of isReset ? this.#early.keys() : mark.early) this.#early.delete(early);
+    this.#edits = this.#edits.filter((edit) => edit.revision === null || (!isReset && edit.revision > revision));
     this.#rows = rows;
     this.revision = revision;
     this.#catchUp();
   }
 
-  /** Takes a change, and returns the operations of others that are applied now; more than its own after a gap. */
+  /** Handles a change; returns the applied operations of other clients, also of buffered changes. */
   receive(change) {
     const isNew = this.revision === null || change?.revision > this.revision;
     if (!isChange(change) || !isNew || this.#early.size >= EARLY_MAX) return [];
@@ -116,7 +115,7 @@ export class ListModel {
     return this.#catchUp();
   }
 
-  /** Applies the changes that fit, and forgets those that are known already. */
+  /** Applies the buffered changes that follow, and removes known ones. */
   #catchUp() {
     if (this.revision === null) return [];
     for (const revision of this.#early.keys()) {
@@ -135,21 +134,21 @@ export class ListModel {
     return operations;
   }
 
-  // What this page does
+  // Edits
 
-  /** Makes an edit, which the server is then to confirm. */
+  /** Applies an edit, which the server must confirm. */
   edit(operations) {
     const edit = { mutation: uuid(), operations, revision: null };
     this.#edits = [...this.#edits, edit];
     return edit;
   }
 
-  /** Makes an edit again that was made before the page was loaded, under its name. */
+  /** Applies an edit of an earlier load of the page, with its identifier. */
   restore({ mutation, operations }) {
     this.#edits = [...this.#edits, { mutation, operations, revision: null }];
   }
 
-  /** The server has committed the edit as `revision`; its change, or the next snapshot, will bring it. */
+  /** The server has committed the edit as `revision`; its change or the next snapshot contains it. */
   confirm(edit, revision) {
     edit.revision = revision;
     if (this.revision !== null && revision <= this.revision) this.withdraw(edit);
@@ -161,7 +160,7 @@ export class ListModel {
   }
 }
 
-/** Anybody who may publish can send anything. */
+/** Validates a change: other publishers may send any data. */
 function isChange(change) {
   return Number.isSafeInteger(change?.revision) && Array.isArray(change.operations)
     && change.operations.every((operation) => (operation?.id ?? operation?.row?.id) !== undefined);

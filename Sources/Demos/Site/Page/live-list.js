@@ -1,13 +1,12 @@
-// A list that is the same on every page: loaded from the backend, kept in step by the events of its channel, and
-// edited at once, with the backend's consent to follow.
+// A list that is loaded from the backend, updated by the events of its channel, and edited optimistically.
 //
 //     const list = new LiveList({ base: "/films/rows", channel: "films" });
 //     list.onchange = ({ rows, changes, isOwn }) => …;
 //     connect((client) => list.follow(client));
 //     list.edit([move(id, anchorAt(list.rows, id, 0))]);
 //
-// Loads follow subscriptions, so whatever a load does not show arrives as an event. A gap in the revisions, or a
-// commit whose event does not come, is another reason to load.
+// It loads after each subscription, so a change that the load lacks arrives as an event. It also loads after a gap in
+// the revisions and when the event of a commit does not arrive.
 
 import { Refused, request } from "./backend.js";
 import { ListModel } from "./list-model.js";
@@ -22,8 +21,8 @@ const EVENT_TIME_MAX = 2_000;
 
 export class LiveList {
   /**
-   * Hears of each change of what is to be shown: `{ rows, changes, operations, isOwn }`. `changes` leads from the
-   * rows before to `rows`; `operations` are those of an edit of this page, or of others, and empty after a load.
+   * Called with each change of the rows: `{ rows, changes, operations, isOwn }`. `changes` leads from the
+   * previous rows to `rows`; `operations` are those of a local or remote edit, empty after a load.
    */
   onchange = (_update) => {};
 
@@ -37,13 +36,13 @@ export class LiveList {
     this.#base = base;
     this.#channelName = channel;
     addEventListener("online", () => this.#wakeUp());
-    // A page that was asleep may have missed the end of its connection.
+    // A suspended page may have missed the end of its connection.
     document.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp());
     for (const edit of this.#kept()) this.#model.restore(edit);
     this.load();
   }
 
-  /** The rows as they are shown. */
+  /** The shown rows. */
   get rows() {
     return this.#shown;
   }
@@ -56,7 +55,7 @@ export class LiveList {
     return this.#model.revision;
   }
 
-  /** The ids of the rows that wait for the backend's consent. */
+  /** The ids of the rows with unconfirmed edits. */
   get pendingIDs() {
     return this.#model.pendingIDs;
   }
@@ -65,7 +64,7 @@ export class LiveList {
     return this.#shown.find((row) => row.id === id);
   }
 
-  /** Subscribes to the list's channel, which it returns. */
+  /** Subscribes to the list's channel and returns it. */
   follow(client) {
     this.#channel = client.subscribe(this.#channelName);
     this.#channel.bind("pusher:subscription_succeeded", () => this.load());
@@ -73,7 +72,7 @@ export class LiveList {
     return this.#channel;
   }
 
-  /** Makes one batch of operations: here at once, and everywhere when the backend has it. */
+  /** Applies a batch of operations immediately and sends it to the backend. */
   edit(operations) {
     if (!this.isLoaded || operations.length === 0) return;
     this.#model.edit(operations);
@@ -103,7 +102,7 @@ export class LiveList {
   #failedLoads = 0;
   #loadTimer = null;
 
-  /** Loads the list as it is from now on: a load that is under way may have been answered before. */
+  /** Loads the list, again after a running load, whose response may be older. */
   load() {
     clearTimeout(this.#loadTimer);
     this.#mustLoadAgain = this.#isLoading;
@@ -122,7 +121,7 @@ export class LiveList {
     } catch (error) {
       const pause = RETRY_PAUSES[Math.min(this.#failedLoads, RETRY_PAUSES.length - 1)];
       this.#failedLoads += 1;
-      showProblem("backend", "The list cannot be loaded.", `${error.message} Trying again …`, () => this.load());
+      showProblem("backend", "The list cannot be loaded.", `${error.message} Retrying …`, () => this.load());
       this.#loadTimer = setTimeout(() => this.load(), pause);
       return;
     }
@@ -138,11 +137,11 @@ export class LiveList {
     this.#retry?.();
   }
 
-  // Own edits, sent one after the other so that they take effect in that order. One that the backend may have had
-  // can be sent again: it knows mutations by their names.
+  // Edits are sent one at a time, so that they take effect in order. An edit without an answer is sent again:
+  // the backend recognises it by its mutation.
 
   #isSending = false;
-  /** Ends the pause before the next attempt. */
+  /** Ends the delay before the next attempt. */
   #retry = null;
 
   async #send() {
@@ -154,7 +153,7 @@ export class LiveList {
       try {
         const { revision } = await request("POST", `${this.#base}/operations`, { mutation, operations });
         this.#confirm(edit, revision);
-        // It was made before, and its event has got lost; or the backend has begun anew.
+        // Its event was lost, or the backend was reset.
         if (revision <= revisionBefore) this.load();
         attempt = -1;
       } catch (error) {
@@ -170,7 +169,7 @@ export class LiveList {
   #confirm(edit, revision) {
     this.#model.confirm(edit, revision);
     this.#show([], true);
-    // Without the broker no event will tell; with it, one that has got lost must not be waited for for ever.
+    // Without a subscription no event arrives; with one, the event may be lost.
     if (!this.#channel?.isSubscribed) return this.load();
     setTimeout(() => this.revision < revision && this.load(), EVENT_TIME_MAX);
   }
@@ -182,7 +181,7 @@ export class LiveList {
     this.load();
   }
 
-  /** Edits that wait outlive the page, as long as its tab; the backend knows one that it had already. */
+  /** Stores unsent edits for a reload of the page; the backend recognises repeated ones. */
   #keep() {
     try {
       sessionStorage.setItem(`edits of ${this.#base}`, JSON.stringify(this.#model.unanswered));
@@ -201,7 +200,7 @@ export class LiveList {
     const pause = RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)];
     await new Promise((resume) => {
       this.#retry = resume;
-      showProblem("edit", "Your changes wait.", `${error.message} Trying again …`, resume);
+      showProblem("edit", "Your changes are not saved yet.", `${error.message} Retrying …`, resume);
       setTimeout(resume, pause);
     });
     this.#retry = null;

@@ -1,26 +1,26 @@
-// Who uses this page: an id and a name, which all pages of this browser share.
+// The user of this page: an id and a name, shared by all pages of this browser.
 
 const ADJECTIVES = ["Brave", "Calm", "Clever", "Gentle", "Lucky", "Merry", "Quick", "Quiet", "Sunny", "Swift"];
 const ANIMALS = ["Badger", "Falcon", "Fox", "Heron", "Lynx", "Otter", "Owl", "Robin", "Seal", "Wren"];
 
-// A browser may forbid storage; then a page has its own user until it is closed.
+// Without browser storage, a page has its own user until it is closed.
 const memory = new Map();
 
-/** The most characters of a name. */
+/** The maximum length of a name, in characters. */
 export const NAME_LENGTH_MAX = 60;
 
-/** Names this one page: two windows of one browser have the same user and different pages. */
+/** The ID of this page: two windows of one browser have the same user and different page IDs. */
 export const pageID = uuid();
 
 export const me = {
-  /** Made at the first visit, and kept. */
+  /** Created at the first visit and stored. */
   id: kept("fanfare-user-id", uuid),
 
   get name() {
     return kept("fanfare-user-name", () => `${anyOf(ADJECTIVES)} ${anyOf(ANIMALS)}`);
   },
 
-  /** Takes another name; a blank one is no name. */
+  /** Changes the name; a blank name is ignored. */
   set name(name) {
     const text = name.trim().slice(0, NAME_LENGTH_MAX);
     if (text) keep("fanfare-user-name", text);
@@ -31,19 +31,19 @@ export const me = {
   },
 };
 
-/** A colour that a text always has, in degrees. */
+/** Returns the hue of a text, in degrees; always the same for equal texts. */
 export function hue(text) {
   return [...text].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 200);
 }
 
-/** Up to two letters that stand for a name. */
+/** Returns the initials of a name, up to two letters. */
 export function initials(name) {
   const words = name.split(/\s+/).filter(Boolean);
   const letters = words.length > 1 ? [words[0], words[words.length - 1]] : words;
   return letters.map((word) => [...word][0].toUpperCase()).join("");
 }
 
-/** A new id; browsers have `randomUUID` on secure pages only, and a demo is also seen over plain HTTP. */
+/** Returns a new id; `randomUUID` exists only on secure pages, and demos also run over plain HTTP. */
 export function uuid() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -57,7 +57,7 @@ function kept(key, make) {
   let value = memory.get(key);
   try {
     value = localStorage.getItem(key) ?? value;
-  } catch { /* the page's memory has to do */ }
+  } catch { /* use `memory` */ }
   return value ?? keep(key, make());
 }
 
@@ -65,7 +65,7 @@ function keep(key, value) {
   memory.set(key, value);
   try {
     localStorage.setItem(key, value);
-  } catch { /* the page's memory has to do */ }
+  } catch { /* use `memory` */ }
   return value;
 }
 

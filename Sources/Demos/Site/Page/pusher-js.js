@@ -1,6 +1,6 @@
-// Stock pusher-js behind the interface of fanfare.js, for pages that are opened with ?client=pusher-js.
+// pusher-js with the interface of fanfare.js, for pages opened with ?client=pusher-js.
 
-/** Loads pusher-js from `url`, and connects by it with the options of `Fanfare`. */
+/** Loads pusher-js from `url` and connects with the options of `Fanfare`. */
 export async function pusherJS(url, key, options) {
   await load(url);
   return new PusherJS(key, options);
@@ -19,7 +19,7 @@ class PusherJS {
     const authorizer = (request, callback) =>
       authorize({ socketID: request.socketId, channel: request.channelName })
         .then((signed) => callback(null, signed), (error) => callback(error, null));
-    // It connects by itself as soon as it is made, and reports nothing before the next turn.
+    // It connects on creation and reports no state before the next turn of the event loop.
     this.#pusher = new window.Pusher(key, {
       cluster: "", wsHost: host, wsPort: port, wssPort: port, forceTLS: tls,
       enabledTransports: ["ws", "wss"], enableStats: false,
@@ -70,7 +70,7 @@ class PusherJS {
 
 class PusherChannel {
   #channel;
-  /** The functions that pusher-js was given in place of those that were bound here. */
+  /** The functions bound in pusher-js, by the function bound here. */
   #actions = new Map();
 
   constructor(channel) {
@@ -122,7 +122,7 @@ class PusherUser {
   }
 
   bind(event, action) {
-    // The sign-in is a message of the connection there, which the user has heard before.
+    // In pusher-js the sign-in is a message of the connection, after the user has handled it.
     if (event === "pusher:signin_success") {
       this.#pusher.connection.bind("message", (message) => message.event === event && action({ id: this.id }, {}));
     } else {

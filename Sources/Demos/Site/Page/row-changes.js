@@ -1,8 +1,8 @@
-// What leads from one order of rows to another, by the rules of table views: within one batch, deletions are
-// indices before it, insertions indices after it, and a move goes from an old index to a new one. Moves are as few
-// as can be: the rows that stay are a longest run that is in order in both.
+// The changes from one list of rows to another, by the rules of table views: within one batch, deletions are
+// indices before it, insertions indices after it, and a move goes from an old index to a new one. The number of
+// moves is minimal: the unmoved rows are a longest increasing subsequence.
 
-/** `{ deletes, inserts, moves: [{ from, to }], updates }`, each in ascending order; rows are told by their ids. */
+/** Returns `{ deletes, inserts, moves: [{ from, to }], updates }`, each ascending; rows are matched by id. */
 export function rowChanges(before, after, isSame = (row, other) => row === other) {
   const oldIndex = new Map(before.map(({ id }, index) => [id, index]));
   const newIDs = new Set(after.map(({ id }) => id));
@@ -12,14 +12,14 @@ export function rowChanges(before, after, isSame = (row, other) => row === other
   const kept = after.flatMap(({ id }, to) => (oldIndex.has(id) ? [{ from: oldIndex.get(id), to }] : []));
   const staying = new Set(longestRun(kept.map(({ from }) => from)));
   const moves = kept.filter(({ from }) => !staying.has(from));
-  // Told by their new indices: they are done when the rows have their places.
+  // New indices: updates are applied after the batch.
   const updates = kept.filter(({ from, to }) => !isSame(before[from], after[to])).map(({ to }) => to);
   return { deletes, inserts, moves, updates };
 }
 
-/** A longest increasing subsequence of different numbers. */
+/** Returns a longest increasing subsequence of distinct numbers. */
 function longestRun(numbers) {
-  /** For each length, the index of the smallest number that a run of that length can end with. */
+  /** For each length, the index of the smallest number at which a subsequence of that length ends. */
   const ends = [];
   const previous = [];
   numbers.forEach((number, index) => {

@@ -1,7 +1,7 @@
-// A list on the screen: rows that glide to their new places, and can be dragged by mouse, finger or keys.
+// A list on the screen: rows are animated to their new positions and can be dragged by mouse, touch or keys.
 //
-// Only a new row makes a new cell, and only the rows that moves name are taken out and put back: the others are
-// not touched, and keep focus and pointer.
+// Only new rows create elements, and only moved rows are removed and reinserted: other elements are
+// unchanged and keep focus and pointer.
 
 import { rowChanges } from "./row-changes.js";
 
@@ -12,15 +12,15 @@ const EASE = "cubic-bezier(.2, .8, .2, 1)";
 const reducesMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 /**
- * Draws rows into an `<ol>`; `onmove(id, index)` and `onremove(id)` hear what the user wants.
+ * Shows rows in an `<ol>`; `onmove(id, index)` and `onremove(id)` are called for the user's actions.
  *
- * A row's element is made from the template, whose `<li>` may have a `.handle`, for dragging, and a `.remove`;
+ * A row's element is created from the template, whose `<li>` may have a `.handle`, for dragging, and a `.remove`;
  * `fill(item, row, index)` writes the row into it.
  */
 export class Rows {
   onmove = (_id, _index) => {};
   onremove = (_id) => {};
-  /** How many cells have been made so far. */
+  /** The number of cells created so far. */
   cellCount = 0;
 
   #list;
@@ -28,9 +28,9 @@ export class Rows {
   #fill;
   #rows = [];
   #pending = new Set();
-  /** The rows in the order in which their elements are now. */
+  /** The rows in the order of their elements. */
   #drawn = [];
-  /** The elements of the rows that are shown, by id. */
+  /** The elements of the shown rows, by id. */
   #items = new Map();
   #drag = null;
 
@@ -46,7 +46,7 @@ export class Rows {
     list.addEventListener("click", (event) => this.#clicked(event));
   }
 
-  /** Shows `rows`; those with an id in `changed` draw the eye, those in `pending` are paler. */
+  /** Shows `rows`; those with an id in `changed` are highlighted, those in `pending` are paler. */
   show(rows, { changed = new Set(), pending = new Set() } = {}) {
     this.#rows = rows;
     this.#pending = pending;
@@ -58,7 +58,7 @@ export class Rows {
     this.#items.get(id)?.querySelector(".handle, .remove")?.focus({ preventScroll: true });
   }
 
-  /** The rows in the order on the screen: the dragged one is where it would be dropped. */
+  /** The rows in screen order, with the dragged one at its drop position. */
   get #order() {
     if (!this.#drag?.hasMoved) return this.#rows;
     const others = this.#rows.filter(({ id }) => id !== this.#drag.id);
@@ -72,7 +72,7 @@ export class Rows {
     const order = this.#order;
 
     const { deletes, moves } = rowChanges(this.#drawn, order);
-    // Measured before any of them is taken out of the flow.
+    // Measured before they are removed from the layout.
     const leaving = deletes.map((index) => this.#items.get(this.#drawn[index].id)).map((item) => [item, item.offsetTop]);
     for (const index of deletes) this.#items.delete(this.#drawn[index].id);
     for (const [item, top] of leaving) this.#leave(item, top);
@@ -101,7 +101,7 @@ export class Rows {
     return item;
   }
 
-  /** The row that an element on the screen belongs to; undefined for one on its way out. */
+  /** Returns the row of an element; undefined for one that is being removed. */
   #rowOf(element) {
     const item = element?.closest("li");
     return this.#rows.find(({ id }) => this.#items.get(id) === item);
@@ -115,7 +115,7 @@ export class Rows {
       animate(item, [{ opacity: 0, transform: "translateY(-8px)" }, { opacity: 1, transform: "none" }]);
       return;
     }
-    // Measured without the glide that may still be under way.
+    // Measured without a running animation.
     for (const animation of item.getAnimations()) if (animation.id === "glide") animation.cancel();
     const distance = before - item.getBoundingClientRect().top;
     if (distance) animate(item, [{ transform: `translateY(${distance}px)` }, { transform: "none" }]);
@@ -125,7 +125,7 @@ export class Rows {
     if (reducesMotion.matches) return item.remove();
     item.classList.add("leaving");
     item.style.top = `${top}px`;
-    // Out of the way of the rows that are still counted.
+    // Behind the current rows.
     this.#list.append(item);
     const fade = [{ opacity: 1 }, { opacity: 0, transform: "translateX(24px)" }];
     animate(item, fade).onfinish = () => item.remove();
@@ -137,7 +137,7 @@ export class Rows {
     const row = this.#rowOf(event.target);
     const item = row && this.#items.get(row.id);
     const onHandle = event.target.closest(".handle");
-    // By mouse the whole row can be grabbed; a finger must also be able to scroll, so it takes the handle.
+    // A mouse can drag the whole row; touch also scrolls, so it needs the handle.
     if (!item?.querySelector(".handle") || this.#drag || event.button !== 0) return;
     if (!onHandle && (event.pointerType !== "mouse" || event.target.closest("button, input, a"))) return;
     this.#drag = {
@@ -149,10 +149,10 @@ export class Rows {
   #pointerMoved(event) {
     const drag = this.#drag;
     if (!drag || event.pointerId !== drag.pointer) return;
-    // The button was let go where this list could not hear of it.
+    // The button was released outside of the page.
     if (event.buttons === 0) return this.#endDrag(false);
     if (!drag.hasMoved) {
-      // A click trembles.
+      // Ignores the jitter of a click.
       if (Math.abs(event.clientY - drag.y) < 4) return;
       drag.hasMoved = true;
       drag.index = this.#rows.findIndex(({ id }) => id === drag.id);
@@ -165,7 +165,7 @@ export class Rows {
     this.#follow();
   }
 
-  /** Carries the row to the pointer, and opens a gap where it would be dropped. */
+  /** Moves the row to the pointer and opens a gap at the drop position. */
   #follow() {
     const drag = this.#drag;
     const list = this.#list.getBoundingClientRect();
@@ -202,7 +202,7 @@ export class Rows {
     this.#list.classList.remove("dragging");
     drag.item.classList.remove("dragged");
     drag.item.style.transform = "";
-    // Its place may have shifted under the pointer by what others did meanwhile.
+    // Remote edits may have moved the row meanwhile.
     const from = this.#rows.findIndex(({ id }) => id === drag.id);
     const moves = isDropped && drag.hasMoved && from >= 0 && drag.index !== from;
     if (moves) this.onmove(drag.id, drag.index);
@@ -230,7 +230,7 @@ export class Rows {
   #clicked(event) {
     const row = event.target.closest(".remove") && this.#rowOf(event.target);
     if (!row) return;
-    // Focus goes on to a neighbour, so that the keyboard keeps its place.
+    // Moves the focus to a neighbour, for keyboard users.
     const index = this.#rows.indexOf(row);
     const neighbour = this.#rows[index + 1] ?? this.#rows[index - 1];
     this.onremove(row.id);
@@ -246,6 +246,6 @@ function animate(item, frames) {
 
 function restart(item, name) {
   item.classList.remove(name);
-  void item.offsetWidth;  // Without a layout in between, the animation would not begin again.
+  void item.offsetWidth;  // Forces a layout, which restarts the animation.
   item.classList.add(name);
 }

@@ -1,11 +1,11 @@
-// What all pages say in the same way: the state of the connection, what is wrong, and what has happened.
-// A page has the elements #connection, #problems, #notices and #spoken.
+// The messages of all pages: the state of the connection, problems and notices.
+// A page must have the elements #connection, #problems, #notices and #spoken.
 
 const NOTICE_TIME = 5_000;  // milliseconds
 
 export const element = (id) => document.getElementById(id);
 
-/** Shows what is wrong until it is right again; `text` null takes it away. */
+/** Shows a problem until it is solved; `text` null removes it. */
 export function showProblem(name, title, text, action) {
   let box = document.querySelector(`[data-problem="${name}"]`);
   if (text === null) return box?.remove();
@@ -21,7 +21,7 @@ export function showProblem(name, title, text, action) {
   box.querySelector("button").onclick = action;
 }
 
-/** Says something that is soon of no interest any more. */
+/** Shows a temporary notice. */
 export function notice(text) {
   const box = document.createElement("div");
   box.className = "notice";
@@ -30,7 +30,7 @@ export function notice(text) {
   setTimeout(() => box.remove(), NOTICE_TIME);
 }
 
-/** Tells those who do not see the page what has changed on it. */
+/** Announces a change to screen readers. */
 export function speak(text) {
   element("spoken").textContent = text;
 }
@@ -40,7 +40,7 @@ const STATES = { connecting: "Connecting", connected: "Live", waiting: "Reconnec
 /** Shows the state of the connection to the broker. */
 export function showConnection(client, state, { reason } = {}) {
   const connection = element("connection");
-  // Between two attempts the word stays, or it would flicker.
+  // Keeps the text during retries, to avoid flicker.
   const isRetry = state === "connecting" && connection.dataset.state === "waiting";
   if (!isRetry) {
     connection.dataset.state = state;
@@ -50,7 +50,7 @@ export function showConnection(client, state, { reason } = {}) {
   if (state === "connected") showProblem("broker", "", null);
   if (state === "waiting") {
     showProblem("broker", "Live updates are paused.",
-      `The broker at ${client.url} cannot be reached${because}. Trying again …`, () => client.connect());
+      `The broker at ${client.url} cannot be reached${because}. Retrying …`, () => client.connect());
   }
   if (state === "stopped") {
     showProblem("broker", "Live updates have stopped.",

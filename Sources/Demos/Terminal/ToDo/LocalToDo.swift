@@ -1,28 +1,28 @@
 import GRDB
 
-/// Something to do, as the local database and the backend have it.
+/// A to-do in the local database and at the backend.
 struct LocalToDo: Codable, Equatable, Sendable, Identifiable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "ToDos"
 
     let id: Int64
     var title: String
-    /// `2026-01-31`, or `nil` for some day.
+    /// The due date, `2026-01-31`; `nil` for none.
     var due: String?
     var isDone: Bool
     var doneAt: String?
 }
 
-/// An edit of one to-do, in the words of the backend.
+/// An edit of one to-do, in the backend's format.
 enum ToDoOperation: Equatable, Sendable {
     case put(LocalToDo)
     case complete(Int64)
     case reopen(Int64)
     case rename(Int64, String)
-    /// Another day, or `nil` for some day.
+    /// Another due date, or `nil` for none.
     case postpone(Int64, String?)
     case remove(Int64)
 
-    /// The row that the edit leaves, given the one that was there.
+    /// Returns the row after the edit.
     func applied(to row: LocalToDo?) -> LocalToDo? {
         var row = row
         switch self {
@@ -38,7 +38,7 @@ enum ToDoOperation: Equatable, Sendable {
         return row
     }
 
-    /// Which to-do it is about.
+    /// The id of the to-do.
     var id: Int64 {
         switch self {
         case .put(let row): row.id
@@ -53,7 +53,7 @@ extension ToDoOperation: Codable {
     private enum Key: String, CodingKey { case op, row, id }
     private enum Field: String, CodingKey { case id, title, due, isDone }
 
-    /// Writes what the backend reads: an update has only the field that it changes.
+    /// Encodes the backend's format: an update contains only the changed field.
     func encode(to encoder: any Encoder) throws {
         var operation = encoder.container(keyedBy: Key.self)
         switch self {
@@ -79,7 +79,7 @@ extension ToDoOperation: Codable {
         }
     }
 
-    /// Reads what was written.
+    /// Decodes a stored edit.
     init(from decoder: any Decoder) throws {
         let operation = try decoder.container(keyedBy: Key.self)
         switch try operation.decode(String.self, forKey: .op) {

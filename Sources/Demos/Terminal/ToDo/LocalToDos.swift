@@ -1,23 +1,23 @@
 import Foundation
 import GRDB
 
-/// The terminal's own copy of the to-dos, and the edits that the backend has not had yet.
+/// The local copy of the to-dos, and the edits that the backend has not received.
 ///
-/// An edit is in the copy and among those to be sent in one transaction, so none gets lost, however the program ends.
+/// An edit changes the copy and the queue in one transaction, so none is lost when the program ends.
 struct LocalToDos: Sendable {
     let database: DatabaseQueue
 
-    /// Opens a database file, made when it is missing.
+    /// Opens a database file, created if missing.
     ///
     /// - Parameter path: The file; `nil` for a database in memory.
-    /// - Throws: A `CocoaError` when its folder cannot be made, a `DatabaseError` when it cannot be opened.
+    /// - Throws: A `CocoaError` when its folder cannot be created, a `DatabaseError` when it cannot be opened.
     init(path: String?) throws {
         if let path {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
         var configuration = Configuration()
-        // Two terminals may share a file.
+        // Several terminals may share a file.
         configuration.busyMode = .timeout(5)
         database =
             try path.map { try DatabaseQueue(path: $0, configuration: configuration) }
@@ -48,15 +48,15 @@ struct LocalToDos: Sendable {
         )
     }
 
-    /// An edit that waits to be sent.
+    /// A queued edit.
     struct Edit: Equatable, Sendable {
         let number: Int64
-        /// Sent again, it is not done again.
+        /// The identifier: a repeated edit is applied once.
         let mutation: String
         let operation: ToDoOperation
     }
 
-    /// Makes an edit here, to be sent when the backend is there.
+    /// Applies an edit locally and queues it.
     func edit(_ operation: ToDoOperation) throws {
         try database.write { database in
             let before = try LocalToDo.fetchOne(database, key: operation.id)
@@ -71,11 +71,11 @@ struct LocalToDos: Sendable {
         }
     }
 
-    /// The edits that wait, in the order in which they were made.
-    func waitingEdits() throws -> [Edit] { try database.read { try Self.edits($0) } }
+    /// Returns the queued edits, in order.
+    func queuedEdits() throws -> [Edit] { try database.read { try Self.edits($0) } }
 
-    /// Forgets an edit that the backend has answered.
-    func forget(_ edit: Edit) throws {
+    /// Removes an edit that the backend has answered.
+    func remove(_ edit: Edit) throws {
         try database.write { database in
             try database.execute(
                 sql: "DELETE FROM Edits WHERE number = ?",
@@ -84,8 +84,8 @@ struct LocalToDos: Sendable {
         }
     }
 
-    /// Takes what the backend has, with the waiting edits on top, and writes only what differs.
-    func take(_ rows: [LocalToDo]) throws {
+    /// Replaces the copy by the backend's rows with the queued edits applied, writing only the differences.
+    func replace(with rows: [LocalToDo]) throws {
         try database.write { database in
             var target = Dictionary(rows.map { ($0.id, $0) }) { $1 }
             for edit in try Self.edits(database) {

@@ -1,7 +1,7 @@
 import FanfareAPI
 import Foundation
 
-/// The to-dos' backend, by its HTTP routes.
+/// The HTTP client of the to-dos' backend.
 struct ToDoBackend: Sendable {
     private let transport: any APITransport
 
@@ -9,17 +9,17 @@ struct ToDoBackend: Sendable {
         transport = try BrokerTransport(to: BrokerAddress(url))
     }
 
-    /// Why an edit is not taken.
+    /// The reason why an edit is refused.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// There is no answer at present.
-    struct Away: Error, CustomStringConvertible {
+    /// The backend is temporarily unavailable.
+    struct Unavailable: Error, CustomStringConvertible {
         let description: String
     }
 
-    private struct Everything: Decodable { let rows: [LocalToDo] }
+    private struct AllRows: Decodable { let rows: [LocalToDo] }
     private struct Answer: Decodable { let error: String }
 
     private struct Commit: Encodable {
@@ -27,17 +27,17 @@ struct ToDoBackend: Sendable {
         let operations: [ToDoOperation]
     }
 
-    /// All to-dos, done and not.
+    /// Returns all to-dos, done and open.
     ///
-    /// - Throws: ``Away``.
-    func everything() async throws -> [LocalToDo] {
+    /// - Throws: ``Unavailable``.
+    func fetchAll() async throws -> [LocalToDo] {
         let body = try await ask("GET", "/to-do/rows", [])
-        return try JSONDecoder().decode(Everything.self, from: body).rows
+        return try JSONDecoder().decode(AllRows.self, from: body).rows
     }
 
     /// Sends an edit.
     ///
-    /// - Throws: ``Refusal`` when it is not taken, ``Away`` when it may be sent again.
+    /// - Throws: ``Refusal`` when it is refused, ``Unavailable`` when it can be sent again.
     func commit(_ edit: LocalToDos.Edit) async throws {
         let commit = Commit(mutation: edit.mutation, operations: [edit.operation])
         _ = try await ask("POST", "/to-do/rows/operations", Array(try JSONEncoder().encode(commit)))
@@ -56,7 +56,7 @@ struct ToDoBackend: Sendable {
                 )
             )
         } catch {
-            throw Away(description: "The backend cannot be reached.")
+            throw Unavailable(description: "The backend cannot be reached.")
         }
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         switch response.status {
@@ -64,7 +64,9 @@ struct ToDoBackend: Sendable {
         case 400..<500 where response.status != 408 && response.status != 429:
             throw Refusal(description: answer?.error ?? "The backend answered \(response.status).")
         default:
-            throw Away(description: answer?.error ?? "The backend answered \(response.status).")
+            throw Unavailable(
+                description: answer?.error ?? "The backend answered \(response.status)."
+            )
         }
     }
 }

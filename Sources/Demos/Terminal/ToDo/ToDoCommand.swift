@@ -1,22 +1,22 @@
-/// What can be typed at the to-dos' prompt; rows count from one.
+/// A command at the to-dos' prompt; row numbers start at 1.
 enum ToDoCommand: Equatable {
     case edit(ToDoOperation)
-    /// Takes back the last `done`.
+    /// Reverts the last `done`.
     case undo
     case quit
 
-    /// Why a line is none.
+    /// The error of an invalid command.
     struct Mistake: Error, Equatable, CustomStringConvertible {
         var description: String
     }
 
-    /// Reads a line that was typed.
+    /// Parses a line.
     ///
     /// - Parameters:
     ///   - line: For example `done 3`, or `add Buy bread by 2026-01-31`.
-    ///   - rows: The rows that are shown.
-    ///   - newID: Makes the id of a new row.
-    /// - Throws: What to type instead.
+    ///   - rows: The shown rows.
+    ///   - newID: Returns the id of a new row.
+    /// - Throws: The correct syntax.
     init(
         _ line: String,
         rows: [LocalToDo],

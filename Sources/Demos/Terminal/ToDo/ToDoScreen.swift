@@ -2,9 +2,9 @@ import Foundation
 import LiveCollections
 import LiveRows
 
-/// What the terminal shows of the to-dos: the result of the local query, and how the sync goes.
+/// The screen of the to-dos: the result of the local query and the state of the sync.
 ///
-/// On a terminal the list is drawn anew after each update; into a pipe it goes as one line an update.
+/// A terminal is redrawn after each update; into a pipe, each update is one line.
 @MainActor final class ToDoScreen {
     private(set) var rows: [LocalToDo] = []
     private var status = "syncing …"
@@ -12,7 +12,7 @@ import LiveRows
     private var hasBegun = false
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    /// Takes an update of the list that is bound to the query.
+    /// Shows an update of the query's list.
     func show(_ update: ListUpdate<LocalToDo>) {
         rows = Array(update.rows)
         if let error = update.state.error { return report("\(error)") }
@@ -35,7 +35,7 @@ import LiveRows
         let before = status
         switch outcome {
         case .synced: status = "synced"
-        case .away(let reason, let count):
+        case .offline(let reason, let count):
             status = "offline: \(count) edit\(count == 1 ? "" : "s") to send. \(reason)"
         }
         if status != before { draw("status: \(status)") }
@@ -46,7 +46,7 @@ import LiveRows
         draw("problem: \(problem)")
     }
 
-    /// What was wrong is of no interest after the next thing that was right.
+    /// Removes the last error.
     func clearProblem() { problem = nil }
 
     private var titles: String { rows.map(\.title).joined(separator: ", ") }

@@ -1,15 +1,15 @@
-/// Keeps the local copy and the backend the same: sends the edits that wait, then takes what the backend has.
+/// Synchronises the local copy with the backend: sends the queued edits, then fetches all rows.
 ///
-/// It shows nothing to anybody. The screen is bound to a query of the local database, and follows by itself.
+/// The screen is bound to a query of the local database and needs no notification.
 actor ToDoSync {
-    /// What came of the last attempt.
+    /// The outcome of the last attempt.
     enum Outcome: Equatable, Sendable {
         case synced
-        /// So many edits wait until the backend is there.
-        case away(reason: String, waitingCount: Int)
+        /// The backend is unavailable; `queuedCount` edits are queued.
+        case offline(reason: String, queuedCount: Int)
     }
 
-    /// How long to wait before the next attempt when the backend is away, or nothing has told of a change.
+    /// The interval of attempts without an event.
     static let pause = Duration.seconds(5)
 
     private let local: LocalToDos
@@ -19,13 +19,13 @@ actor ToDoSync {
     private var isSyncing = false
     private var mustSyncAgain = false
 
-    /// Prepares a sync.
+    /// Creates a sync.
     ///
     /// - Parameters:
     ///   - local: The local copy.
     ///   - backend: The backend.
-    ///   - report: Hears what came of each attempt.
-    ///   - refused: Hears why an edit was not taken; it is taken back.
+    ///   - report: Called with the outcome of each attempt.
+    ///   - refused: Called with the reason when an edit was refused and reverted.
     init(
         _ local: LocalToDos,
         _ backend: ToDoBackend,
@@ -38,7 +38,7 @@ actor ToDoSync {
         self.refused = refused
     }
 
-    /// Makes both the same as of now; a call while another is under way makes that one go on.
+    /// Synchronises; a call during a running sync makes that one repeat.
     func sync() async throws {
         mustSyncAgain = true
         guard !isSyncing else { return }
@@ -52,18 +52,18 @@ actor ToDoSync {
 
     private func syncOnce() async throws -> Outcome {
         do {
-            while let edit = try local.waitingEdits().first {
+            while let edit = try local.queuedEdits().first {
                 do {
                     try await backend.commit(edit)
                 } catch let refusal as ToDoBackend.Refusal {
                     await refused("\(refusal)")
                 }
-                try local.forget(edit)
+                try local.remove(edit)
             }
-            try local.take(try await backend.everything())
+            try local.replace(with: try await backend.fetchAll())
             return .synced
-        } catch let away as ToDoBackend.Away {
-            return .away(reason: "\(away)", waitingCount: try local.waitingEdits().count)
+        } catch let error as ToDoBackend.Unavailable {
+            return .offline(reason: "\(error)", queuedCount: try local.queuedEdits().count)
         }
     }
 }

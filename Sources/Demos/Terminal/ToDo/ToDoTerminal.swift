@@ -4,18 +4,18 @@ import GRDB
 import LiveCollections
 import LiveQueries
 
-/// The to-dos in a terminal, with a database of its own: it works offline, and syncs when it is back.
+/// The to-dos in a terminal with a local database: it works offline and syncs afterwards.
 struct ToDoTerminal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "to-do",
-        abstract: "Shows the to-dos in a terminal, live, from a database of its own.",
+        abstract: "Shows and edits the to-dos in a terminal, from a local database.",
         discussion: """
-            Everything is read from and written to a local SQLite file; a sync does the rest. Stop the \
-            demos, change something, and start them again.
+            All rows are in a local SQLite file, which a sync updates. Stop the \
+            demos, edit the list, and start them again.
 
             Examples:
               demo-terminal to-do
-              demo-terminal to-do --do "add Buy bread by 2026-12-24"     changes the list and ends
+              demo-terminal to-do --do "add Buy bread by 2026-12-24"     edits the list and exits
             """
     )
 
@@ -31,7 +31,7 @@ struct ToDoTerminal: AsyncParsableCommand {
     @Option(help: "The app's key.")
     var key = "app-key"
 
-    @Option(name: .customLong("do"), help: "A command to carry out instead of asking for some.")
+    @Option(name: .customLong("do"), help: "A command to run instead of the prompt.")
     var command: String?
 
     @MainActor func run() async throws {
@@ -46,14 +46,14 @@ struct ToDoTerminal: AsyncParsableCommand {
             await screen.report("The backend refused: \(reason)")
         }
         if let command {
-            // What the numbers of rows mean is what the backend has, if it is there.
+            // Row numbers refer to the backend's rows, if it is available.
             try await sync.sync()
             let rows = try await local.database.read(LocalToDos.open)
             guard case .edit(let edit) = try ToDoCommand(command, rows: rows) else { return }
             try local.edit(edit)
             return try await sync.sync()
         }
-        // The one line that shows the database, whoever writes to it.
+        // The list follows the database, whoever writes to it.
         let list = LiveList(QuerySource(in: local.database, fetch: LocalToDos.open))
         let observation = list.observe { screen.show($0) }
         defer { observation.cancel() }
@@ -74,7 +74,7 @@ struct ToDoTerminal: AsyncParsableCommand {
         await perform(TypedLines.make(), local, sync, screen)
     }
 
-    /// Carries out what is typed, until there is nothing more.
+    /// Runs the commands of the prompt.
     @MainActor private func perform(
         _ lines: AsyncStream<String>,
         _ local: LocalToDos,
@@ -91,7 +91,7 @@ struct ToDoTerminal: AsyncParsableCommand {
                     try local.edit(edit)
                 case .undo:
                     guard let id = lastDone else {
-                        screen.report("Nothing was done here yet.")
+                        screen.report("There is nothing to undo.")
                         continue
                     }
                     lastDone = nil

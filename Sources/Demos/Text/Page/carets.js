@@ -1,4 +1,4 @@
-// The others' carets and selections, drawn in a mirror of the text that lies under the text area.
+// Remote carets and selections, drawn in a mirror of the text below the text area.
 
 import { hue } from "/me.js";
 
@@ -7,7 +7,7 @@ const MOVED_TIME = 2_500;  // milliseconds
 export class Carets {
   #mirror;
   #document;
-  /** By page: `{ name, anchor, focus, movedAt }`; places are anchors, so they move by themselves. */
+  /** By page: `{ name, anchor, focus, movedAt }`; positions are anchors, so they move with the text. */
   #cursors = new Map();
   #isDue = false;
 
@@ -27,7 +27,7 @@ export class Carets {
     this.draw();
   }
 
-  /** Draws with the next frame: several changes at once are drawn once. */
+  /** Draws in the next frame; several changes are drawn once. */
   draw() {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -51,7 +51,7 @@ export class Carets {
         selections.push({ ...cursor, start: Math.min(anchor, focus), end: Math.max(anchor, focus) });
       }
     }
-    // Cut the text wherever a caret stands, or a selection begins or ends.
+    // Split the text at each caret and at the ends of each selection.
     const cuts = [0, text.length, ...carets.map(({ offset }) => offset)];
     for (const { start, end } of selections) cuts.push(start, end);
     const places = [...new Set(cuts)].sort((one, other) => one - other);
@@ -63,7 +63,7 @@ export class Carets {
       const selection = selections.find((one) => one.start <= place && end <= one.end);
       nodes.push(selection ? selectedElement(selection, text.slice(place, end)) : text.slice(place, end));
     });
-    // A last line that is empty has a height too.
+    // Gives an empty last line its height.
     this.#mirror.replaceChildren(...nodes, "\u200b");
   }
 }

@@ -1,15 +1,15 @@
-// A text that several people edit at the same time: a sequence CRDT, the twin of LiveText in Swift.
+// A text that several users edit at the same time: a sequence CRDT, equivalent to LiveText in Swift.
 //
 //     const text = new LiveText({ snapshot, recovery, send });   // three requests to the backend
-//     text.onsplices = (splices) => …;                           // edits made elsewhere, to apply one after the other
-//     text.connected();                                          // with each subscription to the channel
-//     text.receive(entry);                                       // with each event
-//     text.replace(0, 0, "Hello");                               // an edit made here; offsets count UTF-16 units
+//     text.onsplices = (splices) => …;                           // remote edits, to apply in order
+//     text.connected();                                          // after each subscription to the channel
+//     text.receive(entry);                                       // for each event
+//     text.replace(0, 0, "Hello");                               // a local edit; offsets are in UTF-16 units
 //
-// Each Unicode scalar has a name for ever, `[time, replica]`: Lamport's time and who typed it. A scalar goes right of
-// the one that it was typed after; of those typed at the same place the later stands left. Whoever has the same
-// operations has the same text, in whatever order they came. Deleted scalars leave their names behind until the
-// backend begins a new epoch.
+// Each Unicode scalar has a permanent ID, `[time, replica]`, with a Lamport time. A scalar goes right of the one that
+// it was typed after; of concurrent insertions at one position the later goes left. Replicas with the same operations
+// have the same text, in any order of arrival. IDs of deleted scalars are kept until the backend begins a new
+// epoch.
 
 const OPERATION_LENGTH_MAX = 1_000;  // scalars
 const BATCH_LENGTH_MAX = 8_000;      // bytes of JSON, so that it fits into an event
@@ -22,48 +22,48 @@ const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000, 15_000];
 
 const EMPTY = { epoch: 0, serial: 0, time: 0, version: [], replicas: [], runs: [] };
 
-/** A name that nobody else has drawn, in all likelihood: from 1 to 2^48 − 1. */
+/** Returns a random replica ID, from 1 to 2^48 − 1. */
 export function randomReplica() {
   const [high, middle, low] = crypto.getRandomValues(new Uint16Array(3));
   return (high * 0x10000 + middle) * 0x10000 + low || 1;
 }
 
-/** How many Unicode scalars a text has. */
+/** Returns the number of Unicode scalars of a text. */
 export const scalarCount = (text) => {
   let count = 0;
   for (const _ of text) count += 1;
   return count;
 };
 
-/** The text as a value, without network or time. */
+/** The text as a value, without network or clock. */
 export class TextDocument {
   constructor(replica, snapshot = EMPTY) {
     this.replica = replica;
     this.epoch = snapshot.epoch;
-    /** The latest Lamport time that is known. */
+    /** The latest known Lamport time. */
     this.time = snapshot.time;
-    /** The number of the last operation of each replica: it counts each scalar typed and each range deleted. */
+    /** For each replica, the number of its last operation: each typed scalar and each deleted range is one. */
     this.version = new Map(snapshot.version);
-    /** `{ time, replica, count, text }`: what one replica typed in one go; `text` is null when it is deleted. */
+    /** Blocks `{ time, replica, count, text }` of consecutive scalars; `text` is null for deleted ones. */
     this.blocks = snapshot.runs.map(([index, time, content]) => {
       const text = typeof content === "string" ? content : null;
       return { time, replica: snapshot.replicas[index], count: text === null ? content : scalarCount(text), text };
     });
     this.text = this.blocks.map(({ text }) => text ?? "").join("");
-    /** Operations that build upon others which have not come: a map from replica to a map from number. */
+    /** Operations that wait for missing ones: a map from replica to a map from number. */
     this.waiting = new Map();
     this.waitingCount = 0;
   }
 
-  // Editing here
+  // Local edits
 
-  /** Replaces what is between two offsets; returns the batch that the others have to be told. */
+  /** Replaces the text between two offsets; returns the batch to send. */
   replace(start, end, text) {
     const { left, ranges } = this.#names(start, end);
     return this.write(ranges, left, text);
   }
 
-  /** Deletes ranges `[time, replica, count]`, then types after a scalar, or at the front if that is null. */
+  /** Deletes ranges `[time, replica, count]`, then inserts after a scalar, or at the start if that is null. */
   write(ranges, left, text) {
     const operations = ranges.map((range) => ({ delete: range }));
     const scalars = [...text];
@@ -81,9 +81,9 @@ export class TextDocument {
     return batch;
   }
 
-  // Applying what others did
+  // Remote edits
 
-  /** Takes in a batch, in whatever order they come; returns the splices `{ start, end, text }`, one after the other. */
+  /** Applies a batch, in any order of arrival; returns the splices `{ start, end, text }`, in order. */
   apply(batch) {
     if (batch.epoch !== this.epoch) throw new Error(`the batch is of epoch ${batch.epoch}, not ${this.epoch}`);
     const splices = [];
@@ -96,7 +96,7 @@ export class TextDocument {
     return splices;
   }
 
-  /** True when the operation is part of the text now, or was before. */
+  /** Applies an operation if possible; returns whether it is part of the text. */
   #applyIfReady(operation, number, replica, splices) {
     const next = (this.version.get(replica) ?? 0) + 1;
     const end = number + numberCount(operation);
@@ -114,7 +114,7 @@ export class TextDocument {
     const mine = this.waiting.get(replica) ?? new Map();
     this.waiting.set(replica, mine);
     const known = mine.get(number);
-    // Of two that begin with the same number the longer has all that the shorter has.
+    // Of two operations with the same number the longer contains the shorter.
     if (known && numberCount(known) >= numberCount(operation)) return;
     if (!known && this.waitingCount >= WAITING_MAX) throw new TooManyWaiting(`${WAITING_MAX} operations wait`);
     if (!known) this.waitingCount += 1;
@@ -122,14 +122,14 @@ export class TextDocument {
   }
 
   #applyWaiting(splices) {
-    for (let hasMoved = this.waitingCount > 0; hasMoved;) {
-      hasMoved = false;
+    for (let hasApplied = this.waitingCount > 0; hasApplied;) {
+      hasApplied = false;
       for (const [replica, mine] of this.waiting) {
         for (const number of [...mine.keys()].sort((one, other) => one - other)) {
           if (!this.#applyIfReady(mine.get(number), number, replica, splices)) break;
           mine.delete(number);
           this.waitingCount -= 1;
-          hasMoved = true;
+          hasApplied = true;
         }
       }
     }
@@ -146,7 +146,7 @@ export class TextDocument {
 
   #insert(block, parent) {
     const { blocks } = this;
-    // The place of the scalar that will stand right of it: past all that is right of the parent and later.
+    // The position of the scalar that will follow: after all scalars right of the parent with a later ID.
     let index = 0;
     let offset = 0;
     if (parent) {
@@ -221,9 +221,9 @@ export class TextDocument {
     return { start, end, text };
   }
 
-  // Finding
+  // Searching
 
-  /** The index of the block with a scalar, or −1. */
+  /** Returns the index of the block with a scalar, or −1. */
   #find([time, replica]) {
     return this.blocks.findIndex((block) =>
       block.replica === replica && block.time <= time && time < block.time + block.count);
@@ -242,14 +242,14 @@ export class TextDocument {
     return true;
   }
 
-  /** How many UTF-16 units are visible left of a block. */
+  /** Returns the number of visible UTF-16 units left of a block. */
   #length(index) {
     let length = 0;
     for (let left = 0; left < index; left += 1) length += this.blocks[left].text?.length ?? 0;
     return length;
   }
 
-  /** The scalar that ends at an offset, null at the front, and the ranges between two offsets. */
+  /** Returns the scalar that ends at an offset, null at the start, and the ranges between two offsets. */
   #names(start, end) {
     let left = null;
     const ranges = [];
@@ -271,7 +271,7 @@ export class TextDocument {
     return { left, ranges };
   }
 
-  /** The offsets `[start, end]` of what is still visible of a range, from left to right. */
+  /** Returns the offsets `[start, end]` of the visible parts of a range, from left to right. */
   visible([time, replica, count]) {
     const parts = [];
     let position = 0;
@@ -289,7 +289,7 @@ export class TextDocument {
     return parts;
   }
 
-  /** Those parts of a range `[time, replica, count]` that are still visible. */
+  /** Returns the visible parts of a range `[time, replica, count]`. */
   visibleRanges([time, replica, count]) {
     const ranges = [];
     for (const block of this.blocks) {
@@ -300,9 +300,9 @@ export class TextDocument {
     return ranges;
   }
 
-  // Anchors: places that move along with the text around them
+  // Anchors: positions that move with the text around them
 
-  /** A place: `["after", time, replica]` keeps left (bias "left"), `["before", time, replica]` right. */
+  /** Returns an anchor: `["after", time, replica]` (bias "left") or `["before", time, replica]`. */
   anchor(offset, bias = "left") {
     if (bias === "left") {
       const { left } = this.#names(offset, offset);
@@ -313,7 +313,7 @@ export class TextDocument {
     return ranges.length > 0 ? ["before", ranges[0][0], ranges[0][1]] : ["end"];
   }
 
-  /** Where a place is now; null when its neighbour has not come, or is gone for good. */
+  /** Returns the offset of an anchor; null when its neighbour has not arrived or was compacted away. */
   offset([side, time, replica]) {
     if (side === "start") return 0;
     if (side === "end") return this.text.length;
@@ -352,26 +352,26 @@ export class TextDocument {
   }
 }
 
-/** An operation waits for others that never came. */
+/** Too many operations wait for missing ones. */
 class TooManyWaiting extends Error {}
 
 /**
- * A text in touch with its backend: sends what is edited here, asks for what was missed, begins anew when it must.
+ * A text synchronised with its backend: sends local edits, recovers missed entries, reloads when necessary.
  *
- * Requests: `snapshot()`, `recovery(serial, epoch)` and `send(batch)`, which resolve to the JSON of the answer. An error
- * with the `status` 409 means that the batch is stale, another below 500 that it is refused; else it is sent again.
+ * Requests: `snapshot()`, `recovery(serial, epoch)` and `send(batch)`, which resolve to the JSON of the response. An
+ * error with the `status` 409 means a stale batch, another below 500 a refusal; after other errors it is sent again.
  */
 export class LiveText {
-  /** Hears of edits made elsewhere: `{ start, end, text }`, each in offsets of the text after the one before. */
+  /** Called with remote edits `{ start, end, text }`; the offsets of each are those after the previous one. */
   onsplices = (_splices) => {};
-  /** Hears of each change of `isLoaded`, `isConnected` and `unsent`. */
+  /** Called when `isLoaded`, `isConnected` or `unsent` changes. */
   onstate = () => {};
-  /** Hears why edits made here were refused and taken back. */
+  /** Called with the reason when local edits were refused and reverted. */
   onrefusal = (_reason) => {};
 
   isLoaded = false;
   isConnected = false;
-  /** What was edited here and is not known to be taken; keep it, and give it to the next `LiveText`. */
+  /** The unconfirmed local edits; store them and pass them to the next `LiveText`. */
   unsent;
 
   #requests;
@@ -385,7 +385,7 @@ export class LiveText {
   #outdatedCount = 0;
   #sendTimer = null;
   #failures = 0;
-  /** Entries that came while the text is held; null when it is not. */
+  /** The entries received while the text is held; null when it is not. */
   #held = null;
   #release = () => {};
   #released = Promise.resolve();
@@ -399,19 +399,19 @@ export class LiveText {
   get document() { return this.#document; }
   get text() { return this.#document.text; }
 
-  /** Edits the text; returns the batch, or null when it would become too long. */
+  /** Edits the text; returns the batch, or null when the text would become too long. */
   replace(start, end, text) {
     text = wellFormed(text);
     const length = scalarCount(this.text) - scalarCount(this.text.slice(start, end)) + scalarCount(text);
     if (length > TEXT_LENGTH_MAX && text.length > end - start) return null;
     const batch = this.#document.replace(start, end, text);
-    this.#note(batch);
+    this.#enqueue(batch);
     this.onstate();
     this.#sendSoon(SENDING_DELAY);
     return batch;
   }
 
-  /** Nothing changes from elsewhere until `release()`: for the time of a composition in a text field. */
+  /** Defers remote edits until `release()`, during a composition in a text field. */
   hold() {
     if (this.#held) return;
     this.#held = [];
@@ -427,7 +427,7 @@ export class LiveText {
 
   // Receiving
 
-  /** Call it with each subscription: entries may have been missed. */
+  /** Call it after each subscription: entries may have been missed. */
   connected() {
     this.isConnected = true;
     this.#mayHaveMissed = true;
@@ -441,7 +441,7 @@ export class LiveText {
     this.onstate();
   }
 
-  /** Takes in an entry of the log. */
+  /** Applies a log entry. */
   receive(entry) {
     if (this.#held) return void this.#held.push(entry);
     const splices = this.#take(entry);
@@ -464,13 +464,13 @@ export class LiveText {
       if (entry.serial === this.#serial + 1) this.#serial = entry.serial;
       return splices;
     } catch (error) {
-      // What was missed comes in its order; whatever else is wrong, the text as the backend has it is right.
+      // Missing operations are recovered; after any other error the backend's text is loaded.
       if (!(error instanceof TooManyWaiting)) this.#mustReload = true;
       return [];
     }
   }
 
-  /** Asks for whatever is missing until nothing is. */
+  /** Fetches until nothing is missing. */
   async #fetch() {
     if (this.#isFetching) return;
     this.#isFetching = true;
@@ -512,7 +512,7 @@ export class LiveText {
     return difference(before, this.text);
   }
 
-  /** Whether a text lacks what is known to have been taken; when it does again and again, the backend lost it. */
+  /** Whether a loaded text lacks confirmed edits; after several times the backend has lost data. */
   #isOutdated(snapshot) {
     const { replica, version } = this.#document;
     const taken = this.unsent.find((batch) => batch.replica === replica)?.number ?? (version.get(replica) ?? 0) + 1;
@@ -523,13 +523,13 @@ export class LiveText {
     return isOutdated && this.#outdatedCount < 3;
   }
 
-  /** Takes over a text that was loaded, and keeps what was edited here and is not part of it. */
+  /** Replaces the text by a loaded one and keeps the local edits that it lacks. */
   #rebase(snapshot) {
     const version = new Map(snapshot.version);
     this.unsent = this.unsent.map((batch) => after(batch, version.get(batch.replica) ?? 0))
       .filter(({ operations }) => operations.length > 0);
     const next = new TextDocument(this.#document.replica, snapshot);
-    // What is on its way may still be taken as it is: it must not be made anew, or it would be there twice.
+    // A batch in flight may still be accepted: reapplying it under new IDs would duplicate it.
     if (this.#outdatedCount === 0 && this.unsent.every((batch) => batch.epoch === next.epoch)) {
       for (const batch of this.unsent) next.apply(batch);
       if (next.waitingCount === 0) {
@@ -541,16 +541,16 @@ export class LiveText {
     const { typed, deleted } = unsentEdits(this.unsent, this.#document, renewed);
     this.unsent = [];
     this.#document = renewed;
-    for (const { left, text } of typed) this.#note(renewed.write([], left, text));
-    if (deleted.length > 0) this.#note(renewed.write(deleted, null, ""));
+    for (const { left, text } of typed) this.#enqueue(renewed.write([], left, text));
+    if (deleted.length > 0) this.#enqueue(renewed.write(deleted, null, ""));
   }
 
   // Sending
 
-  #note(batch) {
+  #enqueue(batch) {
     if (batch.operations.length === 0) return;
     const last = this.unsent.at(-1);
-    // The first is left alone while it is on its way.
+    // The first batch does not change while it is being sent.
     const isOpen = this.unsent.length > (this.#isSending ? 1 : 0);
     if (isOpen && last.replica === batch.replica && last.epoch === batch.epoch && nextNumber(last) === batch.number) {
       this.unsent[this.unsent.length - 1] = joined(last, batch);
@@ -589,7 +589,7 @@ export class LiveText {
       if (status === 409) {
         this.#mustReload = true;
       } else if (status >= 400 && status < 500) {
-        // What follows builds upon it.
+        // Later edits may depend on it.
         this.unsent = [];
         this.#mustReload = true;
         this.onrefusal(message);
@@ -605,7 +605,7 @@ export class LiveText {
   }
 }
 
-// What was edited here and has to be made anew on another state of the text, where names may be missing
+// Reapplying local edits on another state of the text, in which IDs may be missing
 
 function unsentEdits(batches, old, next) {
   const own = [];
@@ -637,7 +637,7 @@ function unsentEdits(batches, old, next) {
       if (next.has(id)) {
         left = id;
       } else if (scalars && isOwn.some(([start, end]) => id[0] >= start && id[0] < end)) {
-        // Stretches that have lost all between them become one.
+        // Runs with nothing left between them are merged.
         if (typed.at(-1)?.left !== left || typed.length === 0) typed.push({ left, text: "" });
         typed.at(-1).text += scalars[offset];
       }
@@ -652,7 +652,7 @@ function unsentEdits(batches, old, next) {
 
 // Operations and batches
 
-/** How many numbers an operation takes: a word may travel as one operation or letter by letter. */
+/** Returns the count of numbers of an operation: one for a word is equivalent to one for each letter. */
 const numberCount = (operation) => (operation.delete ? 1 : scalarCount(operation.insert));
 
 const nextNumber = (batch) => batch.operations.reduce((number, operation) => number + numberCount(operation), batch.number);
@@ -663,7 +663,7 @@ function withoutFirst(operation, count, replica) {
   return { insert: rest, time: operation.time + count, after: [operation.time + count - 1, replica] };
 }
 
-/** What is left of a batch without all up to the number `last`. */
+/** Returns the batch without the operations up to the number `last`. */
 function after(batch, last) {
   if (last < batch.number) return batch;
   const operations = [];
@@ -676,7 +676,7 @@ function after(batch, last) {
   return { ...batch, number: last + 1, operations };
 }
 
-/** Two batches that follow one another as one; what was typed in one go becomes one operation. */
+/** Merges two consecutive batches and their consecutive insertions. */
 function joined(batch, next) {
   const operations = [...batch.operations];
   for (const operation of next.operations) {
@@ -690,7 +690,7 @@ function joined(batch, next) {
   return { ...batch, operations };
 }
 
-/** A batch in parts that fit into an event each. */
+/** Splits a batch into parts that fit into an event. */
 function partsOf(batch) {
   const parts = [];
   let length = 0;
@@ -714,7 +714,7 @@ const continues = (block, next) => next.replica === block.replica && next.time =
 
 const isPair = (text, offset) => text.codePointAt(offset) > 0xffff;
 
-/** How many UTF-16 units the first `count` scalars of a text take. */
+/** Returns the length of the first `count` scalars of a text in UTF-16 units. */
 function utf16Offset(text, length, count) {
   if (text.length === length) return count;
   let offset = 0;
@@ -722,23 +722,23 @@ function utf16Offset(text, length, count) {
   return offset;
 }
 
-/** How many scalars the first `offset` UTF-16 units of a text are. */
+/** Returns the number of scalars in the first `offset` UTF-16 units of a text. */
 function scalarOffset(text, length, offset) {
   return text.length === length ? offset : scalarCount(text.slice(0, offset));
 }
 
-/** The one splice from a text to another, around what both begin and end with; none when they are the same. */
+/** Returns the splice from one text to another without their common prefix and suffix; none if equal. */
 export function difference(old, text, caret = text.length) {
   if (old === text) return [];
   const shorter = Math.min(old.length, text.length);
-  // What stands behind the caret was not typed just now.
+  // Text after the caret was not typed just now.
   const tailMax = Math.min(shorter, text.length - caret);
   let tail = 0;
   while (tail < tailMax && old[old.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
   let head = 0;
   while (head < shorter - tail && old[head] === text[head]) head += 1;
   while (tail < shorter - head && old[old.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
-  // A surrogate pair changes as a whole.
+  // A surrogate pair is replaced as a whole.
   if (head > 0 && isPair(text, head - 1)) head -= 1;
   else if (head > 0 && isPair(old, head - 1)) head -= 1;
   if (tail > 0 && isLow(text, text.length - tail)) tail -= 1;
@@ -751,7 +751,7 @@ const isLow = (text, offset) => {
   return unit >= 0xdc00 && unit < 0xe000;
 };
 
-/** Half a surrogate pair is no scalar: it becomes U+FFFD. */
+/** Replaces unpaired surrogates by U+FFFD. */
 function wellFormed(text) {
   return text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
 }

@@ -1,4 +1,4 @@
-// The page: a text area in step with the shared text, the others' carets, and who is here.
+// The page: a text area synchronised with the shared text, remote carets, and the present users.
 
 import { request } from "/backend.js";
 import { connect } from "/broker.js";
@@ -10,7 +10,7 @@ import { Undo } from "./undo.js";
 import { Unsent } from "./unsent.js";
 
 /** Times in milliseconds. */
-const CURSOR_PAUSE = 120;           // a broker takes ten client events a second
+const CURSOR_PAUSE = 120;           // a broker allows ten client events a second
 const CURSOR_REPEAT = 10_000;
 const CURSOR_SILENCE_MAX = 25_000;
 
@@ -25,18 +25,18 @@ const text = new LiveText({
 }, unsent.adopt());
 const carets = new Carets(element("mirror"), () => text.document);
 
-// Edits made elsewhere: the text area keeps caret and selection where they are in the text.
+// Remote edits: the text area keeps caret and selection at their position in the text.
 
 text.onsplices = (splices) => {
   for (const { start, end, text: inserted } of splices) editor.setRangeText(inserted, start, end, "preserve");
-  // What a text area does to a text, such as to its line ends, must not pass for somebody's edit.
+  // A text area may change a text, such as its line ends; that must not become an edit.
   if (editor.value !== text.text) editor.value = text.text;
   showText();
 };
 
 text.onrefusal = (reason) => notice(reason);
 
-// Edits made here
+// Local edits
 
 editor.addEventListener("input", () => {
   const [change] = difference(text.text, editor.value, editor.selectionEnd);
@@ -45,16 +45,16 @@ editor.addEventListener("input", () => {
   const place = text.document.anchor(change.start);
   const batch = text.replace(change.start, change.end, change.text);
   if (batch) {
-    undo.note(batch, removed, place);
+    undo.record(batch, removed, place);
   } else {
-    notice("The text is full: it takes 100,000 characters at most.");
+    notice("The text is full: the limit is 100,000 characters.");
     editor.value = text.text;
   }
   showText();
-  tellCursor();
+  sendCursor();
 });
 
-// While letters are being composed, the text area is the input method's alone.
+// During a composition only the input method may change the text area.
 editor.addEventListener("compositionstart", () => text.hold());
 editor.addEventListener("compositionend", () => setTimeout(() => text.release()));
 editor.addEventListener("blur", () => text.release());
@@ -62,7 +62,7 @@ editor.addEventListener("blur", () => text.release());
 editor.addEventListener("beforeinput", (event) => {
   if (event.inputType !== "historyUndo" && event.inputType !== "historyRedo") return;
   event.preventDefault();
-  takeBack(event.inputType === "historyRedo");
+  undoOrRedo(event.inputType === "historyRedo");
 });
 
 editor.addEventListener("keydown", (event) => {
@@ -70,23 +70,23 @@ editor.addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase();
   if (key !== "z" && key !== "y") return;
   event.preventDefault();
-  takeBack(key === "y" || event.shiftKey);
+  undoOrRedo(key === "y" || event.shiftKey);
 });
 
-function takeBack(again) {
+function undoOrRedo(again) {
   const caret = again ? undo.redo(text) : undo.undo(text);
   if (caret === null) return;
   editor.value = text.text;
   editor.setSelectionRange(caret, caret);
   showText();
-  tellCursor();
+  sendCursor();
 }
 
 // Showing
 
 const segmenter = Intl.Segmenter ? new Intl.Segmenter() : null;
 
-/** What a reader calls characters; of a long text, its code points will do. */
+/** Counts grapheme clusters; in a long text, code points. */
 function characterCount(string) {
   return segmenter && string.length < 20_000 ? [...segmenter.segment(string)].length : [...string].length;
 }
@@ -116,58 +116,58 @@ text.onstate = () => {
   }[state];
 };
 
-// Who is here, and where
+// Present users and their carets
 
-let room = null;
+let presence = null;
 let cursorTimer = null;
 let isCursorDue = false;
 
-/** Tells where the caret is, as soon as it may. */
-function tellCursor() {
+/** Sends the caret's position, within the rate limit. */
+function sendCursor() {
   isCursorDue = true;
   if (cursorTimer !== null) return;
-  const tell = () => {
+  const send = () => {
     cursorTimer = null;
-    if (!isCursorDue || !room?.isSubscribed || !text.isLoaded) return;
+    if (!isCursorDue || !presence?.isSubscribed || !text.isLoaded) return;
     isCursorDue = false;
     const { selectionStart, selectionEnd, selectionDirection } = editor;
     const [from, to] = selectionDirection === "backward" ? [selectionEnd, selectionStart] : [selectionStart, selectionEnd];
     const cursor = { anchor: text.document.anchor(from), focus: text.document.anchor(to) };
-    room.trigger("client-cursor", { page: pageID, name: me.name, ...cursor });
-    cursorTimer = setTimeout(tell, CURSOR_PAUSE);
+    presence.trigger("client-cursor", { page: pageID, name: me.name, ...cursor });
+    cursorTimer = setTimeout(send, CURSOR_PAUSE);
   };
-  cursorTimer = setTimeout(tell, 0);
+  cursorTimer = setTimeout(send, 0);
 }
 
 document.addEventListener("selectionchange", () => {
-  if (document.activeElement === editor) tellCursor();
+  if (document.activeElement === editor) sendCursor();
 });
-setInterval(tellCursor, CURSOR_REPEAT);
+setInterval(sendCursor, CURSOR_REPEAT);
 setInterval(() => carets.remove((_, { heardAt }) => Date.now() - heardAt > CURSOR_SILENCE_MAX), 5_000);
 
-/** Anybody in the room can send anything. */
+/** Validates an anchor: any member of the channel can send any data. */
 const isAnchor = (value) => Array.isArray(value) && ["start", "end", "before", "after"].includes(value[0]);
 
 function receiveCursor(data, { userID }) {
   if (typeof data?.page !== "string" || data.page === pageID) return;
   if (data.gone) return carets.remove((page) => page === data.page);
   if (!isAnchor(data.anchor) || !isAnchor(data.focus)) return;
-  const name = String(data.name ?? "Somebody").slice(0, 60);
+  const name = String(data.name ?? "A user").slice(0, 60);
   carets.set(data.page, {
     user: userID ?? data.page, name, anchor: data.anchor, focus: data.focus, heardAt: Date.now(),
   });
 }
 
 function showPeople() {
-  const others = [...room.members].filter(([id]) => id !== room.me);
-  const people = [[room.me ?? me.id, { name: `${me.name} (you)` }], ...others];
+  const others = [...presence.members].filter(([id]) => id !== presence.me);
+  const people = [[presence.me ?? me.id, { name: `${me.name} (you)` }], ...others];
   element("people").replaceChildren(...people.map(([id, info]) => {
     const person = document.createElement("li");
     person.style.setProperty("--hue", hue(id));
     const badge = document.createElement("span");
     badge.className = "initials";
     badge.ariaHidden = "true";
-    const name = String(info?.name ?? "Somebody");
+    const name = String(info?.name ?? "A user");
     badge.textContent = initials(name.replace(" (you)", ""));
     person.append(badge, name);
     return person;
@@ -180,26 +180,26 @@ connect((client) => {
   channel.bind("text_operations", (entry) => {
     if (Number.isInteger(entry?.serial)) text.receive(entry);
   });
-  room = client.subscribe("presence-text");
-  room.bind("pusher:subscription_succeeded", () => {
+  presence = client.subscribe("presence-text");
+  presence.bind("pusher:subscription_succeeded", () => {
     showPeople();
-    tellCursor();
+    sendCursor();
   });
-  room.bind("pusher:member_added", ({ info }) => {
+  presence.bind("pusher:member_added", ({ info }) => {
     showPeople();
-    speak(`${info?.name ?? "Somebody"} is here.`);
-    // Who has just come has not heard where anybody is.
-    tellCursor();
+    speak(`${info?.name ?? "A user"} is here.`);
+    // A new member does not know the carets yet.
+    sendCursor();
   });
-  room.bind("pusher:member_removed", ({ id, info }) => {
+  presence.bind("pusher:member_removed", ({ id, info }) => {
     showPeople();
-    speak(`${info?.name ?? "Somebody"} has left.`);
+    speak(`${info?.name ?? "A user"} has left.`);
     carets.remove((_, { user }) => user === id);
   });
-  room.bind("client-cursor", receiveCursor);
-  // A browser may keep a page that was left, with its connection: the others would see somebody who is gone.
+  presence.bind("client-cursor", receiveCursor);
+  // A browser may cache a page with its connection: other users would still see its caret.
   addEventListener("pagehide", () => {
-    room.trigger("client-cursor", { page: pageID, gone: true });
+    presence.trigger("client-cursor", { page: pageID, gone: true });
     client.disconnect();
   });
   addEventListener("pageshow", ({ persisted }) => persisted && client.connect());

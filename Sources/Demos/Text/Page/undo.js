@@ -1,6 +1,6 @@
-// Undo for a text that others edit too: what this page did is taken back where it is now, and nothing else.
+// Undo for a shared text: reverts only this page's edits, at their current position.
 
-const STEP_TIME = 800;   // milliseconds: keys that follow one another faster are one step
+const STEP_TIME = 800;   // milliseconds: faster keystrokes are one step
 const STEPS_MAX = 300;
 
 export class Undo {
@@ -8,8 +8,8 @@ export class Undo {
   #done = [];
   #lastAt = 0;
 
-  /** Takes note of an edit: the batch that it became, and the text that it removed with the place where that was. */
-  note(batch, removed, place) {
+  /** Records an edit: its batch, and the removed text with an anchor at its position. */
+  record(batch, removed, place) {
     const edit = editOf(batch, removed, place);
     if (!edit) return;
     const now = performance.now();
@@ -22,16 +22,16 @@ export class Undo {
     this.#lastAt = now;
   }
 
-  /** Takes back the last step; returns where the caret belongs, or null when there is none. */
+  /** Reverts the last step; returns the new offset of the caret, or null when there is no step. */
   undo(text) {
-    return this.#turn(text, this.#done, this.#undone);
+    return this.#revert(text, this.#done, this.#undone);
   }
 
   redo(text) {
-    return this.#turn(text, this.#undone, this.#done);
+    return this.#revert(text, this.#undone, this.#done);
   }
 
-  #turn(text, from, to) {
+  #revert(text, from, to) {
     this.#lastAt = 0;
     for (let step = from.pop(); step; step = from.pop()) {
       const inverse = [];
@@ -53,7 +53,7 @@ export class Undo {
           caret = start + edit.removed.length;
         }
       }
-      // A step of which nothing is left, since others have deleted it, is none.
+      // Skips a step whose text others have deleted.
       if (inverse.length === 0) continue;
       to.push(inverse);
       return caret;

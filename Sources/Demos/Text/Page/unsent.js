@@ -1,6 +1,6 @@
-// Edits that have not been sent are kept in the browser: a page that is closed or loaded anew finds them again.
+// Stores unsent edits in the browser, so that they survive closing or reloading the page.
 //
-// Whoever finds them sends them, also while another page does: the backend takes each once.
+// Every page that finds them sends them; the backend applies each once.
 
 const PREFIX = "fanfare-unsent-";
 
@@ -12,7 +12,7 @@ export class Unsent {
     this.#key = PREFIX + pageID;
   }
 
-  /** What former pages have left behind. */
+  /** Returns the stored edits of earlier pages. */
   adopt() {
     const batches = [];
     attempt(() => {
@@ -28,14 +28,14 @@ export class Unsent {
     attempt(() => {
       if (batches.length > 0) localStorage.setItem(this.#key, JSON.stringify(batches));
       else localStorage.removeItem(this.#key);
-      // From here on they are among this page's.
+      // They are now stored with this page's edits.
       for (const key of this.#adopted) localStorage.removeItem(key);
       this.#adopted = [];
     });
   }
 }
 
-/** A browser may forbid storage, or have no room left; then edits live as long as the page. */
+/** Without browser storage, or with a full one, edits last as long as the page. */
 function attempt(step) {
   try {
     step();

@@ -1,11 +1,11 @@
-// One row of the list: a box to tick, what is to be done, and by when.
+// One row of the list: a checkbox, the title and the due date.
 
 import { dayInWords } from "./days.js";
 
-/** Writes a to-do into its element; one that shows it already is left alone. Says whether it was touched. */
+/** Shows a to-do in its element; returns whether the element has changed. */
 export function fillCell(item, toDo) {
   const { text, tone } = dayInWords(toDo.due);
-  // The day's words change at midnight.
+  // The text of a date changes at midnight.
   const shown = JSON.stringify([toDo.title, toDo.isDone, text]);
   if (item.dataset.shown === shown) return false;
   item.dataset.shown = shown;

@@ -1,14 +1,14 @@
-// Days in the words of somebody who looks at a list today.
+// Relative dates.
 
 const DAY = 86_400_000;  // milliseconds
 
-/** This day where the page is, as `2026-01-31`. */
+/** Returns the local date, as `2026-01-31`. */
 export function today() {
   const now = new Date();
   return new Date(now - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 }
 
-/** `{ text, tone }`: the tone is `late`, `now`, `soon`, or empty. */
+/** Returns `{ text, tone }`; the tone is `late`, `now`, `soon`, or empty. */
 export function dayInWords(due, from = today()) {
   if (due === null) return { text: "Some day", tone: "" };
   const distance = Math.round((Date.parse(due) - Date.parse(from)) / DAY);

@@ -1,5 +1,5 @@
-// The page of the to-dos. Its two lists are bound to two queries in the backend's database; whoever changes the
-// database, the results that differ come here by themselves.
+// The page of the to-dos. Its two lists are bound to two queries of the backend's database and follow every
+// write to it.
 
 import { connect } from "/broker.js";
 import { LiveList, newRowID, put, remove, update } from "/live-list.js";
@@ -20,7 +20,7 @@ const rows = new Rows(element("rows"), element("row"), fillCell);
 // Showing
 
 let filter = "open";
-/** What each filter has shown last; null before the first result. */
+/** The rows that each filter has shown last; null before the first result. */
 const shown = { open: null, done: null };
 
 open.onchange = (change) => changed("open", change);
@@ -30,7 +30,7 @@ function changed(query, { operations, isOwn }) {
   const touched = isOwn ? [] : operations.map(({ id, row }) => id ?? row.id);
   const pending = pendingIDs();
   show(query, new Set(touched.filter((id) => !pending.has(id))));
-  if (!isOwn && operations.length > 0) tell(query, operations);
+  if (!isOwn && operations.length > 0) announce(query, operations);
   closeEditorOfGone();
 }
 
@@ -54,7 +54,7 @@ function show(query, touched = new Set()) {
   if (list) rows.show(list, { changed: touched, pending: pendingIDs() });
 }
 
-/** What the binding reports, in the words of the query: initial, update, error. */
+/** Shows the state of the query: initial, update or error. */
 function showState(before, after) {
   const line = element("state");
   if (!before) {
@@ -82,14 +82,14 @@ function pendingIDs() {
   return new Set([...open.pendingIDs, ...done.pendingIDs]);
 }
 
-/** Tells those who do not see the page what others have changed; the list that it leaves says nothing. */
-function tell(query, operations) {
+/** Announces remote changes to screen readers; the list that a row leaves announces nothing. */
+function announce(query, operations) {
   const words = { put: query === "open" ? "is to be done" : "is done", update: "was changed" };
   const sentences = operations.filter(({ op }) => words[op]).map(({ op, row }) => `${row.title} ${words[op]}.`);
   if (sentences.length > 0) speak(sentences.join(" "));
 }
 
-// Changing. An edit goes to the list that has the to-do now.
+// Edits, which are sent to the list that contains the to-do.
 
 const listOf = (id) => [open, done].find((list) => list.row(id));
 const toDo = (id) => open.row(id) ?? done.row(id);
@@ -102,7 +102,7 @@ element("add").addEventListener("submit", (event) => {
   event.preventDefault();
   const title = element("title").value.trim();
   if (!title) return element("title").focus();
-  if (!open.isLoaded) return notice("The list is not there yet.");
+  if (!open.isLoaded) return notice("The list is still loading.");
   const row = { id: newRowID(), title, due: element("due").value || null, isDone: false, doneAt: null };
   open.edit([put(row, open.rows.at(-1)?.id ?? null)]);
   element("title").value = "";
@@ -128,7 +128,7 @@ function idOf(target) {
   return Number(target.closest("li[data-id]")?.dataset.id);
 }
 
-/** The row is about to leave the list; the keyboard keeps its place there. */
+/** Focuses a neighbour of the row that is about to leave the list, for keyboard users. */
 function focusNeighbour(id) {
   const list = shown[filter];
   const index = list.findIndex((row) => row.id === id);
@@ -171,7 +171,7 @@ editor.addEventListener("close", () => {
   if (editor.returnValue !== "save" || !row) return;
   const title = element("edit-title").value.trim();
   const due = element("edit-due").value || null;
-  // Only what was changed here: somebody else may have changed the rest meanwhile.
+  // Only the changed fields: the others may have been changed elsewhere.
   const fields = { ...(title && title !== row.title && { title }), ...(due !== row.due && { due }) };
   if (Object.keys(fields).length > 0) edit(row.id, fields);
 });
@@ -182,7 +182,7 @@ editor.addEventListener("cancel", () => { editor.returnValue = "cancel"; });
 function closeEditorOfGone() {
   if (!edited || toDo(edited.id)) return;
   const { id, title } = edited;
-  // On its way from one result to the other, it is in none for a moment.
+  // A row that changes lists is briefly in neither result.
   setTimeout(() => {
     if (edited?.id !== id || toDo(id)) return;
     editor.close("cancel");
@@ -200,7 +200,7 @@ for (const name of ["open", "done"]) {
   });
 }
 
-// "Tomorrow" becomes "Today" without anybody's doing.
+// Updates relative dates at midnight.
 setInterval(() => shown[filter] && show(filter), MINUTE);
 
 connect((client) => {

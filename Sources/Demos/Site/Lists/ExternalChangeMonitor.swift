@@ -1,34 +1,34 @@
 package import GRDB
 
-/// Notices what other processes write to the database file, and tells those who observe it.
+/// Detects commits of other processes to the database file and notifies the observers.
 ///
-/// SQLite tells nobody of another process's commit. It counts them, and the count is looked at every half a second.
-package final class OtherWriters: Sendable {
+/// SQLite does not report commits of other processes, but counts them; the count is polled every half a second.
+package final class ExternalChangeMonitor: Sendable {
     private let watch: Task<Void, Never>
 
-    /// Takes the count, and looks at it until this object is gone: all that is written from now on is noticed.
+    /// Starts polling, until the object is released; every commit from now on is detected.
     ///
     /// - Parameters:
-    ///   - database: The database; one in memory has no other writers.
-    ///   - pause: How long to wait between two looks.
-    /// - Throws: The database's error, if the count cannot be read.
+    ///   - database: The database; a database in memory has no other writers.
+    ///   - pause: The polling interval.
+    /// - Throws: The database's error when the count cannot be read.
     package init(_ database: DatabaseQueue, pause: Duration = .milliseconds(500)) throws {
         let first = try database.read(Self.count)
         watch = Task(priority: .utility) {
-            var told = first
+            var notified = first
             while (try? await Task.sleep(for: pause)) != nil {
-                guard let count = try? await database.read(Self.count), count != told else {
+                guard let count = try? await database.read(Self.count), count != notified else {
                     continue
                 }
                 do {
                     try await database.write { database in
-                        // They may have changed the tables themselves.
+                        // The schema may have changed, too.
                         database.clearSchemaCache()
                         try database.notifyChanges(in: .fullDatabase)
                     }
-                    told = count
+                    notified = count
                 } catch {
-                    // Somebody is writing: it is told at the next look.
+                    // The database is locked: observers are notified at the next poll.
                 }
             }
         }

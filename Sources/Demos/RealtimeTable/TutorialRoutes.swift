@@ -3,9 +3,9 @@ import GRDB
 import HTTP1
 import LiveRows
 
-/// The routes of the well-known tutorial, which are at the root of the site, as another way to edit the live list.
-struct OldRoutes: Sendable {
-    /// The most characters of a device's identifier.
+/// The routes of the well-known tutorial at the root of the site, which edit the live list.
+struct TutorialRoutes: Sendable {
+    /// The maximum length of a device's identifier, in characters.
     static let deviceIDLengthMax = 100
 
     let users: PublishedList<User>
@@ -29,7 +29,7 @@ struct OldRoutes: Sendable {
     }
 
     private func delete(_ fields: RequestFields) async throws -> TableChange {
-        // The index is asked for, since the answer has one, but the id decides.
+        // The index is required by the tutorial's API but unused: the id identifies the row.
         let _: Int = try fields.integer("index")
         let id: Int64 = try fields.integer("id")
         return try await commit(fields) { rows in
@@ -53,16 +53,16 @@ struct OldRoutes: Sendable {
         }
     }
 
-    /// Commits one operation, and answers what its event tells.
+    /// Commits one operation and returns the data of its event.
     private func commit(
         _ fields: RequestFields,
         _ decide: @Sendable ([User]) throws -> ListOperation<User>
     ) async throws -> TableChange {
-        // Who acted, so that its own screen can tell the event that it caused.
+        // The sender, so that its own screen recognises the event that it caused.
         let device = try fields.text("deviceId", limit: Self.deviceIDLengthMax)
         let commit = try await users.commit(by: device) { [try decide($0)] }
         guard let step = commit?.steps.first else { throw RequestError.notJSON }
-        return TableChange.changes(telling: step, by: device)[0]
+        return TableChange.changes(for: step, by: device)[0]
     }
 
     private static func unknownUser(_ id: Int64) -> RequestError {

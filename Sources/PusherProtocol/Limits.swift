@@ -1,9 +1,9 @@
-/// The limits of a broker, by the names that its metrics and its documentation use.
+/// The limits of a broker; the raw values are the names in its metrics and documentation.
 ///
-/// Whoever refuses something because a limit is met names the limit, so that it is counted; `fanfare check --limits`
-/// lists them all, with their keys, their defaults and what happens.
+/// Every refusal because of a limit names the limit, so that it is counted; `fanfare check --limits` lists all of them
+/// with key, default and consequence.
 public enum Limit: String, CaseIterable, Sendable {
-    // Who may come in.
+    // Connecting.
     case connections
     case connectionsPerAddress = "connections_per_address"
     case newConnections = "new_connections"
@@ -12,7 +12,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case appConnections = "app_connections"
     case authorizationTime = "authorization_time"
 
-    // How long somebody may take.
+    // Timeouts.
     case tlsHandshakeTime = "tls_handshake_time"
     case requestHeadTime = "request_head_time"
     case requestBodyTime = "request_body_time"
@@ -21,7 +21,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case triggerTime = "trigger_time"
     case messageTime = "message_time"
 
-    // How much somebody may send at once.
+    // Sizes of messages and requests.
     case requestHeadLength = "request_head_length"
     case requestBodyLength = "request_body_length"
     case messageLength = "message_length"
@@ -32,7 +32,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case triggerChannels = "trigger_channels"
     case batchEvents = "batch_events"
 
-    // How often.
+    // Rates.
     case requestRate = "requests"
     case triggerRate = "triggers"
     case queryRate = "queries"
@@ -41,7 +41,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case clientEventRate = "client_events"
     case faultRate = "faulty_messages"
 
-    // How much is kept for somebody.
+    // Stored state and queues.
     case subscriptions
     case members
     case watchlist
@@ -54,4 +54,27 @@ public enum Limit: String, CaseIterable, Sendable {
     case webhooksInFlight = "webhooks_in_flight"
     case webhooksQueued = "webhooks_queued"
     case webhookBytesQueued = "webhook_bytes_queued"
+}
+
+/// The limits of the protocol, with the values of Pusher's documentation and libraries.
+public struct ProtocolLimits: Equatable, Sendable {
+    /// The maximum length of a channel name, prefix included, in characters.
+    ///
+    /// 200 is what the official server libraries check; the hosted service documents 164.
+    public var channelNameLengthMax = 200
+    /// The maximum length of a user id, in characters.
+    public var userIDLengthMax = 128
+    /// The maximum length of an event name, in characters.
+    public var eventNameLengthMax = 200
+    /// The maximum length of an event's data, in bytes of the string with its JSON escapes decoded.
+    public var dataLengthMax = 10_240
+    /// The maximum number of channels of one trigger.
+    public var channelsPerTriggerMax = 100
+    /// The maximum number of events of one batch.
+    public var eventsPerBatchMax = 10
+    /// The maximum nesting of a peer's JSON.
+    public var depthMax = JSONScanner.depthMaxDefault
+
+    /// Creates the documented limits.
+    public init() {}
 }

@@ -5,7 +5,7 @@ import RealtimeTable
 import TestSite
 import Testing
 
-@Suite("The routes that old clients know") struct OldRoutesTests {
+@Suite("The routes of the tutorial") struct TutorialRoutesTests {
     let site: SiteProbe
 
     init() async throws { site = try await SiteProbe(.realtimeTable) }
@@ -17,14 +17,14 @@ import Testing
         #expect(reply.body.hasPrefix(#"[{"id":1,"name":"John Doe","position":1,"updated_at":""#))
     }
 
-    /// The old events; each commit is told by `list_changed` as well.
-    private func oldEvents() async throws -> [Recorder.Event] {
+    /// The tutorial's events; each commit is also published as `list_changed`.
+    private func tutorialEvents() async throws -> [Recorder.Event] {
         let events = await site.events()
         #expect(events.allSatisfy { $0.channel == "userslist" })
         return events.filter { $0.name != "list_changed" }
     }
 
-    /// Adds a user as an old client does, and returns the id.
+    /// Adds a user as a tutorial client and returns the id.
     private func add(_ name: String) async throws -> Int64 {
         let reply = try await site.answer(.post, "/add", "name=\(name)&deviceId=phone")
         return try JSONDecoder().decode(Added.self, from: Data(reply.body.utf8)).id
@@ -42,7 +42,7 @@ import Testing
         let id = try JSONDecoder().decode(Added.self, from: Data(reply.body.utf8)).id
         #expect(reply.body == #"{"deviceId":"phone","id":\#(id),"name":"Ada"}"#)
         #expect((1 << 32..<1 << 53).contains(id))
-        let events = try await oldEvents()
+        let events = try await tutorialEvents()
         #expect(events.map(\.name) == ["addUser"])
         #expect(try sorted(events[0].data) == reply.body)
     }
@@ -56,7 +56,7 @@ import Testing
         #expect(reply.status == 200)
         #expect(reply.body == #"{"deviceId":"phone","id":1,"index":0}"#)
         #expect(try await site.answer(.get, "/users").body == "[]")
-        let events = try await oldEvents()
+        let events = try await tutorialEvents()
         #expect(events.map(\.name) == ["removeUser"])
         #expect(try sorted(events[0].data) == reply.body)
     }
@@ -73,7 +73,7 @@ import Testing
         #expect(
             reply.body == #"{"dest":1,"dest_id":\#(ada),"deviceId":"phone","src":0,"src_id":1}"#
         )
-        let events = try await oldEvents()
+        let events = try await tutorialEvents()
         #expect(events.map(\.name) == ["addUser", "moveUser"])
         #expect(try sorted(events[1].data) == reply.body)
     }
@@ -91,9 +91,9 @@ import Testing
         #expect(body.contains("Robert'); DROP TABLE Users; --"))
     }
 
-    @Test func aFullListTakesNobody() async throws {
+    @Test func aFullListRefusesUsers() async throws {
         for start in stride(from: 0, to: 1_000, by: 125) {
-            // From John Doe on, until there are a thousand.
+            // One thousand users, including John Doe.
             let steps = (start..<min(start + 125, 999)).map { n in
                 #"{"op":"put","row":{"id":\#(n + 2),"name":"U"},"after":\#(n + 1)}"#
             }
@@ -135,6 +135,6 @@ import Testing
         let reply = try await site.answer(.post, path, body)
         #expect(reply.status == status)
         #expect(reply.body == #"{"error":"\#(sentence)"}"#)
-        #expect(try await oldEvents().isEmpty)
+        #expect(try await tutorialEvents().isEmpty)
     }
 }
