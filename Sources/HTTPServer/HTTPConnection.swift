@@ -370,7 +370,7 @@ public final class HTTPConnection: StreamDelegate {
         leave()
         let owner = entry(stream, &output)
         stream.write(output)
-        stream.owner = owner
+        stream.delegate = owner
         if isPaused { stream.resumeReading() }
         owner.streamOpened(stream)
     }

@@ -62,7 +62,7 @@ final class Dialogue: StreamDelegate, TimerTarget {
                 timeout: .seconds(10),
                 // One echo of the longest message on top of what is queued before reading pauses.
                 limits: StreamLimits(queuedBytesMax: 80 << 20),
-                owner: self
+                delegate: self
             )
             stream.write(handshake.request)
             self.stream = stream

@@ -36,7 +36,7 @@ actor TestServer: LoopResident {
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw PortMissing() }
         let listener = try reactor.listen(
             on: address,
-            hasRoom: site.hasRoom,
+            hasCapacity: site.hasRoom,
             accept: site.accept
         )
         guard let port = listener.address.port else { throw PortMissing() }

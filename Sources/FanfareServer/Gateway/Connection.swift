@@ -85,7 +85,7 @@ final class Connection: StreamDelegate {
         }
         if endpoint.hasIncompleteMessage { holdIncompleteMessage() }
         if isClosing { return bytes.count }
-        if position < bytes.count, effort >= Self.effortMax { stream.lendAgain() }
+        if position < bytes.count, effort >= Self.effortMax { stream.redeliverUnread() }
         return position
     }
 
@@ -292,10 +292,10 @@ final class Connection: StreamDelegate {
         close(.overCapacity, message: message, droppingQueue: true)
     }
 
-    func queueAccount(of stream: Stream) -> MemoryBudget? { core.queueAccount(of: app) }
+    func memoryBudget(of stream: Stream) -> MemoryBudget? { core.queueAccount(of: app) }
 
-    func streamOverdrawn(_ stream: Stream, _ account: MemoryBudget) {
-        let isOfAll = account === core.reactor.queueAccount
+    func streamExceededBudget(_ stream: Stream, _ account: MemoryBudget) {
+        let isOfAll = account === core.reactor.queueBudget
         core.met(isOfAll ? .queuedBytesTotal : .appQueuedBytes)
         let message = "The connection reads too slowly, and the memory of all queues is used up"
         close(.overCapacity, message: message, droppingQueue: true)

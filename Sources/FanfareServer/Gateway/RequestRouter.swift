@@ -23,7 +23,7 @@ final class RequestRouter: HTTPResponder {
         switch error {
         case .handshakeTimedOut: core.met(.tlsHandshakeTime)
         case .overflow: core.met(.queuedBytes)
-        case .overdrawn: core.met(.queuedBytesTotal)
+        case .memoryBudgetExceeded: core.met(.queuedBytesTotal)
         default: break
         }
     }

@@ -26,7 +26,7 @@ extension ShardCore {
 
     /// Refuses a newcomer while too much waits for others.
     func checkQueues(of app: App) throws(ConnectionRefusal) {
-        if reactor.queueAccount.isNearlyFull {
+        if reactor.queueBudget.isNearlyFull {
             throw ConnectionRefusal(.overCapacity, meeting: .queuedBytesTotal)
         }
         if !queueAccounts.isEmpty, queueAccounts[app.id]?.isNearlyFull == true {

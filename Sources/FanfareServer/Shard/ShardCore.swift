@@ -73,7 +73,7 @@ final class ShardCore: TimerTarget {
             shardCount: links.count,
             random: random
         )
-        reactor.queueAccount.byteCountMax = settings.heldBytesMax
+        reactor.queueBudget.byteCountMax = settings.heldBytesMax
         reactor.inbound.byteCountMax = settings.inboundBytesMax
         reactor.batchLengthMax = min(
             reactor.batchLengthMax,
@@ -93,7 +93,7 @@ final class ShardCore: TimerTarget {
         advanceListings()
         advanceLeaves()
         // Before this shard's own fan-out, so that the others begin theirs at the same time.
-        links.dispatch(assists: reactor.hasRested)
+        links.dispatch(assists: reactor.wasIdle)
         flush()
     }
 
@@ -166,7 +166,7 @@ final class ShardCore: TimerTarget {
         ShardReading(
             connections: connectionCount,
             channels: channels.occupiedCount,
-            queuedBytes: reactor.queueAccount.byteCount,
+            queuedBytes: reactor.queueBudget.byteCount,
             inboundBytes: reactor.inbound.byteCount,
             received: receivedCount,
             published: publishedCount,

@@ -91,7 +91,7 @@ package final class SimulatedBroker {
         let stream = try stage.core.reactor.adopt(
             descriptor,
             limits: settings.streamLimits,
-            owner: HTTPConnection(site: stage.site)
+            delegate: HTTPConnection(site: stage.site)
         )
         acquaintances.append(Acquaintance(stream: stream))
     }

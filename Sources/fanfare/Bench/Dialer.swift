@@ -41,14 +41,14 @@ final class Dialer {
     var address: SocketAddress? { addresses.first }
 
     /// Begins a connection to the address that is in favour.
-    func connect(on reactor: Reactor, owner: any StreamDelegate) throws(BenchError) -> Stream {
+    func connect(on reactor: Reactor, delegate: any StreamDelegate) throws(BenchError) -> Stream {
         guard let address else { throw .machine("there is no address to try") }
         do throws(SystemError) {
             return try reactor.connect(
                 to: address,
                 tls: tls,
                 timeout: subject.patience,
-                owner: owner
+                delegate: delegate
             )
         } catch {
             throw error.code == EADDRNOTAVAIL
@@ -82,7 +82,7 @@ final class Dialer {
             throw .machine("\(error)")
         }
         let device = Device(index: index, crowd: crowd, traffic: traffic, handshake: handshake)
-        _ = try connect(on: reactor, owner: device)
+        _ = try connect(on: reactor, delegate: device)
         return device
     }
 

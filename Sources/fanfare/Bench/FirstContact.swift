@@ -18,7 +18,7 @@ final class FirstContact: StreamDelegate {
 
     private func connect() {
         do throws(BenchError) {
-            _ = try dialer.connect(on: reactor, owner: self)
+            _ = try dialer.connect(on: reactor, delegate: self)
         } catch {
             failure = error
         }

@@ -46,7 +46,7 @@ final class Publisher: StreamDelegate {
             parser = ResponseParser()
             isLast = false
             isOpened = false
-            stream = try generator.dialer.connect(on: generator.reactor, owner: self)
+            stream = try generator.dialer.connect(on: generator.reactor, delegate: self)
         } catch {
             fail(error)
         }

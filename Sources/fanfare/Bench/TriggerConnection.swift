@@ -60,7 +60,7 @@ final class TriggerConnection: StreamDelegate {
         do throws(BenchError) {
             parser = ResponseParser()
             isLast = false
-            stream = try generator.dialer.connect(on: generator.reactor, owner: self)
+            stream = try generator.dialer.connect(on: generator.reactor, delegate: self)
         } catch {
             fail(error)
         }
