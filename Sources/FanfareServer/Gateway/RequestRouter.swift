@@ -28,7 +28,7 @@ final class RequestRouter: HTTPResponder {
         }
     }
 
-    func connectionDisplaced() { core.met(.handshakes) }
+    func connectionEvicted() { core.met(.handshakes) }
 
     func contentRefused() { core.met(.inboundBytes) }
 

@@ -62,7 +62,7 @@ actor Shard: LoopResident {
             reusePort: sharing,
             tls: tls,
             streamLimits: core.settings.streamLimits,
-            hasCapacity: site.hasRoom,
+            hasCapacity: site.hasCapacity,
             refused: core.ranOutOfDescriptors,
             accept: site.accept
         )
