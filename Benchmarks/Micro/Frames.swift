@@ -8,8 +8,8 @@ enum Frames {
         ]
     }
 
-    /// Unmasked or masked with this key, ASCII stays ASCII: a frame can be decoded again and again,
-    /// though each time unmasks it in place.
+    /// With this key masked ASCII stays ASCII, so a frame can be decoded repeatedly,
+    /// although each decoding unmasks it in place.
     private static let key: UInt32 = 0x1534_5667
 
     private static func payload(_ count: Int) -> [UInt8] {

@@ -1,7 +1,7 @@
 import Glibc
 import Net
 
-/// What a loop does: the walk over a channel's subscribers, and its timers.
+/// An event loop: a fan-out pass over a channel's subscribers, and timers.
 enum Loop {
     static var subjects: [Subject] { [fanout, timers] }
 
@@ -15,7 +15,7 @@ enum Loop {
         }
     }
 
-    /// One frame to each of 200 sockets; most of it is the kernel's send.
+    /// Sends one frame to each of 200 sockets; most of the time is the kernel's send.
     private static var fanout: Subject {
         let reactor = makeReactor()
         let group = reactor.makeGroup()
@@ -36,7 +36,7 @@ enum Loop {
         )
     }
 
-    /// A timer that comes and goes while ten thousand others wait.
+    /// Schedules and cancels a timer while ten thousand others wait.
     private static var timers: Subject {
         let reactor = makeReactor()
         let target = Silent()
@@ -49,7 +49,7 @@ enum Loop {
     }
 }
 
-/// One end of a pair of sockets in the reactor, and the other that is read by hand.
+/// A pair of sockets: one is a stream of the reactor, the other is read by the benchmark.
 private final class Member {
     let stream: Stream
     private let peer: FileDescriptor
@@ -60,19 +60,22 @@ private final class Member {
         guard socketpair(AF_UNIX, type, 0, &raw) == 0 else { fail("socketpair failed") }
         do {
             peer = try FileDescriptor(raw[1], from: "socketpair")
-            stream = try reactor.adopt(FileDescriptor(raw[0], from: "socketpair"), owner: Silent())
+            stream = try reactor.adopt(
+                FileDescriptor(raw[0], from: "socketpair"),
+                delegate: Silent()
+            )
         } catch {
             fail("\(error)")
         }
     }
 
-    /// Reads all that has been sent.
+    /// Reads everything that was sent.
     func drain(into bytes: inout [UInt8]) {
         while recv(peer.raw, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
     }
 }
 
-/// Is told, and does nothing.
+/// Ignores all events.
 private final class Silent: StreamDelegate, TimerTarget {
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { bytes.count }
     func streamClosed(_ stream: Stream, error: StreamError?) {}

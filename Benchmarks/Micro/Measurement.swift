@@ -1,18 +1,18 @@
 import Glibc
 
-/// A routine to measure, and what one call of it is.
+/// A routine to measure.
 struct Subject {
-    /// Words joined by hyphens, for `--only`.
+    /// The name for `--only`: words joined by hyphens.
     let name: String
-    /// What one operation is.
+    /// A description of one operation.
     let operation: String
-    /// How many operations one call of `body` makes.
+    /// The number of operations in one call of `body`.
     var operationsPerCall = 1
-    /// The routine; it is called again and again on the same data.
+    /// The routine; it is called repeatedly with the same data.
     let body: () -> Void
-    /// Called between samples, off the clock: to empty what `body` has filled.
+    /// Called between samples, unmeasured, to undo the effects of `body`.
     var restore: () -> Void = {}
-    /// How many calls may go between two of `restore`.
+    /// The most calls of `body` between two of `restore`.
     var callsMax = Int.max
 }
 
@@ -22,7 +22,7 @@ struct Measurement {
     let least: Double
     let greatest: Double
 
-    /// Calls the subject until a sample lasts long enough to trust the clock, then takes samples.
+    /// Increases the calls per sample until a sample lasts long enough for the clock's precision, then takes samples.
     init(_ subject: Subject, samples: Int) {
         var calls = 1
         while Self.time(subject, calls: calls) < Self.sampleNanoseconds / 2,
@@ -41,7 +41,7 @@ struct Measurement {
         greatest = costs[costs.count - 1]
     }
 
-    /// Twenty milliseconds: a thousand times what reading the clock twice costs.
+    /// Twenty milliseconds, which is a thousand times the cost of reading the clock twice.
     private static var sampleNanoseconds: Double { 20e6 }
 
     private static func time(_ subject: Subject, calls: Int) -> Double {
@@ -52,7 +52,7 @@ struct Measurement {
         return nanoseconds
     }
 
-    /// CPU time of this thread: what else the machine does matters less.
+    /// The CPU time of this thread, on which other load has less effect.
     private static func now() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -60,10 +60,10 @@ struct Measurement {
     }
 }
 
-/// Takes a result, so that the compiler cannot leave out what made it.
+/// Consumes a result, so that the compiler cannot remove its computation.
 @inline(never) func consume<Value>(_ value: Value) {}
 
-/// Ends the program: a subject that fails measures nothing.
+/// Ends the program, because a failed subject measures nothing.
 func fail(_ what: String) -> Never {
     let line = Array("fanfare-microbench: \(what)\n".utf8)
     _ = write(STDERR_FILENO, line, line.count)

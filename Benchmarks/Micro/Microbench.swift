@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `fanfare-microbench`: what routines cost, each by itself.
+/// `fanfare-microbench`: the costs of single routines.
 @main struct Microbench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanfare-microbench",
@@ -10,7 +10,7 @@ import ArgumentParser
     )
 }
 
-/// The routines that a message passes.
+/// The routines on a message's path.
 struct Path: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure the routines on a message's path.",
@@ -64,12 +64,12 @@ struct Path: ParsableCommand {
     }
 }
 
-/// A number as a person reads it: a digit behind the point below a hundred.
+/// Formats a number, with one decimal place below a hundred.
 func rounded(_ value: Double) -> String {
     value < 100 ? "\((value * 10).rounded() / 10)" : "\(Int(value.rounded()))"
 }
 
-/// A cell of a table.
+/// Formats a cell of a table.
 func padded(_ text: String, to width: Int, left: Bool = false) -> String {
     let space = String(repeating: " ", count: max(width - text.count, 0))
     return left ? space + text : text + space

@@ -3,7 +3,7 @@ import Glibc
 import LiveRows
 import TestRandom
 
-/// The differences between lists of rows, ours beside the standard library's.
+/// The differences between lists of rows, compared with the standard library's.
 struct Rows: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compare our differences between lists of rows with the standard library's.",
@@ -70,7 +70,7 @@ struct Rows: ParsableCommand {
         "\((value * 1000).rounded() / 1000)"
     }
 
-    /// Says on the terminal what is being measured; a pipe gets only the table.
+    /// Shows the current measurement on a terminal; a pipe gets only the table.
     private func progress(_ what: String) {
         guard isatty(STDERR_FILENO) == 1 else { return }
         let line = Array("\r\u{1B}[K\(what.isEmpty ? "" : "measuring \(what) …")".utf8)
@@ -153,7 +153,7 @@ private struct RowExample {
     }
 }
 
-/// What an operation by id costs in a list of so many rows, in seconds.
+/// The costs of operations by ID in a list of so many rows, in seconds.
 private struct KeyedCost {
     let count: Int
     let move: Double
@@ -192,7 +192,7 @@ private struct KeyedCost {
     }
 }
 
-/// The least CPU time of several runs, in seconds; one run at least.
+/// Returns the least CPU time of several runs, in seconds; makes at least one run.
 private func leastTime(budget: Double, _ body: () -> Void) -> Double {
     var least = Double.infinity
     var spent = 0.0

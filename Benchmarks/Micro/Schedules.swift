@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import ListSimulation
 
-/// The random schedules of lists: the tests play a few thousand, this plays as many as one likes.
+/// Random schedules of lists: the tests run a few thousand of them, this command any number.
 struct Schedules: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Play random schedules of a list's writer and its clients.",
@@ -38,7 +38,7 @@ struct Schedules: ParsableCommand {
         if faults > 0 { throw ExitCode(1) }
     }
 
-    /// Says on the terminal how far it is; a pipe gets only the result.
+    /// Shows the progress on a terminal; a pipe gets only the result.
     private func progress(_ played: Int?) {
         guard isatty(STDERR_FILENO) == 1 else { return }
         let line = Array("\r\u{1B}[K\(played.map { "\($0) of \(count) schedules …" } ?? "")".utf8)

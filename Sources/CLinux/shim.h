@@ -10,17 +10,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Hidden behind _GNU_SOURCE, whose sockaddr union Swift cannot import. */
+/* Declared only with _GNU_SOURCE, whose sockaddr union Swift cannot import. */
 int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 int pthread_setname_np(pthread_t thread, const char *name);
 
-/* send(2) without glibc's cancellation point, for which a process of several threads pays in every
-   call: nobody cancels these threads. */
+/* send(2) without glibc's cancellation point, which costs time in every call of a multithreaded
+   process; these threads are never cancelled. */
 static inline ssize_t shim_send(int fd, const void *bytes, size_t count, int flags) {
     return syscall(SYS_sendto, fd, bytes, count, flags, (void *)0, (socklen_t)0);
 }
 
-/* A descriptor of a process (pidfd_open(2), Linux 5.3): unlike a number it never comes to mean another. */
+/* A descriptor of a process (pidfd_open(2), Linux 5.3), which unlike a process ID is never reused. */
 static inline int shim_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 
 static inline int shim_pidfd_send_signal(int fd, int number) {

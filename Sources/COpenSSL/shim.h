@@ -10,7 +10,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-/* What OpenSSL offers as macros, which Swift cannot see. */
+/* OpenSSL's macros, which Swift cannot import. */
 
 static const uint64_t shim_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
 static const uint64_t shim_SSL_OP_NO_COMPRESSION = SSL_OP_NO_COMPRESSION;
@@ -61,8 +61,8 @@ static inline long shim_BIO_get_mem_data(BIO *bio, char **data) {
     return BIO_get_mem_data(bio, data);
 }
 
-/* Digests of OpenSSL's low level: contexts that are plain values, deprecated and in every OpenSSL 3.
-   EVP duplicates contexts on the heap, which costs more than the digest of a short message. */
+/* OpenSSL's low-level digests, whose contexts are plain values; deprecated, but in every OpenSSL 3.
+   EVP copies contexts on the heap, which takes longer than hashing a short message. */
 
 static inline void shim_MD5(const void *bytes, size_t count, unsigned char *digest) {
     MD5_CTX context;
@@ -85,7 +85,7 @@ static inline void shim_SHA256(const void *bytes, size_t count, unsigned char *d
     SHA256_Final(digest, &context);
 }
 
-/* A key of HMAC-SHA256 whose two padded blocks have been absorbed. */
+/* An HMAC-SHA256 key whose two padded blocks have been hashed. */
 typedef struct {
     SHA256_CTX inner, outer;
 } shim_HMAC_SHA256_key;
@@ -99,7 +99,7 @@ static inline void shim_HMAC_SHA256_prepare(
     SHA256_Update(&key->outer, outer_block, SHA256_CBLOCK);
 }
 
-/* What is left on the stack is the code alone: SHA256_Final wipes its block. */
+/* Only the code remains on the stack: SHA256_Final zeroes its block. */
 static inline void shim_HMAC_SHA256(
     const shim_HMAC_SHA256_key *key, const void *bytes, size_t count, unsigned char *code
 ) {

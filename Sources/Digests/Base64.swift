@@ -10,7 +10,7 @@ public enum Base64 {
     /// Returns the text of `bytes`, padded to a multiple of four characters.
     public static func encode(_ bytes: Span<UInt8>) -> String {
         let length = (bytes.count + 2) / 3 * 4
-        // SAFETY: four characters a turn, `length` in all, are written.
+        // SAFETY: four characters are written per iteration, `length` in total.
         return String(unsafeUninitializedCapacity: length) { text in
             var position = 0
             for start in stride(from: 0, to: bytes.count, by: 3) {
@@ -23,7 +23,7 @@ public enum Base64 {
                 text[position + 3] = character(of: bits)
                 position += 4
             }
-            // In the place of the characters that no byte has gone into.
+            // Padding replaces the characters without a byte.
             for missing in 0..<(length / 4 * 3 - bytes.count) {
                 text[length - 1 - missing] = padding
             }
@@ -31,16 +31,16 @@ public enum Base64 {
         }
     }
 
-    /// The character of the lowest six bits.
+    /// Returns the character of the lowest six bits.
     private static func character(of bits: UInt32) -> UInt8 {
-        // SAFETY: the alphabet is of 64 characters.
+        // SAFETY: the alphabet has 64 characters.
         alphabet.utf8Start[Int(bits & 0x3F)]
     }
 
-    /// Returns the bytes that `text` spells.
+    /// Decodes `text`.
     ///
-    /// - Returns: `nil` for a character outside the alphabet, wrong padding, or bits after the last byte that are
-    ///   not zero (RFC 4648 §3.5): one value has one spelling.
+    /// - Returns: The bytes; `nil` for a character outside the alphabet, wrong padding, or bits after the last byte
+    ///   that are not zero (RFC 4648 §3.5), so that each value has one encoding.
     public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         var length = text.count

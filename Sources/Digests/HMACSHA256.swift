@@ -1,10 +1,10 @@
 /// HMAC-SHA256 (RFC 2104) under one key, prepared once.
 ///
-/// The two padded halves of the key are absorbed at the start, so that a code costs the message and one more block.
+/// The two padded blocks of the key are hashed once, so that a code costs the message and one more block.
 public struct HMACSHA256: Sendable {
     private let key: PreparedKey
 
-    /// Prepares codes under `key`, of any length; one longer than 64 bytes is digested first (RFC 2104 §2).
+    /// Prepares a key of any length; one longer than 64 bytes is hashed first (RFC 2104 §2).
     public init(key: Span<UInt8>) {
         var block = [UInt8](repeating: 0, count: PreparedKey.blockLength)
         if key.count > block.count {
@@ -25,10 +25,68 @@ public struct HMACSHA256: Sendable {
         return array
     }
 
-    /// Whether `text` is the code of `message` in lower-case hexadecimal digits; compared in constant time.
+    /// Returns whether `text` is the code of `message` in lower-case hexadecimal digits, in constant time.
     public func isCode(_ text: Span<UInt8>, of message: Span<UInt8>) -> Bool {
         var isEqual = false
         key.withCode(of: message) { isEqual = Hex.matches(text, $0) }
         return isEqual
     }
 }
+
+#if canImport(CryptoKit)
+    import CryptoKit
+
+    /// An HMAC-SHA256 key whose two padded blocks have been hashed.
+    struct PreparedKey: Sendable {
+        static let blockLength = SHA256.blockByteCount
+        private var inner = SHA256()
+        private var outer = SHA256()
+
+        /// Hashes the key's two padded blocks (RFC 2104 §2).
+        init(inner innerBlock: [UInt8], outer outerBlock: [UInt8]) {
+            innerBlock.withUnsafeBytes { inner.update(bufferPointer: $0) }
+            outerBlock.withUnsafeBytes { outer.update(bufferPointer: $0) }
+        }
+
+        /// Calls `body` with the code of `message`.
+        func withCode(of message: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
+            let digest = DigestFunction.digest(of: message, by: inner)
+            let code = DigestFunction.digest(of: digest.span, by: outer)
+            body(code.span)
+        }
+    }
+#else
+    import COpenSSL
+
+    /// An HMAC-SHA256 key whose two padded blocks have been hashed; zeroed when it is released.
+    ///
+    /// SAFETY: `@unchecked Sendable`, because the pointer's memory is owned by this object, and
+    /// written in `init` and `deinit` only.
+    final class PreparedKey: @unchecked Sendable {
+        static let blockLength = Int(SHA256_CBLOCK)
+        private let key = UnsafeMutablePointer<shim_HMAC_SHA256_key>.allocate(capacity: 1)
+
+        /// Hashes the key's two padded blocks (RFC 2104 §2).
+        init(inner: [UInt8], outer: [UInt8]) {
+            shim_HMAC_SHA256_prepare(key, inner, outer)
+        }
+
+        deinit {
+            OPENSSL_cleanse(key, MemoryLayout<shim_HMAC_SHA256_key>.size)
+            key.deallocate()
+        }
+
+        /// Calls `body` with the code of `message`, which is on the stack.
+        func withCode(of message: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
+            withUnsafeTemporaryAllocation(
+                of: UInt8.self,
+                capacity: Int(SHA256_DIGEST_LENGTH)
+            ) { code in
+                message.withUnsafeBytes {
+                    shim_HMAC_SHA256(key, $0.baseAddress, $0.count, code.baseAddress)
+                }
+                body(code.span)
+            }
+        }
+    }
+#endif

@@ -1,4 +1,4 @@
-/// Bytes as lower-case hexadecimal text, two digits each.
+/// Lower-case hexadecimal text, two digits per byte.
 public enum Hex {
     /// Returns the digits of `bytes`.
     public static func encode(_ bytes: [UInt8]) -> String {
@@ -11,13 +11,13 @@ public enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Whether `text` is what ``encode(_:)`` makes of `bytes`, in a time that depends on the lengths alone.
+    /// Returns whether `text` is the result of ``encode(_:)``, in a time that depends on the lengths only.
     public static func matches(_ text: Span<UInt8>, _ bytes: Span<UInt8>) -> Bool {
         guard text.count == 2 * bytes.count else { return false }
         var difference: UInt64 = 0
         var index = 0
         while index + 4 <= bytes.count {
-            // SAFETY: four bytes from `index` on, and eight from twice that, lie inside their spans.
+            // SAFETY: four bytes from `index` on, and eight from twice that, are inside their spans.
             let four = bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt32.self)
             let eight = text.bytes.unsafeLoadUnaligned(fromByteOffset: 2 * index, as: UInt64.self)
             difference |= digits(of: UInt32(littleEndian: four)) ^ UInt64(littleEndian: eight)
@@ -30,7 +30,7 @@ public enum Hex {
         return difference == 0
     }
 
-    /// The eight digits of four bytes, the first of each lowest, computed in the lanes of one word.
+    /// Returns the eight digits of four bytes, the first of each in the lowest lane, computed in one word.
     private static func digits(of four: UInt32) -> UInt64 {
         var lanes = UInt64(four)
         lanes = (lanes | lanes << 16) & 0x0000_FFFF_0000_FFFF
@@ -40,15 +40,15 @@ public enum Hex {
         return values &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
     }
 
-    /// The digit of a value below 16, without a branch or a table: the value may be secret.
+    /// Returns the digit of a value below 16, without a branch or a table, since the value may be secret.
     private static func digit(_ value: UInt8) -> UInt8 {
         let isLetter = (9 &- value) >> 7
         return UInt8(ascii: "0") &+ value &+ isLetter &* (UInt8(ascii: "a") - UInt8(ascii: "9") - 1)
     }
 
-    /// Returns the bytes that `text` spells, or `nil` for an odd length or anything but `0–9` and `a–f`.
+    /// Decodes `text`; `nil` for an odd length or characters other than `0–9` and `a–f`.
     ///
-    /// Upper-case digits are refused: the Pusher signatures are compared as lower-case text.
+    /// Upper-case digits are refused, since Pusher signatures are compared as lower-case text.
     public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []

@@ -1,11 +1,11 @@
 import Primitives
 
-/// Where a field's name and value lie in the bytes of their head.
+/// The ranges of a field's name and value in the bytes of their head.
 struct FieldLine: Sendable, Equatable {
     let name: Range<Int>
     let value: Range<Int>
 
-    /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5), a line without its ending.
+    /// Parses `field-name ":" OWS field-value OWS` (RFC 9112 §5), a line without CRLF.
     init(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(HTTPError) {
         if let first = line.first, Octet.isBlank(bytes[first]) { throw .obsoleteFolding }
         let index = bytes.end(of: .token, in: line)
@@ -20,7 +20,7 @@ struct FieldLine: Sendable, Equatable {
         }
     }
 
-    /// Parts a line at its colon.
+    /// Splits a line at its colon.
     init(_ bytes: Span<UInt8>, _ line: Range<Int>, colon: Int) {
         var start = colon + 1
         var end = line.upperBound
@@ -31,39 +31,39 @@ struct FieldLine: Sendable, Equatable {
     }
 }
 
-/// A head in one copy, whose fields are looked for when they are asked for.
+/// A copy of a head, in which fields are searched on request.
 ///
-/// What matters to nearly every request was noted when its lines arrived and were checked; the
-/// places of the others are not worth keeping.
+/// The fields that most requests need are recorded when the lines are checked; the
+/// ranges of the others are not stored.
 struct FieldSection: Sendable {
     let bytes: [UInt8]
-    /// Where the first field line begins.
+    /// The offset of the first field line.
     private let start: Int
 
-    /// Keeps a head whose lines are well-formed.
+    /// Makes a section of a head whose lines are well-formed.
     init(_ bytes: [UInt8], from start: Int) {
         self.bytes = bytes
         self.start = start
     }
 
-    /// Lends a part of the bytes.
-    func lend<R, E: Error>(
+    /// Calls `body` with a part of the bytes.
+    func withBytes<R, E: Error>(
         _ range: Range<Int>,
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try body(bytes.span.extracting(range))
     }
 
-    /// The first line that `fits`; places are those of the bytes that are lent with it.
-    func first(where fits: (Span<UInt8>, FieldLine) -> Bool) -> FieldLine? {
+    /// Returns the first line that `matches`; its ranges refer to the bytes passed with it.
+    func first(where matches: (Span<UInt8>, FieldLine) -> Bool) -> FieldLine? {
         let bytes = bytes.span
         var start = start
-        // An empty line is the last one.
+        // The last line is empty.
         while let end = bytes.firstIndex(of: Octet.lineFeed, from: start), end > start + 1,
             let colon = bytes.firstIndex(of: UInt8(ascii: ":"), from: start)
         {
             let line = FieldLine(bytes, start..<end - 1, colon: colon)
-            if fits(bytes, line) { return line }
+            if matches(bytes, line) { return line }
             start = end + 1
         }
         return nil
@@ -77,17 +77,17 @@ struct FieldSection: Sendable {
         }
     }
 
-    /// The first value of a field whose name is given in lower case.
+    /// Returns the range of the first value of a field; the name is in lower case.
     func first(_ name: StaticString) -> Range<Int>? {
         first { $0.extracting($1.name).equalsIgnoringCase(name) }?.value
     }
 
-    /// The first value of a field as text, its name in either case of letters.
+    /// Returns the first value of a field as text; the name is case-insensitive.
     func text(_ name: String) -> String? {
         first { isNamed($0.extracting($1.name), name) }.map { text($0.value) }
     }
 
-    /// All values of a field as text, in order, its name in either case of letters.
+    /// Returns all values of a field as text, in order; the name is case-insensitive.
     func texts(_ name: String) -> [String] {
         var texts: [String] = []
         forEach { if isNamed($0.extracting($1.name), name) { texts.append($0.text($1.value)) } }
@@ -104,7 +104,7 @@ struct FieldSection: Sendable {
         return true
     }
 
-    /// All fields, names as they were sent.
+    /// All fields, with the names as they were sent.
     var all: [Field] {
         var fields: [Field] = []
         forEach { fields.append(Field($0.text($1.name), $0.text($1.value))) }
@@ -114,15 +114,15 @@ struct FieldSection: Sendable {
     func text(_ range: Range<Int>) -> String { bytes.span.text(range) }
 }
 
-/// Counts the field lines of a head or trailer section against the limits, as they arrive.
+/// Checks the field lines of a head or trailer section against the limits, as they arrive.
 struct FieldLines: Sendable {
     private var count = 0
     private var byteCount = 0
 
-    /// Bytes that the next line may have without crossing a limit.
+    /// Returns the most bytes that the next line may have within the limits.
     func remaining(_ limits: HTTPLimits) -> Int { max(0, limits.fieldBytesMax - byteCount - 2) }
 
-    /// Counts, checks and reads a line.
+    /// Counts, checks and parses a line.
     mutating func read(
         _ bytes: Span<UInt8>,
         _ line: Range<Int>,
@@ -139,16 +139,16 @@ struct FieldLines: Sendable {
 
 /// A field line: a name and a value (RFC 9110 §5).
 public struct Field: Hashable, Sendable {
-    /// A token; compared in either case.
+    /// The name: a token, case-insensitive.
     public var name: String
 
     /// The value, without white space around it.
     public var value: String
 
-    /// Pairs a name with a value.
+    /// Makes a field.
     ///
     /// - Parameters:
-    ///   - name: A token of RFC 9110 §5.6.2; anything else traps when it is written.
+    ///   - name: A token (RFC 9110 §5.6.2); anything else traps when it is written.
     ///   - value: Text; control characters in it are written as spaces.
     public init(_ name: String, _ value: String) {
         self.name = name

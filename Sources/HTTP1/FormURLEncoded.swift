@@ -10,10 +10,10 @@ public struct FormURLEncoded: Sendable, Hashable {
     /// - Parameter pairs: Names and values.
     public init(_ pairs: [Field] = []) { self.pairs = pairs }
 
-    /// Reads a form: `name=value&name=value`, with `+` for a space.
+    /// Parses a form: `name=value&name=value`, with `+` for a space.
     ///
-    /// It is nil when a `%` is not followed by two hexadecimal digits, when what is decoded is not
-    /// UTF-8, or when there are more pairs than `pairCountMax`.
+    /// Nil if a `%` is not followed by two hexadecimal digits, if the decoded bytes are not
+    /// UTF-8, or if there are more pairs than `pairCountMax`.
     ///
     /// - Parameters:
     ///   - bytes: The content.
@@ -36,12 +36,12 @@ public struct FormURLEncoded: Sendable, Hashable {
         self.pairs = pairs
     }
 
-    /// The first value of a name; nil when there is none.
+    /// The first value of a name; nil if there is none.
     ///
     /// - Parameter name: The decoded name, case-sensitive.
     public subscript(_ name: String) -> String? { pairs.first { $0.name == name }?.value }
 
-    /// All values of a name.
+    /// Returns all values of a name.
     ///
     /// - Parameter name: The decoded name, case-sensitive.
     /// - Returns: The values in order.
@@ -49,7 +49,7 @@ public struct FormURLEncoded: Sendable, Hashable {
         pairs.filter { $0.name == name }.map(\.value)
     }
 
-    /// Writes the form.
+    /// Encodes the form.
     public func encode() -> [UInt8] {
         var bytes: [UInt8] = []
         for pair in pairs {

@@ -1,12 +1,12 @@
-/// Dates as HTTP writes them: `Sun, 06 Nov 1994 08:49:37 GMT` (IMF-fixdate, RFC 9110 §5.6.7).
+/// The date format of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (IMF-fixdate, RFC 9110 §5.6.7).
 public enum HTTPDate {
-    /// Bytes of a date.
+    /// The length of a date, in bytes.
     static var length: Int { 29 }
 
-    /// Writes a point in time.
+    /// Encodes a point in time.
     ///
-    /// - Parameter unixTime: Seconds since 1970, from 0 up to the end of the year 9999; others are
-    ///   taken for the nearest of these.
+    /// - Parameter unixTime: Seconds since 1970, from 0 up to the end of the year 9999; other values are
+    ///   clamped to that range.
     /// - Returns: 29 ASCII bytes.
     public static func encode(unixTime: Int64) -> [UInt8] {
         let time = Int(min(max(unixTime, 0), 253_402_300_799))
@@ -45,9 +45,9 @@ public enum HTTPDate {
         bytes.append(0x30 + UInt8(truncatingIfNeeded: twoDigits % 10))
     }
 
-    /// Turns a day number into a date of the Gregorian calendar.
+    /// Converts a day number to a date of the Gregorian calendar.
     ///
-    /// The year is taken to begin in March, which puts the leap day at its end; 400 years have
+    /// The computation begins the year in March, which puts the leap day at its end; 400 years have
     /// 146,097 days.
     private static func civilDate(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let (era, day) = (days + 719_468).quotientAndRemainder(dividingBy: 146_097)

@@ -1,21 +1,21 @@
-/// A rule of HTTP/1.1 that a peer's message broke, or a limit that it crossed.
+/// A rule of HTTP/1.1 that a peer's message violates, or a limit that it exceeds.
 public enum HTTPError: Error, Equatable, Sendable {
     // Lines
-    /// A line feed without a carriage return in front of it (RFC 9112 §2.2).
+    /// A line feed without a preceding carriage return (RFC 9112 §2.2).
     case bareLineFeed
-    /// More than one empty line in front of a request line (RFC 9112 §2.2).
+    /// More than one empty line before a request line (RFC 9112 §2.2).
     case emptyLine
     /// The request line is not `method SP target SP version` (RFC 9112 §3).
     case requestLineMalformed
     /// The request line is longer than `limit` bytes.
     case requestLineTooLong(limit: Int)
-    /// The target is in none of the forms of RFC 9112 §3.2, or not in the form of its method.
+    /// The target has none of the forms of RFC 9112 §3.2, or not the form required by its method.
     case targetMalformed
     /// A version of HTTP that is not 1.x (RFC 9110 §15.6.6).
     case versionUnsupported(String)
 
     // Fields
-    /// A field line without a token and a colon at its beginning (RFC 9112 §5).
+    /// A field line does not begin with a token and a colon (RFC 9112 §5).
     case fieldNameMalformed
     /// White space between a field's name and the colon (RFC 9112 §5.1).
     case spaceBeforeColon(field: String)
@@ -41,7 +41,7 @@ public enum HTTPError: Error, Equatable, Sendable {
     case contentLengthMalformed(String)
     /// More than one Content-Length (RFC 9112 §6.3).
     case contentLengthRepeated
-    /// Content-Length beside Transfer-Encoding (RFC 9112 §6.1).
+    /// Both Content-Length and Transfer-Encoding (RFC 9112 §6.1).
     case contentLengthWithTransferEncoding
     /// Transfer-Encoding that does not end in `chunked`, or names it twice (RFC 9112 §6.3).
     case transferEncodingMalformed(String)
@@ -51,21 +51,21 @@ public enum HTTPError: Error, Equatable, Sendable {
     case transferCodingUnsupported(String)
     /// Content without a length, where one is needed (RFC 9110 §15.5.12).
     case lengthRequired
-    /// Content of more than `limit` bytes; `length` is what was announced, where it was.
+    /// Content of more than `limit` bytes; `length` is the announced length, if any.
     case contentTooLong(length: Int?, limit: Int)
-    /// A chunk's line is not a size in hexadecimal and well-formed extensions (RFC 9112 §7.1).
+    /// A chunk does not begin with a hexadecimal size and well-formed extensions (RFC 9112 §7.1).
     case chunkMalformed
     /// A chunk is not followed by CRLF (RFC 9112 §7.1).
     case chunkUnterminated
     /// More than `limit` bytes of chunk extensions.
     case chunkExtensionsTooLong(limit: Int)
 
-    // What a server says about a request that is well-formed
-    /// The resource has other methods (RFC 9110 §15.5.6).
+    // Refusals of well-formed requests
+    /// The resource does not support the method (RFC 9110 §15.5.6).
     case methodNotAllowed(Method, allowed: [Method])
-    /// A method that no resource of this server has (RFC 9110 §15.6.2).
+    /// No resource of this server supports the method (RFC 9110 §15.6.2).
     case methodUnsupported(Method)
-    /// The request did not come within `seconds` (RFC 9110 §15.5.9).
+    /// The request did not arrive within `seconds` (RFC 9110 §15.5.9).
     case timedOut(seconds: Int)
 
     // Responses
@@ -78,7 +78,7 @@ public enum HTTPError: Error, Equatable, Sendable {
 }
 
 extension HTTPError {
-    /// The status to refuse the request with; 502 when the message was a response.
+    /// The status of the refusal; 502 if the message was a response.
     public var status: Status {
         switch self {
         case .methodNotAllowed: 405
@@ -97,7 +97,7 @@ extension HTTPError {
 }
 
 extension HTTPError: CustomStringConvertible {
-    /// One sentence that says what was wrong, with the value and the limit.
+    /// One sentence that describes the error, with the value and the limit.
     public var description: String {
         switch self {
         case .bareLineFeed: "A line ends in LF alone; HTTP/1.1 ends lines in CRLF."

@@ -1,29 +1,29 @@
-/// What a peer may make us read and keep for one message.
+/// The limits of one message.
 ///
 /// Lengths are checked when they are announced, before anything is buffered.
 public struct HTTPLimits: Sendable, Hashable {
     /// The longest request line or status line, in bytes without its line ending (RFC 9112 §3).
     ///
-    /// RFC 9110 §4.1 asks for at least 8,000 bytes. Past it a request is refused with 414.
+    /// RFC 9110 §4.1 recommends at least 8,000 bytes. A longer one is refused with 414.
     public var requestLineLengthMax: Int
 
-    /// The most field lines in a head or trailer section; past it a request is refused with 431.
+    /// The most field lines in a head or trailer section; with more a request is refused with 431.
     public var fieldCountMax: Int
 
     /// The most bytes of all field lines of a head or trailer section, line endings included.
     ///
-    /// Past it a request is refused with 431.
+    /// With more a request is refused with 431.
     public var fieldBytesMax: Int
 
-    /// The longest content, in bytes; past it a request is refused with 413.
+    /// The longest content, in bytes; with longer content a request is refused with 413.
     public var bodyLengthMax: Int
 
-    /// The most bytes that the chunk extensions of one content may take together.
+    /// The most bytes of all chunk extensions of one content.
     ///
-    /// Nobody uses extensions, so their only known purpose is to waste a reader's time.
+    /// Chunk extensions are not used in practice; their only known use is to waste a recipient's time.
     public var chunkExtensionBytesMax: Int
 
-    /// Sets limits; the defaults fit a message broker's publishing API.
+    /// Makes limits; the defaults fit a message broker's publishing API.
     ///
     /// - Parameters:
     ///   - requestLineLengthMax: Bytes of a request line or status line.

@@ -1,23 +1,23 @@
 import Primitives
 
-/// Finds lines that end in CRLF, and looks at no byte twice when a line comes in pieces.
+/// Finds lines that end in CRLF; searches each byte once even if a line arrives in pieces.
 ///
-/// Bytes that hold no whole line stay with the caller, who gives them again with what follows.
+/// The caller keeps the bytes of an incomplete line and passes them again with the following ones.
 struct LineScanner: Sendable {
-    /// Bytes at the beginning of the current line that are known to hold no line feed.
+    /// The number of bytes at the beginning of the current line that are known to contain no line feed.
     private var searched = 0
 
     /// Finds the line that begins at `start`.
     ///
     /// - Parameters:
-    ///   - bytes: What has been received and not consumed.
-    ///   - start: Where the line begins in `bytes`; the same line each time until it is returned.
+    ///   - bytes: The received bytes that were not consumed.
+    ///   - start: The line's first index in `bytes`; the same line each time until it is returned.
     ///   - lengthMax: The longest line to accept, in bytes without its ending.
-    ///   - tooLong: What to throw beyond `lengthMax`, as soon as it is certain.
-    /// - Returns: The line without CRLF, which the next one follows two bytes later; nil when
+    ///   - tooLong: Makes the error to throw as soon as the line is longer than `lengthMax`.
+    /// - Returns: The line without CRLF; the next line begins two bytes after it. Nil if
     ///   more bytes are needed.
-    /// - Throws: `tooLong`, or `.bareLineFeed`: RFC 9112 §2.2 lets a recipient accept a lone LF,
-    ///   but two readers who disagree about where a line ends can be played off against each other.
+    /// - Throws: `tooLong`, or `.bareLineFeed`: RFC 9112 §2.2 lets a recipient accept a bare LF,
+    ///   but recipients that disagree about line endings enable request smuggling.
     mutating func line(
         in bytes: Span<UInt8>,
         from start: Int,
@@ -26,7 +26,7 @@ struct LineScanner: Sendable {
     ) throws(HTTPError) -> Range<Int>? {
         guard let end = bytes.firstIndex(of: Octet.lineFeed, from: start + searched) else {
             searched = bytes.count - start
-            // The last byte may be the CR of the ending.
+            // The last byte may be the CR of the line ending.
             if searched - 1 > lengthMax { throw tooLong() }
             return nil
         }

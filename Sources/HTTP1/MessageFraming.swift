@@ -1,26 +1,26 @@
 import Primitives
 
-/// What the fields of a head say about its connection and about the length of its content.
+/// The fields of a head that control the connection and the length of the content.
 struct MessageFraming: Sendable {
     private(set) var contentLength: Int?
     private(set) var closes = false
     private(set) var keepsAlive = false
     private(set) var hasUpgradeOption = false
-    /// The first field Upgrade; of the others it is known that they are there.
+    /// The first Upgrade field.
     private(set) var upgrade: Range<Int>?
     private(set) var repeatsUpgrade = false
     private(set) var host: Range<Int>?
     private(set) var expectation: Range<Int>?
     private var transferEncoding: Range<Int>?
 
-    /// Whether the content comes in chunks.
+    /// Whether the content is chunked.
     var isChunked: Bool { transferEncoding != nil }
 
     /// Whether content follows the head of a request.
     var hasContent: Bool { isChunked || (contentLength ?? 0) > 0 }
 
-    /// Notes a field if it is one of RFC 9112 §6 and §9, Host, Expect or Upgrade.
-    mutating func note(_ line: FieldLine, of bytes: Span<UInt8>) throws(HTTPError) {
+    /// Records a field if it is one of RFC 9112 §6 and §9, Host, Expect or Upgrade.
+    mutating func record(_ line: FieldLine, of bytes: Span<UInt8>) throws(HTTPError) {
         let name = bytes.extracting(line.name)
         switch name.count {
         case 4 where name.equalsIgnoringCase("host"):
@@ -32,7 +32,7 @@ struct MessageFraming: Sendable {
         case 7 where name.equalsIgnoringCase("upgrade"):
             if upgrade == nil { upgrade = line.value } else { repeatsUpgrade = true }
         case 10 where name.equalsIgnoringCase("connection"):
-            noteOptions(bytes, line.value)
+            recordOptions(bytes, line.value)
         case 14 where name.equalsIgnoringCase("content-length"):
             guard contentLength == nil else { throw .contentLengthRepeated }
             contentLength = try Self.length(bytes, line.value)
@@ -47,7 +47,7 @@ struct MessageFraming: Sendable {
         }
     }
 
-    /// Judges the fields of a whole head together, since that is where readers disagree.
+    /// Validates the fields of a whole head together, since recipients disagree about contradictory ones.
     func check(_ bytes: Span<UInt8>, minorVersion: Int) throws(HTTPError) {
         guard let transferEncoding else { return }
         guard minorVersion > 0 else { throw .transferEncodingInHTTP10 }
@@ -55,8 +55,8 @@ struct MessageFraming: Sendable {
         try checkCodings(bytes, transferEncoding)
     }
 
-    /// Notes the options of a Connection field (RFC 9110 §7.6.1).
-    private mutating func noteOptions(_ bytes: Span<UInt8>, _ value: Range<Int>) {
+    /// Records the options of a Connection field (RFC 9110 §7.6.1).
+    private mutating func recordOptions(_ bytes: Span<UInt8>, _ value: Range<Int>) {
         bytes.forEachListElement(in: value) { option in
             let option = bytes.extracting(option)
             switch option.count {
@@ -68,21 +68,21 @@ struct MessageFraming: Sendable {
         }
     }
 
-    /// Reads `1*DIGIT`; no sign, no list, no white space inside (RFC 9110 §8.6).
+    /// Parses `1*DIGIT`; no sign, no list, no white space inside (RFC 9110 §8.6).
     private static func length(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(HTTPError) -> Int {
         var length = 0
         for index in value {
             guard bytes[index].isDigit else {
                 throw .contentLengthMalformed(bytes.text(value))
             }
-            // Past any limit already; kept there so that it cannot overflow.
+            // Past any limit already; stops here so that it cannot overflow.
             if length < 1 << 53 { length = length * 10 + Int(bytes[index] - 0x30) }
         }
         guard !value.isEmpty else { throw .contentLengthMalformed("") }
         return length
     }
 
-    /// Takes `chunked` alone (RFC 9112 §6.1, §6.3 rule 4).
+    /// Accepts `chunked` only (RFC 9112 §6.1, §6.3 rule 4).
     private func checkCodings(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(HTTPError) {
         var codings = 0
         var chunked = 0
@@ -100,7 +100,7 @@ struct MessageFraming: Sendable {
 }
 
 extension Span<UInt8> {
-    /// Calls `body` with each element of a comma-separated list (RFC 9110 §5.6.1), empty ones left out.
+    /// Calls `body` with each non-empty element of a comma-separated list (RFC 9110 §5.6.1).
     func forEachListElement(in value: Range<Int>, _ body: (Range<Int>) -> Void) {
         var start = value.lowerBound
         while start < value.upperBound {
@@ -118,7 +118,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether a comma-separated list has `element`, given in lower case, in either case of letters.
+    /// Returns whether a comma-separated list contains `element`, case-insensitive; it is given in lower case.
     func hasListElement(_ element: StaticString, in value: Range<Int>) -> Bool {
         var isFound = false
         forEachListElement(in: value) {

@@ -23,14 +23,14 @@ public enum Method: Hashable, Sendable, CustomStringConvertible {
     /// Any other token.
     case other(String)
 
-    /// Names a method.
+    /// Makes a method.
     ///
     /// - Parameter name: A token of RFC 9110 §5.6.2.
     public init(_ name: String) {
         self = Self.known.first { $0.description == name } ?? .other(name)
     }
 
-    /// The method as it stands in a request line.
+    /// The method as in a request line.
     public var description: String {
         switch self {
         case .get: "GET"
@@ -50,7 +50,7 @@ public enum Method: Hashable, Sendable, CustomStringConvertible {
         .get, .head, .post, .put, .delete, .connect, .options, .trace, .patch,
     ]
 
-    /// Reads the token in `range`, which makes a string of an unknown method only.
+    /// Reads the token in `range`; allocates a string for an unknown method only.
     init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
         let name = bytes.extracting(range)
         switch name.count {

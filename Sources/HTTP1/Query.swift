@@ -2,29 +2,29 @@ import Primitives
 
 /// The query of a request target as pairs of name and value (RFC 3986 §3.4).
 ///
-/// A `+` stands for itself here; in forms, where it stands for a space, use ``FormURLEncoded``.
+/// A `+` is not decoded; for forms, where it means a space, use ``FormURLEncoded``.
 public struct Query: Sendable, Hashable {
-    /// A part between two `&`: name and value as they were sent.
+    /// A part between two `&`: the name and value as they were sent.
     public struct Item: Sendable, Hashable {
-        /// What stands before the first `=`, percent-encoded; all of the part when there is none.
+        /// The text before the first `=`, percent-encoded; the whole part if there is no `=`.
         public let rawName: String
 
-        /// What stands behind the first `=`, percent-encoded; empty when there is none.
+        /// The text after the first `=`, percent-encoded; empty if there is no `=`.
         public let rawValue: String
 
-        /// The decoded name; nil when it is not well-formed.
+        /// The decoded name; nil if it is malformed.
         public var name: String? { PercentEncoding.decode(rawName) }
 
-        /// The decoded value; nil when it is not well-formed.
+        /// The decoded value; nil if it is malformed.
         public var value: String? { PercentEncoding.decode(rawValue) }
     }
 
-    /// The parts in order; empty ones are left out.
+    /// The parts in order, without empty ones.
     public let items: [Item]
 
-    /// Takes a query apart.
+    /// Splits a query.
     ///
-    /// - Parameter raw: The query without the `?`, as ``RequestHead/query`` gives it.
+    /// - Parameter raw: The query without the `?`, as in ``RequestHead/query``.
     public init(_ raw: String) {
         items = raw.utf8.split(separator: UInt8(ascii: "&")).map { part in
             guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
@@ -37,18 +37,18 @@ public struct Query: Sendable, Hashable {
         }
     }
 
-    /// The decoded value of the first part with this name; nil when there is none, or when its
-    /// value is not well-formed.
+    /// The decoded value of the first part with this name; nil if there is none, or if its
+    /// value is malformed.
     ///
     /// - Parameter name: The decoded name, case-sensitive.
     public subscript(_ name: String) -> String? {
         items.first { $0.name == name }?.value
     }
 
-    /// The decoded values of all parts with this name.
+    /// Returns the decoded values of all parts with this name.
     ///
     /// - Parameter name: The decoded name, case-sensitive.
-    /// - Returns: The values in order; those not well-formed are left out.
+    /// - Returns: The values in order, without malformed ones.
     public func all(_ name: String) -> [String] {
         items.compactMap { $0.name == name ? $0.value : nil }
     }

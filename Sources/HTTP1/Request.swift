@@ -1,17 +1,17 @@
 import Primitives
 
-/// A request to send: the client's side of ``RequestHead``.
+/// A request to send.
 public struct Request: Sendable, Equatable {
-    /// What is to be done.
+    /// The method.
     public var method: Method
 
     /// Path and query, percent-encoded: the origin form of RFC 9112 §3.2.1.
     public var target: String
 
-    /// The value of Host: a host, with a port when it is not the scheme's own.
+    /// The value of Host: the host, with the port if it is not the scheme's default.
     public var host: String
 
-    /// Fields apart from Host, Content-Length and Connection.
+    /// The fields except Host, Content-Length and Connection.
     public var fields: [Field]
 
     /// The content.
@@ -23,10 +23,10 @@ public struct Request: Sendable, Equatable {
     /// Makes a request.
     ///
     /// - Parameters:
-    ///   - method: What is to be done.
+    ///   - method: The method.
     ///   - target: Path and query, percent-encoded.
     ///   - host: The value of Host.
-    ///   - fields: Fields apart from those that the writer adds.
+    ///   - fields: The fields except those that the writer adds.
     ///   - body: The content.
     ///   - keepAlive: Whether the connection is to stay open.
     public init(
@@ -45,15 +45,15 @@ public struct Request: Sendable, Equatable {
         self.keepAlive = keepAlive
     }
 
-    /// Writes the request.
+    /// Encodes the request.
     ///
-    /// Content-Length is there when there is content, and for methods that usually have some
+    /// Content-Length is added if there is content, and for methods that usually have content
     /// (RFC 9110 §8.6).
     ///
     /// - Returns: The bytes to send.
     /// - Throws: `.requestLineMalformed`, `.targetMalformed`, `.hostMalformed`,
-    ///   `.fieldNameMalformed` or `.fieldValueMalformed` when a part holds what could be taken for
-    ///   the end of it.
+    ///   `.fieldNameMalformed` or `.fieldValueMalformed` if a part contains characters that could be mistaken for
+    ///   its end.
     public func encode() throws(HTTPError) -> [UInt8] {
         let name = Array(method.description.utf8)
         guard !name.isEmpty, name.allSatisfy(OctetSet.token.contains) else {
@@ -81,7 +81,7 @@ public struct Request: Sendable, Equatable {
             guard field.value.utf8.allSatisfy(Octet.isFieldValue) else {
                 throw .fieldValueMalformed(field: field.name)
             }
-            switch FieldOwner(field.name) {
+            switch FieldSetter(field.name) {
             case .writer where field.name.lowercased() != "date": continue
             case .upgrade: hasUpgrade = true
             default: break

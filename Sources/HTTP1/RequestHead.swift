@@ -1,13 +1,13 @@
 import Primitives
 
-/// Request line and fields of a request: one copy of its bytes, and places in them.
+/// The request line and fields of a request: one copy of the bytes, and ranges in it.
 ///
-/// Strings are made when they are asked for. What every request needs is read once, on arrival:
-/// method, version, length of the content, and what becomes of the connection. On a hot path use
-/// the methods that lend spans or compare with a `StaticString`; they do not allocate. A head never
-/// changes; it is an object so that handing it on costs little.
+/// Strings are made on request. What every request needs is parsed once, on arrival:
+/// the method, the version, the length of the content, and whether the connection stays open. On a hot path use
+/// the methods that pass spans or compare with a `StaticString`; they do not allocate. A head never
+/// changes; it is a class so that passing it on is cheap.
 public final class RequestHead: Sendable {
-    /// What is to be done.
+    /// The method.
     public let method: Method
 
     /// 1 for HTTP/1.1 and later versions of HTTP/1, 0 for HTTP/1.0.
@@ -16,19 +16,19 @@ public final class RequestHead: Sendable {
     /// The form in which the target was sent.
     public let targetForm: TargetForm
 
-    /// The length of the content in bytes; nil when none was announced.
+    /// The announced length of the content, in bytes; nil if there is none.
     public let contentLength: Int?
 
-    /// Whether the content comes in chunks (RFC 9112 §7.1).
+    /// Whether the content is chunked (RFC 9112 §7.1).
     public let isChunked: Bool
 
-    /// Whether the client will send another request on the connection (RFC 9112 §9.3).
+    /// Whether the connection may carry another request (RFC 9112 §9.3).
     public let keepAlive: Bool
 
     /// Whether the client waits for 100 (Continue) before it sends content (RFC 9110 §10.1.1).
     public let expectsContinue: Bool
 
-    /// Whether the client asks for another protocol (RFC 9110 §7.8): the field Upgrade is there,
+    /// Whether the client asks for another protocol (RFC 9110 §7.8): there is an Upgrade field,
     /// Connection names it, and the version is 1.1.
     public let isUpgrade: Bool
 
@@ -37,7 +37,7 @@ public final class RequestHead: Sendable {
     private let pathRange: Range<Int>
     private let queryRange: Range<Int>?
     private let authorityRange: Range<Int>?
-    /// The one field Upgrade; nil when there is none, or more than one.
+    /// The value of the Upgrade field; nil if there is none, or more than one.
     private let upgradeRange: Range<Int>?
 
     /// Whether content follows the head.
@@ -46,17 +46,17 @@ public final class RequestHead: Sendable {
     /// The request target as it was sent.
     public var target: String { section.text(targetRange) }
 
-    /// The path as it was sent, percent-encoded and without the query; "/" when the target is in
-    /// absolute form and has none, "*" for the asterisk form, empty for the authority form.
+    /// The path as it was sent, percent-encoded and without the query; "/" if the target is in
+    /// absolute form without a path, "*" for the asterisk form, empty for the authority form.
     public var path: String { section.text(pathRange) }
 
-    /// What follows the first `?` of the target, as it was sent; nil when there is none.
+    /// The part of the target after the first `?`, as it was sent; nil if there is none.
     public var query: String? { queryRange.map { section.text($0) } }
 
-    /// Host and port of the target where it has them (RFC 9112 §3.2.2), else of the field Host.
+    /// The host and port of the target if it has them (RFC 9112 §3.2.2), else of the Host field.
     public var authority: String? { authorityRange.map { section.text($0) } }
 
-    /// All fields in order, names as they were sent.
+    /// All fields in order, with the names as they were sent.
     public var fields: [Field] { section.all }
 
     /// The number of field lines.
@@ -66,81 +66,81 @@ public final class RequestHead: Sendable {
         return count
     }
 
-    /// The first value of a field.
+    /// Returns the first value of a field.
     ///
-    /// - Parameter name: In any case of letters.
-    /// - Returns: nil when there is none.
+    /// - Parameter name: The field's name, case-insensitive.
+    /// - Returns: The value; nil if there is none.
     public func field(_ name: String) -> String? { section.text(name) }
 
-    /// All values of a field.
+    /// Returns all values of a field.
     ///
-    /// - Parameter name: In any case of letters.
-    /// - Returns: One value for each line, in order; empty when there is none.
+    /// - Parameter name: The field's name, case-insensitive.
+    /// - Returns: One value for each line, in order; empty if there is none.
     public func fields(_ name: String) -> [String] { section.texts(name) }
 
-    /// Lends the target as it was sent.
+    /// Calls `body` with the target as it was sent.
     public func withTarget<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try section.lend(targetRange, body)
+        try section.withBytes(targetRange, body)
     }
 
-    /// Lends path and query as they were sent, of whatever form the target is.
+    /// Calls `body` with the path and query as they were sent, in either form of the target.
     ///
-    /// A server has to take the absolute form as it takes the origin form (RFC 9112 §3.2.2).
+    /// A server has to accept the absolute form as well as the origin form (RFC 9112 §3.2.2).
     public func withPathAndQuery<R, E: Error>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
-        // The path of an absolute form without one is a slash of its own, behind everything else.
+        // If the absolute form has no path, the path is a slash stored after the head.
         guard targetRange.contains(pathRange.lowerBound) else {
-            return try section.lend(pathRange, body)
+            return try section.withBytes(pathRange, body)
         }
-        return try section.lend(pathRange.lowerBound..<targetRange.upperBound, body)
+        return try section.withBytes(pathRange.lowerBound..<targetRange.upperBound, body)
     }
 
-    /// Lends the path as it was sent, without the query.
+    /// Calls `body` with the path as it was sent, without the query.
     public func withPath<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try section.lend(pathRange, body)
+        try section.withBytes(pathRange, body)
     }
 
-    /// Lends the query as it was sent; an empty span when there is none.
+    /// Calls `body` with the query as it was sent; an empty span if there is none.
     public func withQuery<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try section.lend(queryRange ?? 0..<0, body)
+        try section.withBytes(queryRange ?? 0..<0, body)
     }
 
-    /// Lends the first value of a field.
+    /// Calls `body` with the first value of a field.
     ///
     /// - Parameters:
-    ///   - name: In lower case.
-    ///   - body: Receives the value, without white space around it.
-    /// - Returns: What `body` returned; nil when the field is not there and `body` was not called.
-    /// - Throws: What `body` throws.
+    ///   - name: The name in lower case.
+    ///   - body: Called with the value, without white space around it.
+    /// - Returns: The result of `body`; nil if there is no such field.
+    /// - Throws: The error of `body`.
     public func withField<R, E: Error>(
         _ name: StaticString,
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R? {
         guard let range = section.first(name) else { return nil }
-        return try section.lend(range, body)
+        return try section.withBytes(range, body)
     }
 
-    /// Lends all fields, in order.
+    /// Calls `body` with each field, in order.
     ///
-    /// - Parameter body: Receives the name as it was sent, and the value without white space around it.
+    /// - Parameter body: Called with the name as it was sent, and the value without white space around it.
     public func forEachField(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
         section.forEach { body($0.extracting($1.name), $0.extracting($1.value)) }
     }
 
-    /// Whether the path, as it was sent, is `path`.
+    /// Returns whether the path, as it was sent, is `path`.
     public func hasPath(_ path: StaticString) -> Bool { withPath { $0.equals(path) } }
 
-    /// Whether the path, as it was sent, begins with `prefix`.
+    /// Returns whether the path, as it was sent, begins with `prefix`.
     public func hasPathPrefix(_ prefix: StaticString) -> Bool {
         let length = prefix.utf8CodeUnitCount
         guard pathRange.count >= length else { return false }
         return withPath { $0.extracting(0..<length).equals(prefix) }
     }
 
-    /// Whether a field that is a comma-separated list has `element`, over all its lines.
+    /// Returns whether a field that is a comma-separated list contains `element` in any of its lines.
     ///
-    /// Both are given in lower case, and compared in either case of letters.
+    /// Both are given in lower case; the comparison is case-insensitive.
     public func field(_ name: StaticString, contains element: StaticString) -> Bool {
         var isFound = false
         section.forEach { bytes, line in
@@ -150,22 +150,22 @@ public final class RequestHead: Sendable {
         return isFound
     }
 
-    /// Whether the client asks for this protocol, given in lower case: see ``isUpgrade``.
+    /// Returns whether the client asks for this protocol, given in lower case; see ``isUpgrade``.
     public func isUpgrade(to name: StaticString) -> Bool {
         guard isUpgrade else { return false }
         guard let upgradeRange else { return field("upgrade", contains: name) }
-        return section.lend(upgradeRange) { $0.hasListElement(name, in: $0.indices) }
+        return section.withBytes(upgradeRange) { $0.hasListElement(name, in: $0.indices) }
     }
 
-    /// Judges a head whose lines are well-formed, and copies it.
+    /// Validates a head whose lines are well-formed, and copies it.
     ///
     /// - Parameters:
-    ///   - head: All of it, with the empty line at its end.
-    ///   - line: Its first line.
-    ///   - fieldsStart: Where the second line begins.
-    ///   - framing: What its fields came to.
-    ///   - limits: What the peer may announce.
-    /// - Throws: The first rule that the head as a whole breaks.
+    ///   - head: The whole head, including the empty line at its end.
+    ///   - line: The parsed first line.
+    ///   - fieldsStart: The index of the second line.
+    ///   - framing: The parsed framing fields.
+    ///   - limits: The limits of a message.
+    /// - Throws: The first rule that the head violates as a whole.
     init(
         _ head: Span<UInt8>,
         line: RequestLine,
@@ -186,12 +186,12 @@ public final class RequestHead: Sendable {
                 throw .expectationUnknown(head.text(expectation))
             }
             expectsContinue = framing.hasContent
-            // Content is coming, and nothing says where it ends.
+            // There is content of unknown length.
             if !framing.isChunked, framing.contentLength == nil { throw .lengthRequired }
         } else {
             expectsContinue = false
         }
-        // RFC 1945 §8.3: in HTTP/1.0 a valid length is required, content has no other end.
+        // RFC 1945 §8.3: HTTP/1.0 requires a valid length, since content has no other end.
         if line.minorVersion == 0, framing.contentLength == nil {
             switch line.method {
             case .post, .put, .patch: throw .lengthRequired
@@ -220,14 +220,14 @@ public final class RequestHead: Sendable {
     }
 }
 
-/// The first line of a request (RFC 9112 §3); places counted from its beginning.
+/// The first line of a request (RFC 9112 §3), as ranges relative to its beginning.
 struct RequestLine: Sendable {
     let method: Method
     let targetRange: Range<Int>
     let target: RequestTarget
     let minorVersion: Int
 
-    /// Reads `method SP request-target SP HTTP-version`, a line alone without its ending.
+    /// Parses `method SP request-target SP HTTP-version`, without the line ending.
     init(_ line: Span<UInt8>) throws(HTTPError) {
         let methodEnd = line.end(of: .token, in: line.indices)
         guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == Octet.space else {
@@ -246,11 +246,11 @@ struct RequestLine: Sendable {
 
 /// The version of a start line (RFC 9112 §2.3).
 enum HTTPVersion {
-    /// Reads `HTTP/1.x`.
+    /// Parses `HTTP/1.x`.
     ///
-    /// - Returns: 0 for HTTP/1.0; 1 for every later version of HTTP/1, which a recipient treats as
+    /// - Returns: 0 for HTTP/1.0; 1 for every later version of HTTP/1, which a recipient processes as
     ///   the highest that it knows (RFC 9110 §2.5).
-    /// - Throws: `malformed()`, or `.versionUnsupported` for a version of another major number.
+    /// - Throws: `malformed()`, or `.versionUnsupported` for another major version.
     static func minor(
         _ text: Span<UInt8>,
         malformed: () -> HTTPError

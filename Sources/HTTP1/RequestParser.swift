@@ -1,31 +1,31 @@
 import Primitives
 
-/// Reads the requests of one connection from its bytes (RFC 9112), strictly and without I/O.
+/// Parses the requests of one connection (RFC 9112), strictly and without I/O.
 ///
-/// The caller keeps what was not consumed and gives it again in front of what comes next:
+/// The caller keeps the unconsumed bytes and passes them again in front of the next ones:
 ///
 /// ```swift
 /// var index = 0
 /// while true {
 ///     switch try parser.advance(over: bytes, from: &index) {
-///     case .needsMore: return index  // consumed; bytes[index...] come again
+///     case .needsMore: return index  // consumed; bytes[index...] are passed again
 ///     case .head(let head): self.head = head
 ///     case .content(let content): content.withBytes(in: bytes) { answer(head, $0) }
 ///     }
 /// }
 /// ```
 ///
-/// Where two readers of the same bytes could disagree about where a message ends, the message is
+/// Where two recipients could disagree about the end of a message, the message is
 /// refused: no bare LF, no folding, no repeated or conflicting lengths, no unknown coding.
 public struct RequestParser: Sendable {
-    /// How far the bytes have brought the parser.
+    /// The result of parsing some bytes.
     public enum Progress: Sendable {
         /// The request is incomplete, or there is none.
         case needsMore
-        /// A head is complete. Its content comes next; a caller that answers now, or upgrades,
-        /// does not go on.
+        /// A head is complete. Its content follows; a caller that answers now, or upgrades,
+        /// does not continue.
         case head(RequestHead)
-        /// The content of the request whose head came before; empty when it has none.
+        /// The content of the request whose head was returned before; empty if it has none.
         case content(Content)
     }
 
@@ -34,7 +34,7 @@ public struct RequestParser: Sendable {
     private let limits: HTTPLimits
     private var phase = Phase.head
 
-    // The head so far; places are counted from its beginning, which stays at the caller's index.
+    // The head so far; offsets are relative to its beginning, which stays at the caller's index.
     private var scanner = LineScanner()
     private var hasSkippedEmptyLine = false
     private var lineStart = 0
@@ -47,24 +47,24 @@ public struct RequestParser: Sendable {
     private var fixed = FixedContent()
     private var chunks = ChunkedContent()
 
-    /// Begins with a connection's first byte.
+    /// Makes a parser for a new connection.
     ///
-    /// - Parameter limits: What the peer may make the parser read and keep.
+    /// - Parameter limits: The limits of a message.
     public init(limits: HTTPLimits = HTTPLimits()) { self.limits = limits }
 
-    /// Whether nothing of a request has been consumed: the next byte is the first of a request.
+    /// Whether the next byte is the first of a request.
     public var isBetweenRequests: Bool {
         if case .head = phase { lineStart == 0 } else { false }
     }
 
-    /// The memory that content takes of which a part has arrived, in bytes.
+    /// The memory of incomplete content, in bytes.
     public var collectedByteCount: Int { fixed.collectedByteCount + chunks.collectedByteCount }
 
-    /// Drops the content of the request whose head was returned last as it arrives, instead of collecting it.
+    /// Discards the content of the request whose head was returned last, instead of collecting it.
     ///
-    /// ``Progress/content(_:)`` still says where it ends; what comes with it is empty.
+    /// ``Progress/content(_:)`` is still returned at its end, with empty content.
     ///
-    /// - Parameter lengthMax: The longest content to read in chunks, in bytes; more throws `.contentTooLong`.
+    /// - Parameter lengthMax: The longest chunked content to read, in bytes; more throws `.contentTooLong`.
     public mutating func discardContent(lengthMax: Int) {
         switch phase {
         case .fixed: fixed.isDiscarded = true
@@ -73,13 +73,13 @@ public struct RequestParser: Sendable {
         }
     }
 
-    /// Reads on.
+    /// Parses the next bytes.
     ///
     /// - Parameters:
-    ///   - bytes: What has been received and not consumed.
-    ///   - index: Where to read on in `bytes`; left behind what was consumed.
-    /// - Returns: What is complete; call again until it is `.needsMore`.
-    /// - Throws: The first rule that the request breaks. The connection is then of no further use:
+    ///   - bytes: The received bytes that were not consumed.
+    ///   - index: Where to continue in `bytes`; moved past the consumed bytes.
+    /// - Returns: The next complete part; call again until it is `.needsMore`.
+    /// - Throws: The first rule that the request violates. The connection cannot be used further:
     ///   every later call throws the same.
     public mutating func advance(
         over bytes: Span<UInt8>,
@@ -128,7 +128,7 @@ public struct RequestParser: Sendable {
             guard let line else { return .needsMore }
             lineStart = line.upperBound + 2
             if line.isEmpty { break }
-            try framing.note(fields.read(bytes, line, limits: limits), of: bytes)
+            try framing.record(fields.read(bytes, line, limits: limits), of: bytes)
         }
         guard let line = requestLine.take() else { return .needsMore }
         let head = try RequestHead(
@@ -148,7 +148,7 @@ public struct RequestParser: Sendable {
         return .head(head)
     }
 
-    /// Takes one empty line in front of a request, which old clients send (RFC 9112 §2.2).
+    /// Skips one empty line before a request, which old clients send (RFC 9112 §2.2).
     ///
     /// - Returns: Whether the head can begin.
     private mutating func skipEmptyLine(
@@ -164,7 +164,7 @@ public struct RequestParser: Sendable {
             index += 2
         }
         guard index < bytes.count else { return false }
-        // A TLS greeting, or a peer of another protocol, is refused at its first byte.
+        // A TLS ClientHello, or another protocol, is refused at its first byte.
         guard OctetSet.token.contains(bytes[index]) else {
             throw bytes[index] == Octet.lineFeed ? .bareLineFeed : .requestLineMalformed
         }
@@ -189,11 +189,11 @@ public struct RequestParser: Sendable {
     }
 }
 
-/// The content of a message: a part of the bytes given last, or a copy where it came in pieces.
+/// The content of a message: a range of the bytes passed last, or a copy if it arrived in pieces.
 public struct Content: Sendable {
     enum Storage: Sendable {
-        /// A range of the bytes given to the call that returned this.
-        case lent(Range<Int>)
+        /// A range of the bytes passed to the call that returned this.
+        case borrowed(Range<Int>)
         case collected([UInt8])
     }
 
@@ -204,35 +204,35 @@ public struct Content: Sendable {
     /// The length of the content, in bytes.
     public var count: Int {
         switch storage {
-        case .lent(let range): range.count
+        case .borrowed(let range): range.count
         case .collected(let bytes): bytes.count
         }
     }
 
-    /// Lends the content.
+    /// Calls `body` with the content.
     ///
     /// - Parameters:
-    ///   - bytes: The bytes that were given to the call which returned the content.
-    ///   - body: Receives the content, without a copy where it lay whole in `bytes`.
-    /// - Returns: What `body` returned.
-    /// - Throws: What `body` throws.
+    ///   - bytes: The bytes passed to the call that returned the content.
+    ///   - body: Called with the content, without a copy if all of it is in `bytes`.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
     public func withBytes<R, E: Error>(
         in bytes: Span<UInt8>,
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         switch storage {
-        case .lent(let range): try body(bytes.extracting(range))
+        case .borrowed(let range): try body(bytes.extracting(range))
         case .collected(let content): try body(content.span)
         }
     }
 
-    /// The content in an array of its own; what came in pieces is one already.
+    /// Returns the content as an array; without a copy if it arrived in pieces.
     ///
-    /// - Parameter bytes: The bytes that were given to the call which returned the content.
+    /// - Parameter bytes: The bytes passed to the call that returned the content.
     /// - Returns: The content.
     public func copy(from bytes: Span<UInt8>) -> [UInt8] {
         switch storage {
-        case .lent(let range): bytes.copy(range)
+        case .borrowed(let range): bytes.copy(range)
         case .collected(let content): content
         }
     }

@@ -2,9 +2,9 @@ import Primitives
 
 /// The forms of a request target (RFC 9112 §3.2).
 public enum TargetForm: Sendable {
-    /// `/path?query`: the usual one.
+    /// `/path?query`, the usual form.
     case origin
-    /// `http://host/path?query`: to a proxy, though every server must take it.
+    /// `http://host/path?query`, for proxies; every server must accept it.
     case absolute
     /// `host:port`: CONNECT only.
     case authority
@@ -12,15 +12,15 @@ public enum TargetForm: Sendable {
     case asterisk
 }
 
-/// A request target taken apart; places are those of the bytes it was read from.
+/// The parts of a request target, as ranges of the parsed bytes.
 struct RequestTarget: Sendable {
     var form: TargetForm
     var path: Range<Int>
     var query: Range<Int>?
-    /// Host and port of the absolute form and of the authority form.
+    /// The host and port of the absolute form or the authority form.
     var authority: Range<Int>?
 
-    /// Reads the target in `range`.
+    /// Parses the target in `range`.
     ///
     /// - Throws: `.targetMalformed`.
     init(_ bytes: Span<UInt8>, _ range: Range<Int>, method: Method) throws(HTTPError) {
@@ -51,7 +51,7 @@ struct RequestTarget: Sendable {
         }
     }
 
-    /// Parts a path from the query behind its first question mark.
+    /// Splits a path from the query after its first question mark.
     private static func split(
         _ bytes: Span<UInt8>,
         _ range: Range<Int>
@@ -62,7 +62,7 @@ struct RequestTarget: Sendable {
         return (range.lowerBound..<mark, mark + 1..<range.upperBound)
     }
 
-    /// Where the authority begins behind `scheme "://"` (RFC 3986 §3).
+    /// Returns the index of the authority after `scheme "://"` (RFC 3986 §3).
     private static func authorityStart(
         _ bytes: Span<UInt8>,
         _ range: Range<Int>
@@ -82,7 +82,7 @@ struct RequestTarget: Sendable {
         return index + 3
     }
 
-    /// Whether the bytes are `uri-host [":" port]` (RFC 3986 §3.2), without user information.
+    /// Returns whether the bytes are `uri-host [":" port]` (RFC 3986 §3.2), without user information.
     static func isAuthority(
         _ bytes: Span<UInt8>,
         _ range: Range<Int>,

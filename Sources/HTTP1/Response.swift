@@ -1,25 +1,25 @@
-/// An answer: status, fields and content.
+/// A response: status, fields and content.
 ///
-/// The writer adds Date, Content-Length and Connection itself, since they follow from the content
-/// and the request; such fields in `fields` are left out.
+/// The writer adds Date, Content-Length and Connection, since they follow from the content
+/// and the request; it ignores them in `fields`.
 public struct Response: Sendable, Equatable {
     /// The status code.
     public var status: Status
 
-    /// Fields in the order in which they are written.
+    /// The fields, in the order in which they are written.
     public var fields: [Field]
 
-    /// The content; not sent to a HEAD request, nor with a status that has none.
+    /// The content; not sent for a HEAD request, nor with a status without content.
     public var body: [UInt8]
 
-    /// Whether the connection ends after this answer, whatever the client asked for.
+    /// Whether the connection is closed after this response, even if the client wants to keep it.
     public var closesConnection = false
 
-    /// Makes an answer.
+    /// Makes a response.
     ///
     /// - Parameters:
     ///   - status: The status code.
-    ///   - fields: Fields apart from those that the writer adds.
+    ///   - fields: The fields except those that the writer adds.
     ///   - body: The content.
     public init(status: Status, fields: [Field] = [], body: [UInt8] = []) {
         self.status = status
@@ -27,25 +27,25 @@ public struct Response: Sendable, Equatable {
         self.body = body
     }
 
-    /// An answer in JSON.
+    /// Returns a JSON response.
     ///
     /// - Parameters:
     ///   - body: The JSON text in UTF-8.
     ///   - status: The status code.
-    /// - Returns: The answer, with its Content-Type.
+    /// - Returns: The response, with its Content-Type.
     public static func json(_ body: [UInt8], status: Status = 200) -> Response {
         Response(status: status, fields: jsonFields, body: body)
     }
 
-    /// Shared by the answers in JSON, which are many.
+    /// Shared by all JSON responses.
     private static let jsonFields = [Field("Content-Type", "application/json")]
 
-    /// An answer in plain text.
+    /// Returns a plain text response.
     ///
     /// - Parameters:
     ///   - text: The content.
     ///   - status: The status code.
-    /// - Returns: The answer, with its Content-Type.
+    /// - Returns: The response, with its Content-Type.
     public static func text(_ text: String, status: Status = 200) -> Response {
         Response(
             status: status,
@@ -54,12 +54,12 @@ public struct Response: Sendable, Equatable {
         )
     }
 
-    /// An answer in HTML.
+    /// Returns an HTML response.
     ///
     /// - Parameters:
     ///   - body: The page in UTF-8.
     ///   - status: The status code.
-    /// - Returns: The answer, with its Content-Type.
+    /// - Returns: The response, with its Content-Type.
     public static func html(_ body: [UInt8], status: Status = 200) -> Response {
         Response(
             status: status,
@@ -68,11 +68,11 @@ public struct Response: Sendable, Equatable {
         )
     }
 
-    /// The answer to a request that broke a rule: its status, and a sentence that says which.
+    /// Makes the response to a refused request: the error's status, and a sentence that describes it.
     ///
-    /// It ends the connection, except for 405 and 501 about a well-formed request's method.
+    /// It closes the connection, except for 405 and 501, which are about the method of a well-formed request.
     ///
-    /// - Parameter error: The rule.
+    /// - Parameter error: The error.
     public init(refusing error: HTTPError) {
         self = .text(error.description, status: error.status)
         switch error {
@@ -85,7 +85,7 @@ public struct Response: Sendable, Equatable {
         }
     }
 
-    /// The answer to OPTIONS (RFC 9110 §9.3.7).
+    /// Returns the response to OPTIONS (RFC 9110 §9.3.7).
     ///
     /// - Parameter allowed: The methods of the resource.
     /// - Returns: 204 with Allow.
@@ -94,35 +94,35 @@ public struct Response: Sendable, Equatable {
         return Response(status: 204, fields: [Field("Allow", methods)])
     }
 
-    /// The first value of a field.
+    /// Returns the first value of a field.
     ///
-    /// - Parameter name: In any case of letters.
-    /// - Returns: nil when there is none.
+    /// - Parameter name: The field's name, case-insensitive.
+    /// - Returns: The value; nil if there is none.
     public func field(_ name: String) -> String? {
         let name = name.lowercased()
         return fields.first { $0.name.lowercased() == name }?.value
     }
 
-    /// 100 (Continue), complete: what a client that sent `Expect: 100-continue` waits for.
+    /// The complete 100 (Continue) response to `Expect: 100-continue`.
     public static let `continue` = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 }
 
-/// What of a request decides how the answer to it is framed.
+/// The properties of a request that determine the framing of its response.
 public struct AnswerFraming: Sendable, Hashable {
-    /// Whether the request was HEAD: the answer has the fields of one with content, but none.
+    /// Whether the request was HEAD: the response has the fields of the content, but not the content.
     public var isHEAD: Bool
 
-    /// Whether the connection goes on after the answer.
+    /// Whether the connection stays open after the response.
     public var keepAlive: Bool
 
     /// The minor version of the request.
     public var minorVersion: Int
 
-    /// Takes the facts one by one; the defaults are those for a request that could not be read.
+    /// Makes a framing; the defaults are for a request that could not be parsed.
     ///
     /// - Parameters:
     ///   - isHEAD: Whether the request was HEAD.
-    ///   - keepAlive: Whether the connection goes on.
+    ///   - keepAlive: Whether the connection stays open.
     ///   - minorVersion: The minor version of the request.
     public init(isHEAD: Bool = false, keepAlive: Bool = false, minorVersion: Int = 1) {
         self.isHEAD = isHEAD
@@ -132,7 +132,7 @@ public struct AnswerFraming: Sendable, Hashable {
 }
 
 extension RequestHead {
-    /// How an answer to this request is framed.
+    /// The framing of a response to this request.
     public var answerFraming: AnswerFraming {
         AnswerFraming(isHEAD: method == .head, keepAlive: keepAlive, minorVersion: minorVersion)
     }

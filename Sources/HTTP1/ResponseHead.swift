@@ -1,6 +1,6 @@
 import Primitives
 
-/// Status line and fields of a response: one copy of its bytes, and places in them.
+/// The status line and fields of a response: one copy of the bytes, and ranges in it.
 public struct ResponseHead: Sendable {
     /// The status code.
     public let status: Status
@@ -8,13 +8,13 @@ public struct ResponseHead: Sendable {
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     public let minorVersion: Int
 
-    /// The length of the content in bytes; nil when none was announced.
+    /// The announced length of the content, in bytes; nil if there is none.
     public let contentLength: Int?
 
-    /// Whether the content comes in chunks (RFC 9112 §7.1).
+    /// Whether the content is chunked (RFC 9112 §7.1).
     public let isChunked: Bool
 
-    /// Whether the server will take another request on the connection (RFC 9112 §9.3).
+    /// Whether the connection may carry another request (RFC 9112 §9.3).
     public let keepAlive: Bool
 
     private let section: FieldSection
@@ -23,29 +23,29 @@ public struct ResponseHead: Sendable {
     /// The reason phrase as it was sent.
     public var reason: String { section.text(reasonRange) }
 
-    /// All fields in order, names as they were sent.
+    /// All fields in order, with the names as they were sent.
     public var fields: [Field] { section.all }
 
-    /// The first value of a field.
+    /// Returns the first value of a field.
     ///
-    /// - Parameter name: In any case of letters.
-    /// - Returns: nil when there is none.
+    /// - Parameter name: The field's name, case-insensitive.
+    /// - Returns: The value; nil if there is none.
     public func field(_ name: String) -> String? { section.text(name) }
 
-    /// All values of a field.
+    /// Returns all values of a field.
     ///
-    /// - Parameter name: In any case of letters.
-    /// - Returns: One value for each line, in order; empty when there is none.
+    /// - Parameter name: The field's name, case-insensitive.
+    /// - Returns: One value for each line, in order; empty if there is none.
     public func fields(_ name: String) -> [String] { section.texts(name) }
 
-    /// Judges a head whose lines are well-formed, and copies it.
+    /// Validates a head whose lines are well-formed, and copies it.
     ///
     /// - Parameters:
-    ///   - head: All of it, with the empty line at its end.
-    ///   - line: Its first line.
-    ///   - fieldsStart: Where the second line begins.
-    ///   - framing: What its fields came to.
-    /// - Throws: The first rule that the head as a whole breaks.
+    ///   - head: The whole head, including the empty line at its end.
+    ///   - line: The parsed first line.
+    ///   - fieldsStart: The index of the second line.
+    ///   - framing: The parsed framing fields.
+    /// - Throws: The first rule that the head violates as a whole.
     init(
         _ head: Span<UInt8>,
         line: StatusLine,
@@ -69,10 +69,10 @@ struct StatusLine: Sendable {
     let status: Status
     let reason: Range<Int>
 
-    /// Reads `HTTP-version SP status-code SP [reason-phrase]`.
+    /// Parses `HTTP-version SP status-code SP [reason-phrase]`, without the line ending.
     ///
-    /// The line comes alone, without its ending. The space behind the code may be missing when there
-    /// is no reason: many servers leave it out.
+    /// The space after the code may be missing if there
+    /// is no reason: many servers omit it.
     init(_ line: Span<UInt8>) throws(HTTPError) {
         guard line.count >= 12, line[8] == Octet.space else { throw .statusLineMalformed }
         minorVersion = try HTTPVersion.minor(line.extracting(0..<8)) { .statusLineMalformed }

@@ -1,20 +1,20 @@
-/// Reads the responses of one connection from its bytes (RFC 9112), strictly and without I/O.
+/// Parses the responses of one connection (RFC 9112), strictly and without I/O.
 ///
-/// It is used as ``RequestParser`` is, with two differences: the end of the connection can be the
-/// end of a response, so it is told by ``finish()``; and a response to HEAD looks as if content
-/// followed, so ``expect(_:)`` says what was asked.
+/// It is used like ``RequestParser``, with two differences: the end of the connection can be the
+/// end of a response, so ``finish()`` has to be called there; and a response to HEAD looks as if content
+/// followed, so ``expect(_:)`` has to be called for each request.
 public struct ResponseParser: Sendable {
-    /// How far the bytes have brought the parser.
+    /// The result of parsing some bytes.
     public enum Progress: Sendable {
         /// The response is incomplete, or there is none.
         case needsMore
-        /// A response 1xx apart from 101; the final one follows (RFC 9110 §15.2).
+        /// A 1xx response other than 101; the final one follows (RFC 9110 §15.2).
         case interim(ResponseHead)
-        /// The head of the final response is complete; its content comes next.
+        /// The head of the final response is complete; its content follows.
         case head(ResponseHead)
-        /// The content of the response whose head came before; empty when it has none.
+        /// The content of the response whose head was returned before; empty if it has none.
         ///
-        /// Behind that of 101 (Switching Protocols) come the bytes of the other protocol.
+        /// After 101 (Switching Protocols) the bytes of the other protocol follow.
         case content(Content)
     }
 
@@ -24,7 +24,7 @@ public struct ResponseParser: Sendable {
     private var phase = Phase.head
     private var methods: [Method] = []
 
-    // The head so far; places are counted from its beginning, which stays at the caller's index.
+    // The head so far; offsets are relative to its beginning, which stays at the caller's index.
     private var scanner = LineScanner()
     private var lineStart = 0
     private var statusLine: StatusLine?
@@ -34,27 +34,27 @@ public struct ResponseParser: Sendable {
 
     // The content so far.
     private var fixed = FixedContent()
-    /// Content that only the connection's end ends.
+    /// Content that is ended by the end of the connection.
     private var collected: [UInt8] = []
     private var chunks = ChunkedContent()
 
-    /// Begins with a connection's first byte.
+    /// Makes a parser for a new connection.
     ///
-    /// - Parameter limits: What the peer may make the parser read and keep.
+    /// - Parameter limits: The limits of a message.
     public init(limits: HTTPLimits = HTTPLimits()) { self.limits = limits }
 
-    /// Says that a request was sent, whose response comes behind those of earlier ones.
+    /// Records that a request was sent; its response follows those of earlier requests.
     ///
-    /// - Parameter method: Its method. Without any, a response is read as one to GET.
+    /// - Parameter method: The request's method. A response without a recorded request is parsed as one to GET.
     public mutating func expect(_ method: Method) { methods.append(method) }
 
-    /// Reads on.
+    /// Parses the next bytes.
     ///
     /// - Parameters:
-    ///   - bytes: What has been received and not consumed.
-    ///   - index: Where to read on in `bytes`; left behind what was consumed.
-    /// - Returns: What is complete; call again until it is `.needsMore`.
-    /// - Throws: The first rule that the response breaks; every later call throws the same.
+    ///   - bytes: The received bytes that were not consumed.
+    ///   - index: Where to continue in `bytes`; moved past the consumed bytes.
+    /// - Returns: The next complete part; call again until it is `.needsMore`.
+    /// - Throws: The first rule that the response violates; every later call throws the same error.
     public mutating func advance(
         over bytes: Span<UInt8>,
         from index: inout Int
@@ -76,12 +76,12 @@ public struct ResponseParser: Sendable {
         }
     }
 
-    /// Says that the server has ended the connection.
+    /// Parses the end of the connection.
     ///
-    /// - Returns: The content of a response that ends with its connection (RFC 9112 §6.3 rule 8);
+    /// - Returns: The content of a response that is ended by its connection (RFC 9112 §6.3 rule 8);
     ///   nil between two responses.
-    /// - Throws: `.responseTruncated` inside a response, or what `advance` has thrown. Bytes of a
-    ///   status line that was not complete are still with the caller and are not judged here.
+    /// - Throws: `.responseTruncated` inside a response, or the error thrown by `advance`. Bytes of an
+    ///   incomplete status line were not consumed and are not checked here.
     public mutating func finish() throws(HTTPError) -> Content? {
         switch phase {
         case .untilEnd:
@@ -124,7 +124,7 @@ public struct ResponseParser: Sendable {
             guard let line else { return .needsMore }
             lineStart = line.upperBound + 2
             if line.isEmpty { break }
-            try framing.note(fields.read(bytes, line, limits: limits), of: bytes)
+            try framing.record(fields.read(bytes, line, limits: limits), of: bytes)
         }
         guard let line = statusLine.take() else { return .needsMore }
         let head = try ResponseHead(
@@ -142,7 +142,7 @@ public struct ResponseParser: Sendable {
         return .head(head)
     }
 
-    /// Decides how the content ends (RFC 9112 §6.3).
+    /// Determines how the content ends (RFC 9112 §6.3).
     private mutating func begin(_ head: ResponseHead) throws(HTTPError) {
         let method = methods.isEmpty ? Method.get : methods.removeFirst()
         fixed = FixedContent()

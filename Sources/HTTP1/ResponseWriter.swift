@@ -1,11 +1,11 @@
 import Primitives
 
 extension Response {
-    /// Writes the answer.
+    /// Encodes the response.
     ///
     /// - Parameters:
-    ///   - framing: What the request asked for.
-    ///   - date: The date as ``HTTPDate`` writes it.
+    ///   - framing: The framing that the request requires.
+    ///   - date: The date as encoded by ``HTTPDate``.
     /// - Returns: The bytes to send.
     public func encode(for framing: AnswerFraming, date: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -13,15 +13,15 @@ extension Response {
         return bytes
     }
 
-    /// Writes the answer behind others, so that the answers of one read leave together.
+    /// Appends the response to earlier ones, so that they can be sent together.
     ///
-    /// The status line always says HTTP/1.1 (RFC 9110 §2.5). Control characters in values, which
+    /// The version is always HTTP/1.1 (RFC 9110 §2.5). Control characters in values, which
     /// could end the head early, are written as spaces; a name that is not a token traps.
     ///
     /// - Parameters:
-    ///   - bytes: Where to write.
-    ///   - framing: What the request asked for.
-    ///   - date: The date as ``HTTPDate`` writes it.
+    ///   - bytes: The bytes to append to.
+    ///   - framing: The framing that the request requires.
+    ///   - date: The date as encoded by ``HTTPDate``.
     public func append(to bytes: inout [UInt8], for framing: AnswerFraming, date: [UInt8]) {
         let sendsBody = !framing.isHEAD && !status.hasNoContent
         bytes.reserveCapacity(bytes.count + 256 + (sendsBody ? body.count : 0))
@@ -34,14 +34,14 @@ extension Response {
         bytes.append("\r\n")
         var hasUpgrade = false
         for field in fields {
-            switch FieldOwner(field.name) {
+            switch FieldSetter(field.name) {
             case .writer: continue
             case .upgrade: hasUpgrade = true
             case .caller: break
             }
             bytes.append(field: field)
         }
-        // RFC 9110 §8.6: none with 1xx and 204; with 304, that of the content not sent is unknown.
+        // RFC 9110 §8.6: no Content-Length with 1xx and 204; with 304 the length of the content is unknown.
         if !status.hasNoContent {
             bytes.append("Content-Length: ")
             bytes.append(decimal: body.count)
@@ -52,7 +52,7 @@ extension Response {
         if sendsBody { bytes.append(contentsOf: body) }
     }
 
-    /// Writes what becomes of the connection (RFC 9112 §9.6) where the version does not say it.
+    /// Appends Connection (RFC 9112 §9.6) unless the version implies it.
     private func appendConnection(
         to bytes: inout [UInt8],
         _ framing: AnswerFraming,
@@ -70,10 +70,10 @@ extension Response {
     }
 }
 
-/// Who decides about a field of a message that we write.
-enum FieldOwner {
+/// Which part of the program sets a field of a written message.
+enum FieldSetter {
     case writer
-    /// The caller; the writer names it in Connection (RFC 9110 §7.8).
+    /// The caller sets it; the writer names it in Connection (RFC 9110 §7.8).
     case upgrade
     case caller
 
@@ -90,18 +90,18 @@ enum FieldOwner {
 }
 
 extension [UInt8] {
-    /// Writes the bytes of a literal.
+    /// Appends the bytes of a literal.
     mutating func append(_ literal: StaticString) {
         literal.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Writes a number that is not negative.
+    /// Appends a non-negative number.
     mutating func append(decimal number: Int) {
         if number >= 10 { append(decimal: number / 10) }
         append(0x30 + UInt8(truncatingIfNeeded: number % 10))
     }
 
-    /// Writes a field line; control characters in the value become spaces (RFC 9110 §5.5).
+    /// Appends a field line; control characters in the value become spaces (RFC 9110 §5.5).
     mutating func append(field: Field) {
         precondition(!field.name.isEmpty, "a field has a name")
         let nameStart = count

@@ -3,20 +3,20 @@ public struct Status: Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStr
     /// The three digits.
     public let code: Int
 
-    /// Takes a status code.
+    /// Makes a status.
     ///
-    /// - Parameter code: From 100 to 599; anything else traps, since a peer could not read it.
+    /// - Parameter code: From 100 to 599; anything else traps, since a peer could not parse it.
     public init(_ code: Int) {
         precondition(100..<600 ~= code, "a status code has three digits, from 100 to 599")
         self.code = code
     }
 
-    /// Takes a status code from a literal: `Response(status: 404)`.
+    /// Makes a status from a literal: `Response(status: 404)`.
     ///
     /// - Parameter value: From 100 to 599.
     public init(integerLiteral value: Int) { self.init(value) }
 
-    /// Whether the response is an interim one, which a final one follows (RFC 9110 §15.2).
+    /// Whether the response is interim, followed by a final one (RFC 9110 §15.2).
     public var isInformational: Bool { code < 200 }
 
     /// Whether the code is 2xx.
@@ -25,10 +25,10 @@ public struct Status: Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStr
     /// Whether a response with this status never has content (RFC 9110 §6.4.1).
     var hasNoContent: Bool { code < 200 || code == 204 || code == 304 }
 
-    /// Code and reason phrase, as in a status line.
+    /// The code and the reason phrase, as in a status line.
     public var description: String { "\(code) \(reason)" }
 
-    /// The reason phrase of the registry; empty for a code that it does not have.
+    /// The registered reason phrase; empty for an unregistered code.
     public var reason: String {
         switch code {
         case 100: "Continue"

@@ -177,7 +177,7 @@
                         // By a proxy it begins in plain.
                         tls: tunnel == nil ? encryption : nil,
                         timeout: exchange.timeout / exchange.addresses.count,
-                        owner: connection
+                        delegate: connection
                     )
                     connection.attach(stream)
                     connection.carry(exchange)

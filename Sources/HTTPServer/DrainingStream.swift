@@ -1,87 +1,88 @@
 public import Net
 
-/// Owns a stream that another protocol refused behind its upgrade: it waits for the last bytes to be sent and for the
-/// peer to close, and drops what arrives.
+/// The delegate of a stream that another protocol refused after its upgrade.
 ///
-/// It counts towards its site's ``HTTPSite/connectionsMax`` until it has ended.
+/// It waits until the last bytes are sent and the peer closes, and drops received bytes.
+///
+/// The stream counts towards its site's ``HTTPSite/connectionsMax`` until it has ended.
 public final class DrainingStream: StreamDelegate {
     private let streams: DrainingStreams
     private let limit: Duration
     fileprivate var stream: Stream?
-    /// The place among all streams that have drained here.
+    /// The stream's number in its list, in order of addition.
     fileprivate var number: Int?
 
-    /// Makes the owner of a stream that is about to be closed.
+    /// Makes the delegate of a stream that is about to be closed.
     ///
     /// - Parameters:
-    ///   - streams: The streams that it is counted among.
-    ///   - limit: How long the peer may take to read and to close, before the stream is closed anyway.
+    ///   - streams: The list that counts the stream.
+    ///   - limit: The time for the peer to read and to close, before the stream is closed anyway.
     public init(in streams: DrainingStreams, within limit: Duration) {
         self.streams = streams
         self.limit = limit
     }
 
-    /// Begins to close the stream.
+    /// Closes the stream gracefully.
     public func streamOpened(_ stream: Stream) {
         self.stream = stream
         streams.append(self)
         stream.close(within: limit)
     }
 
-    /// Drops what arrives.
+    /// Drops received bytes.
     public func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         bytes.count
     }
 
-    /// Ends the count.
+    /// Removes the stream from the list.
     public func streamClosed(_ stream: Stream, error: StreamError?) {
         streams.remove(self)
         self.stream = nil
     }
 }
 
-/// The streams of one site that drain, oldest first.
+/// The draining streams of one site, oldest first.
 ///
 /// Confined to the reactor's thread.
 public final class DrainingStreams {
-    /// From the oldest on; those that have ended since leave a gap.
-    private var places: [DrainingStream?] = []
-    /// The index of the oldest; before it there are only gaps.
+    /// The streams by age; nil for those that have ended.
+    private var slots: [DrainingStream?] = []
+    /// The index of the oldest stream; all slots before it are nil.
     private var oldest = 0
     /// The number of the stream at index 0.
     private var firstNumber = 0
 
-    /// The number of streams that drain.
+    /// The number of draining streams.
     public private(set) var count = 0
 
     /// Makes an empty list.
     public init() {}
 
-    fileprivate func append(_ owner: DrainingStream) {
-        owner.number = firstNumber + places.count
-        places.append(owner)
+    fileprivate func append(_ delegate: DrainingStream) {
+        delegate.number = firstNumber + slots.count
+        slots.append(delegate)
         count += 1
     }
 
-    fileprivate func remove(_ owner: DrainingStream) {
-        guard let number = owner.number.take() else { return }
-        places[number - firstNumber] = nil
+    fileprivate func remove(_ delegate: DrainingStream) {
+        guard let number = delegate.number.take() else { return }
+        slots[number - firstNumber] = nil
         count -= 1
-        while oldest < places.count, places[oldest] == nil { oldest += 1 }
-        // Removed in bulk, so that each removal costs a constant time on average.
-        guard oldest >= 64, oldest >= places.count / 2 else { return }
-        places.removeFirst(oldest)
+        while oldest < slots.count, slots[oldest] == nil { oldest += 1 }
+        // Removed in bulk, so that a removal takes amortized constant time.
+        guard oldest >= 64, oldest >= slots.count / 2 else { return }
+        slots.removeFirst(oldest)
         firstNumber += oldest
         oldest = 0
     }
 
-    /// Closes the stream that has drained for the longest, at once.
+    /// Aborts the stream that has drained for the longest.
     ///
     /// - Returns: Whether there was one.
     func abortOldest() -> Bool {
-        guard oldest < places.count, let owner = places[oldest] else { return false }
-        let stream = owner.stream
-        remove(owner)
+        guard oldest < slots.count, let delegate = slots[oldest] else { return false }
+        let stream = delegate.stream
+        remove(delegate)
         stream?.abort()
         return true
     }

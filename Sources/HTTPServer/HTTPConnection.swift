@@ -1,35 +1,35 @@
 import HTTP1
 public import Net
 
-/// A stream that carries HTTP/1.1: requests in, answers out in the same order.
+/// An HTTP/1.1 connection: reads requests, and sends answers in the same order.
 ///
-/// All answers to the requests of one read leave in one buffer. While no request is under way a
-/// connection holds a timer and its place at the site, and no buffer.
+/// All answers to the requests of one read are sent in one buffer. A connection without a request under way has no
+/// buffer.
 public final class HTTPConnection: StreamDelegate {
-    /// The part of a request that has come, and what was made of it.
+    /// The state of reading a request.
     struct Reading {
-        /// What becomes of the content that is to come.
+        /// How the content that follows is handled.
         enum Content {
-            /// None is to come, or it is empty and its request is answered.
+            /// No content follows, or it is empty and its request is answered.
             case none
             /// It is collected for the receiver.
             case accepted(RequestHead, any HTTPContentReceiver)
-            /// It is dropped as it arrives: the request is answered by its head.
+            /// It is dropped as it arrives, because the request was answered by its head.
             case discarded
         }
 
         var parser: RequestParser
         var content = Content.none
-        /// Whether the client waits to be told that it may send the content.
-        var owesContinue = false
+        /// Whether the client waits for 100 (Continue).
+        var expectsContinue = false
 
         init(limits: HTTPLimits) { parser = RequestParser(limits: limits) }
     }
 
-    /// Keeps a request that came in part; there is none while the connection is idle.
+    /// An incomplete request; an idle connection has none.
     ///
-    /// The memory of its content counts as inbound as long as the object exists, however it comes to its end.
-    final class Unfinished {
+    /// Its content is charged to the inbound budget as long as the object exists.
+    final class PartialRequest {
         var reading: Reading
         private let inbound: InboundBudget
         private let byteCount: Int
@@ -44,72 +44,76 @@ public final class HTTPConnection: StreamDelegate {
         deinit { inbound.refund(byteCount) }
     }
 
-    /// Answers gathered past this many bytes are handed to the stream; and while as many are queued
-    /// there, no request is read: a client that asks without reading the answers must not grow our
+    /// The length of gathered answers past which they are written to the stream, in bytes.
+    ///
+    /// While more are queued there, no request is read: a client that does not read its answers must not use up the
     /// memory.
     static var outputLengthMax: Int { 256 << 10 }
-    /// While the contents of unanswered requests have as many bytes, no other request is read.
+    /// The length of the contents of unanswered requests from which on no other request is read, in bytes.
     private static var unansweredLengthMax: Int { 64 << 10 }
 
-    /// The longest content of a request answered by its head that is discarded to keep the connection, in bytes: longer
-    /// content costs more than a new connection.
+    /// The longest content that is discarded to keep a connection open, in bytes; reading more costs more than a new
+    /// connection.
     private static var discardedLengthMax: Int { 256 << 10 }
 
     let site: HTTPSite
-    /// The stream, from its opening, or when it was accepted, until it ends or is handed over.
+    /// The stream, from when it is accepted or opened until it ends or is upgraded.
     private(set) var stream: Stream?
-    /// Where the site keeps the connection.
-    var place: Int?
+    /// The index in the site's list.
+    var siteIndex: Int?
 
-    var unfinished: Unfinished?
-    /// The first request, and the last, that could not be answered at once.
+    var partialRequest: PartialRequest?
+    /// The first request that could not be answered at once; the head of a list up to `last`.
     var first: HTTPExchange?
     private var last: HTTPExchange?
     private var unansweredCount = 0
-    /// The contents of the requests that are not answered, in bytes: whoever has to answer them may hold them.
+    /// The length of the contents of unanswered requests, in bytes; their receivers may have copied them.
     private var unansweredLength = 0
-    /// Whether a request is just being dealt with that is the only one: nearly every one is answered before its exchange
-    /// would need a place in the queue.
+    /// Whether the only unanswered request is being processed now.
+    ///
+    /// Most are answered before their exchange has to be queued.
     private var isAnswering = false
-    /// Answers of the read under way; whoever appends to them knows nothing else of this: exclusive access is unchecked.
+    /// The answers to the current read.
+    ///
+    /// Exclusive access is unchecked: the functions that append have no other access.
     @exclusivity(unchecked) private var output: [UInt8] = []
 
-    // Who is waited for, and how long: see HTTPPatience.swift.
+    // What the connection waits for, and until when; see HTTPTimeouts.swift.
     var timer: TimerID?
     var wait = Wait.nothing
     var deadline: MonotonicTime
 
-    /// Whether bytes are lent at the moment: what is answered now waits for the others.
-    private var isLent = false
-    /// Whether another request is read: not after the last one, nor after a refusal.
-    private(set) var takesRequests = true
+    /// Whether `stream(_:received:)` is running; its answers are gathered.
+    private var isReading = false
+    /// Whether further requests are read; false after the last one or a refusal.
+    private(set) var acceptsRequests = true
     private var isPaused = false
-    /// Whether the stream's queue has to go before another request is read.
-    var awaitsQueue = false
-    /// Whether nothing behind the last request may be read as HTTP before its outcome is known.
+    /// Whether the stream's queue has to be empty before another request is read.
+    var awaitsDrain = false
+    /// Whether bytes after the last request must not be read as HTTP before its outcome is known.
     private var lastMayUpgrade = false
 
-    /// Makes the owner of a stream that is not open yet.
+    /// Makes the delegate of a stream that is not open yet.
     ///
-    /// - Parameter site: What it shares with other connections.
+    /// - Parameter site: The site of the connection.
     public convenience init(site: HTTPSite) { self.init(site: site, stream: nil) }
 
-    /// Makes the owner of a stream that was just accepted, or is to come.
+    /// Makes the delegate of a stream that was just accepted, or that `streamOpened` will set.
     init(site: HTTPSite, stream: Stream?) {
         self.site = site
         self.stream = stream
         deadline = site.reactor.now
     }
 
-    /// Whether requests have to wait: for answers, for an upgrade, or for the client to read.
-    var isHeldUp: Bool {
+    /// Whether further requests have to wait: for answers, for an upgrade, or for the client to read.
+    var isBlocked: Bool {
         unansweredCount >= site.unansweredMax || unansweredLength >= Self.unansweredLengthMax
-            || lastMayUpgrade || awaitsQueue
+            || lastMayUpgrade || awaitsDrain
     }
 
     // MARK: The stream
 
-    /// Begins to wait for a request.
+    /// Starts waiting for a request.
     public func streamOpened(_ stream: Stream) {
         if self.stream == nil {
             self.stream = stream
@@ -118,25 +122,25 @@ public final class HTTPConnection: StreamDelegate {
         watchClient()
     }
 
-    /// Reads requests and hands them to the responder.
+    /// Reads requests and passes them to their receivers.
     public func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
-        guard takesRequests else { return bytes.count }
-        var reading = unfinished.take()?.reading ?? Reading(limits: site.limits)
+        guard acceptsRequests else { return bytes.count }
+        var reading = partialRequest.take()?.reading ?? Reading(limits: site.limits)
         var index = 0
-        isLent = true
+        isReading = true
         let hasCompleted = read(bytes.span, &index, &reading)
-        isLent = false
-        // Handed over: the rest is the new owner's.
+        isReading = false
+        // Upgraded: the rest is for the new delegate.
         guard self.stream != nil else { return index }
-        // Before the client is told to send it: what has arrived of others has to go first.
+        // Before a 100 (Continue): there is no memory for more content until other input is processed.
         if reading.isAwaitingContent, site.reactor.inbound.isExhausted { refuseContent() }
         offerContinue(&reading)
         writeOutput()
-        guard takesRequests else { return bytes.count }
-        if !reading.parser.isBetweenRequests || index < bytes.count && !isHeldUp {
-            unfinished = Unfinished(reading, inbound: site.reactor.inbound)
+        guard acceptsRequests else { return bytes.count }
+        if !reading.parser.isBetweenRequests || index < bytes.count && !isBlocked {
+            partialRequest = PartialRequest(reading, inbound: site.reactor.inbound)
         }
-        if isHeldUp, !isPaused {
+        if isBlocked, !isPaused {
             isPaused = true
             stream.pauseReading()
         }
@@ -144,42 +148,42 @@ public final class HTTPConnection: StreamDelegate {
         return index
     }
 
-    /// The client sends no more; what it has asked for is still answered.
-    public func streamReachedEnd(_ stream: Stream) { takeNoMore() }
+    /// Stops reading; requests under way are still answered.
+    public func streamReachedEnd(_ stream: Stream) { stopReading() }
 
-    /// Goes on when the client has taken what was queued for it.
-    public func streamDrained(_ stream: Stream) { queueHasGone() }
+    /// Resumes reading requests.
+    public func streamDrained(_ stream: Stream) { queueDrained() }
 
-    /// Lets go of everything.
+    /// Ends the connection.
     public func streamClosed(_ stream: Stream, error: StreamError?) {
-        leave()
+        detach()
         if let error { site.responder.failed(error) }
     }
 
     // MARK: Requests
 
-    /// Reads as many requests as may be read now; true if one of them was completed.
+    /// Reads as many requests as may be read now; returns whether one was completed.
     private func read(
         _ bytes: Span<UInt8>,
         _ index: inout Int,
         _ reading: inout Reading
     ) -> Bool {
         var hasCompleted = false
-        while takesRequests, !isHeldUp, stream?.isClosing == false {
+        while acceptsRequests, !isBlocked, stream?.isClosing == false {
             do throws(HTTPError) {
                 switch try reading.parser.advance(over: bytes, from: &index) {
                 case .needsMore: return hasCompleted
                 case .head(let head): begin(head, &reading)
                 case .content(let content):
                     hasCompleted = true
-                    reading.owesContinue = false
+                    reading.expectsContinue = false
                     if case .accepted(let head, let receiver) = reading.takeContent() {
                         content.withBytes(in: bytes) { dispatch(head, to: receiver, $0) }
                     }
                 }
             } catch {
-                // Its request has its answer: a second one would be taken for the next request's.
-                if reading.isDiscarding { takeNoMore() } else { refuse(error) }
+                // The request is answered already; a second answer would be taken for the next request's.
+                if reading.isDiscarding { stopReading() } else { refuse(error) }
             }
             if output.count > Self.outputLengthMax { writeOutput() }
         }
@@ -188,25 +192,25 @@ public final class HTTPConnection: StreamDelegate {
 
     private func begin(_ head: RequestHead, _ reading: inout Reading) {
         guard head.method != .connect else {
-            // What follows would be another protocol's.
+            // The bytes that follow would belong to another protocol.
             return refuse(.methodUnsupported(.connect))
         }
         switch site.responder.decide(on: head) {
         case .accept(let receiver):
             reading.content = .accepted(head, receiver)
-            reading.owesContinue = head.expectsContinue
+            reading.expectsContinue = head.expectsContinue
         case .answer(var response):
             if head.hasContent {
                 let lengthMax = Self.discardedLengthMax
                 if head.expectsContinue || head.contentLength ?? 0 > lengthMax {
-                    // What follows, if anything does, would be taken for the next request.
+                    // Content, if it follows, would be taken for the next request.
                     response.closesConnection = true
                 } else {
                     reading.content = .discarded
                     reading.parser.discardContent(lengthMax: lengthMax)
                 }
             }
-            if response.closesConnection || !head.keepAlive { takesRequests = false }
+            if response.closesConnection || !head.keepAlive { acceptsRequests = false }
             makeExchange(head.answerFraming).respond(response)
         }
     }
@@ -216,7 +220,7 @@ public final class HTTPConnection: StreamDelegate {
         to receiver: any HTTPContentReceiver,
         _ body: Span<UInt8>
     ) {
-        if !head.keepAlive { takesRequests = false }
+        if !head.keepAlive { acceptsRequests = false }
         var exchange = makeExchange(head.answerFraming, contentLength: body.count)
         lastMayUpgrade = true
         receiver.respond(to: head, body: body, on: exchange)
@@ -225,13 +229,13 @@ public final class HTTPConnection: StreamDelegate {
         if isKnownUniquelyReferenced(&exchange) { site.spareExchange = exchange }
     }
 
-    /// Answers for the last time, when there is no request to give to the responder.
+    /// Refuses an invalid or late request with the connection's last answer.
     func refuse(_ error: HTTPError) {
         site.responder.refused(error, whileWaitingFor: wait)
         respondLast(Response(refusing: error))
     }
 
-    /// Refuses a request whose content has come in part, or is to come, when there is no memory for it.
+    /// Refuses a request whose content is not complete, because there is no memory for it.
     private func refuseContent() {
         site.responder.contentRefused()
         respondLast(
@@ -239,14 +243,14 @@ public final class HTTPConnection: StreamDelegate {
         )
     }
 
-    /// Answers what has come of a request, and reads no more.
+    /// Sends the connection's last answer, and reads no more.
     func respondLast(_ response: Response) {
-        takesRequests = false
-        unfinished = nil
+        acceptsRequests = false
+        partialRequest = nil
         makeExchange(AnswerFraming()).respond(response)
     }
 
-    /// Makes the exchange of a request, which is queued if there are others before it.
+    /// Makes the exchange of a request; queues it if earlier requests are unanswered.
     private func makeExchange(_ framing: AnswerFraming, contentLength: Int = 0) -> HTTPExchange {
         let exchange = site.spareExchange.take() ?? HTTPExchange()
         exchange.begin(framing, contentLength: contentLength, on: self)
@@ -264,27 +268,27 @@ public final class HTTPConnection: StreamDelegate {
 
     // MARK: Answers
 
-    /// Whether nothing has been read behind this exchange's request.
+    /// Whether nothing has been read after this exchange's request.
     func canUpgrade(_ exchange: HTTPExchange) -> Bool {
         lastMayUpgrade && (isAnswering || exchange === last)
     }
 
-    /// An exchange has its outcome: sends all whose turn it is.
-    func settle(_ exchange: HTTPExchange, _ outcome: consuming HTTPExchange.Outcome) {
+    /// Sets the outcome of an exchange, and sends all answers that can be sent in order.
+    func complete(_ exchange: HTTPExchange, _ outcome: consuming HTTPExchange.Outcome) {
         if !outcome.isUpgrade, isAnswering || exchange === last { lastMayUpgrade = false }
         guard isAnswering || exchange === first else { return exchange.outcome = outcome }
-        carryOut(outcome, of: exchange)
+        perform(outcome, of: exchange)
         while let exchange = first, let outcome = exchange.outcome.take() {
-            carryOut(outcome, of: exchange)
+            perform(outcome, of: exchange)
         }
-        guard !isLent, stream != nil else { return }
-        if let unfinished { offerContinue(&unfinished.reading) }
+        guard !isReading, stream != nil else { return }
+        if let partialRequest { offerContinue(&partialRequest.reading) }
         writeOutput()
         resumeIfPossible()
         watchClient()
     }
 
-    private func carryOut(_ outcome: consuming HTTPExchange.Outcome, of exchange: HTTPExchange) {
+    private func perform(_ outcome: consuming HTTPExchange.Outcome, of exchange: HTTPExchange) {
         if isAnswering {
             isAnswering = false
         } else {
@@ -297,7 +301,7 @@ public final class HTTPConnection: StreamDelegate {
         switch consume outcome {
         case .response(let response): append(response, exchange.framing)
         case .prepared(let prepared): append(prepared, exchange.framing)
-        case .upgrade(let entry): handOver(by: entry)
+        case .upgrade(let handler): upgrade(with: handler)
         }
     }
 
@@ -313,73 +317,73 @@ public final class HTTPConnection: StreamDelegate {
         prepared.append(to: &output, for: framing, date: site.currentDate())
     }
 
-    /// Whether no answer is owed.
+    /// Whether all requests are answered.
     var hasAnsweredAll: Bool { first == nil && !isAnswering }
 
-    /// Whether the answer that is being sent is the last one of the connection.
-    private var isLast: Bool { first == nil && (site.isFinishing || !takesRequests) }
+    /// Whether the answer being sent is the connection's last.
+    private var isLast: Bool { first == nil && (site.isFinishing || !acceptsRequests) }
 
-    /// Sends 100 (Continue) if the client waits for it and it is its turn.
+    /// Sends 100 (Continue) if the client waits for it and all earlier requests are answered.
     private func offerContinue(_ reading: inout Reading) {
-        guard reading.owesContinue, first == nil, takesRequests else { return }
-        reading.owesContinue = false
+        guard reading.expectsContinue, first == nil, acceptsRequests else { return }
+        reading.expectsContinue = false
         output.append(contentsOf: Response.continue)
     }
 
     private func writeOutput() {
         guard !output.isEmpty, let stream else { return }
         stream.write(exchange(&output, with: []))
-        if stream.queuedByteCount > Self.outputLengthMax { awaitQueue() }
+        if stream.queuedByteCount > Self.outputLengthMax { awaitDrain() }
     }
 
-    /// Reads on, beginning with what was kept, if nothing stands against it any more.
+    /// Resumes reading, beginning with the kept bytes, unless further requests have to wait.
     func resumeIfPossible() {
-        guard isPaused, !isLent, !isHeldUp, takesRequests else { return }
+        guard isPaused, !isReading, !isBlocked, acceptsRequests else { return }
         isPaused = false
         stream?.resumeReading()
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Reads no more, and closes when everything is answered.
-    func takeNoMore() {
-        takesRequests = false
-        unfinished = nil
+    /// Stops reading, and closes once everything is answered.
+    func stopReading() {
+        acceptsRequests = false
+        partialRequest = nil
         if hasAnsweredAll { close() } else { watchClient() }
     }
 
-    /// Sends what is gathered and closes; requests not answered are dropped.
+    /// Sends the gathered answers and closes; unanswered requests are dropped.
     func close() { close(within: site.timeouts.closing) }
 
-    /// The same, with a limit of its own for the client's end.
+    /// The same, with a separate time limit for the client's end.
     func close(within limit: Duration) {
         writeOutput()
-        takesRequests = false
-        unfinished = nil
+        acceptsRequests = false
+        partialRequest = nil
         dropExchanges()
         watchClient()
-        // From here on the client is waited for to close; see HTTPRoom.swift.
+        // From here on the connection waits for the client to close; see HandshakeEviction.swift.
         deadline = site.reactor.now
         stream?.close(within: limit)
     }
 
-    /// Makes room for another protocol.
-    private func handOver(by entry: HTTPExchange.Entry) {
+    /// Passes the stream to another protocol.
+    private func upgrade(with handler: HTTPExchange.UpgradeHandler) {
         guard let stream = stream.take() else { return }
         var output = exchange(&output, with: [])
-        leave()
-        let owner = entry(stream, &output)
+        detach()
+        let delegate = handler(stream, &output)
         stream.write(output)
-        stream.owner = owner
+        stream.delegate = delegate
         if isPaused { stream.resumeReading() }
-        owner.streamOpened(stream)
+        delegate.streamOpened(stream)
     }
 
-    func leave() {
+    func detach() {
         site.remove(self)
         stream = nil
-        takesRequests = false
-        unfinished = nil
+        acceptsRequests = false
+        partialRequest = nil
         output = []
         dropExchanges()
         if let timer = timer.take() { site.reactor.cancel(timer) }
@@ -400,19 +404,19 @@ public final class HTTPConnection: StreamDelegate {
 }
 
 extension HTTPConnection.Reading {
-    /// Whether a request was accepted whose content is not whole yet.
+    /// Whether a request was accepted and its content is not complete.
     var isAwaitingContent: Bool {
         if case .accepted = content { true } else { false }
     }
 
-    /// Whether the content of a request that is answered is being dropped.
+    /// Whether the content of an answered request is being dropped.
     var isDiscarding: Bool {
         if case .discarded = content { true } else { false }
     }
 
-    /// Whether the content of a request is to come.
+    /// Whether content is being read.
     var isInContent: Bool { isAwaitingContent || isDiscarding }
 
-    /// Takes out what becomes of the content that is whole now.
+    /// Returns how to handle the content that is complete now, and resets it.
     mutating func takeContent() -> Content { exchange(&content, with: .none) }
 }

@@ -1,46 +1,46 @@
 public import HTTP1
 public import Net
 
-/// A whole request, as an ``HTTPService`` gives it to its app.
+/// A complete request to an ``HTTPService``.
 public struct HTTPRequest: Sendable {
-    /// Request line and fields.
+    /// The request line and the fields.
     public let head: RequestHead
 
     /// The content.
     public let body: [UInt8]
 
-    /// Where the request came from; nil if the client had gone before it could be asked.
+    /// The client's address; nil if the connection was lost before it could be read.
     public let remoteAddress: SocketAddress?
 
-    /// Puts a request together.
+    /// Makes a request.
     ///
     /// - Parameters:
-    ///   - head: Request line and fields.
+    ///   - head: The request line and the fields.
     ///   - body: The content.
-    ///   - remoteAddress: Where it came from.
+    ///   - remoteAddress: The client's address.
     public init(head: RequestHead, body: [UInt8], remoteAddress: SocketAddress? = nil) {
         self.head = head
         self.body = body
         self.remoteAddress = remoteAddress
     }
 
-    /// What is to be done.
+    /// The method.
     public var method: Method { head.method }
 
     /// The path as it was sent, percent-encoded and without the query.
     public var path: String { head.path }
 
-    /// The query's pairs; none when there is no query.
+    /// The query's pairs; empty without a query.
     public var query: Query { Query(head.query ?? "") }
 
-    /// The content as a form; nil when it is not one.
+    /// The content as a form; nil if it is not one.
     ///
-    /// The media type is not looked at.
+    /// The media type is ignored.
     public var form: FormURLEncoded? { FormURLEncoded(decoding: body.span) }
 
-    /// The first value of a field.
+    /// Returns the first value of a field.
     ///
-    /// - Parameter name: In any case of letters.
-    /// - Returns: nil when there is none.
+    /// - Parameter name: The field's name, in upper or lower case.
+    /// - Returns: The value; nil if there is none.
     public func field(_ name: String) -> String? { head.field(name) }
 }

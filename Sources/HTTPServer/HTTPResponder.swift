@@ -1,67 +1,66 @@
 public import HTTP1
 public import Net
 
-/// Receives the requests whose heads were accepted; called on the loop's thread.
+/// Receives the accepted requests; called on the loop's thread.
 public protocol HTTPContentReceiver: AnyObject {
     /// Answers a request, now or later.
     ///
-    /// Every exchange has to be answered once, or upgraded; until then later answers of the same
-    /// connection wait, and at some number of them the client is no longer read.
+    /// Every exchange has to be answered once, or upgraded. Until then later answers of the same
+    /// connection wait; with ``HTTPSite/unansweredMax`` of them no more requests are read.
     ///
     /// - Parameters:
-    ///   - head: Request line and fields.
-    ///   - body: The content, lent for the call.
-    ///   - exchange: What takes the answer.
+    ///   - head: The request line and the fields.
+    ///   - body: The content, valid during the call.
+    ///   - exchange: The exchange to answer.
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange)
 }
 
-/// What becomes of a request, decided by its head.
+/// How a request is handled, decided by its head.
 public enum HTTPDecision {
-    /// The content is read; the receiver gets it once, when it is whole.
+    /// The content is read, and passed to the receiver once, when it is complete.
     ///
-    /// An object of its own can carry what was found out from the head to the content. A connection
-    /// that ends before lets go of it.
+    /// A separate object can carry the results of parsing the head to the content. It is released if the connection
+    /// ends before.
     case accept(any HTTPContentReceiver)
 
-    /// The request is answered at once, and nothing of its content is kept.
+    /// The request is answered at once, and its content is discarded.
     ///
-    /// Short content is discarded as it arrives, so that the connection stays in use. It is closed
-    /// behind the answer if the content is longer than 256 KiB, or if the client waits to be told
-    /// to send it (RFC 9110 §10.1.1).
+    /// Short content is discarded as it arrives, and the connection stays open. It is closed
+    /// after the answer if the content is longer than 256 KiB, or if the client waits for 100 (Continue)
+    /// before it sends the content (RFC 9110 §10.1.1).
     case answer(Response)
 }
 
 /// Answers the requests of an ``HTTPSite``; called on the loop's thread.
 ///
-/// It receives the requests itself, unless ``decide(on:)`` returns another receiver.
+/// It is the receiver itself, unless ``decide(on:)`` returns another one.
 public protocol HTTPResponder: HTTPContentReceiver {
-    /// Decides on a request whose head is complete and whose content has yet to come.
+    /// Decides on a request whose head is complete and whose content has not been read.
     ///
-    /// Whatever can be refused without the content is best refused here: content that has arrived in
-    /// part takes memory. By default every request is accepted.
+    /// Requests that can be refused without their content should be refused here, since incomplete content takes
+    /// memory. By default every request is accepted.
     ///
-    /// - Parameter head: Request line and fields.
-    /// - Returns: Whether to read the content, or the answer.
+    /// - Parameter head: The request line and the fields.
+    /// - Returns: The receiver of the content, or the answer.
     func decide(on head: RequestHead) -> HTTPDecision
 
-    /// A request was answered with a refusal before it could be given to its receiver.
+    /// Called when a request was refused before it was passed to its receiver.
     ///
     /// - Parameters:
-    ///   - error: What is wrong with it.
-    ///   - wait: What the client was waited for.
+    ///   - error: The reason.
+    ///   - wait: What the connection was waiting for.
     func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait)
 
-    /// A connection has ended by a fault, as by a TLS handshake that took too long.
+    /// Called when a connection has ended with an error, such as a TLS handshake that timed out.
     func failed(_ error: StreamError)
 
-    /// A connection is closed because it did nothing when others needed its place; see ``HTTPSite/hasRoom()``.
-    func connectionDisplaced()
+    /// Called when an inactive connection is closed because the site is full; see ``HTTPSite/hasCapacity()``.
+    func connectionEvicted()
 
-    /// A request was refused with 503 because what has arrived of others fills the memory for it:
-    /// see `Reactor.inbound`.
+    /// Called when a request was refused with 503 because the memory for input is exhausted; see `Reactor.inbound`.
     func contentRefused()
 
-    /// A connection is closed because no request came on it for too long.
+    /// Called when a connection is closed because it was idle for too long.
     func idleConnectionClosed()
 }
 
@@ -76,7 +75,7 @@ extension HTTPResponder {
     public func failed(_ error: StreamError) {}
 
     /// Does nothing.
-    public func connectionDisplaced() {}
+    public func connectionEvicted() {}
 
     /// Does nothing.
     public func contentRefused() {}

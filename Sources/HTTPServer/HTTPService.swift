@@ -1,7 +1,7 @@
 public import HTTP1
 public import Net
 
-/// HTTP for a small app: one loop, and a function that answers.
+/// An HTTP server for a small app: one loop, and a function that answers.
 ///
 /// ```swift
 /// let service = try HTTPService.start(on: [address]) { request in
@@ -10,21 +10,21 @@ public import Net
 /// defer { await service.stop() }
 /// ```
 public final class HTTPService: Sendable {
-    /// Where the service listens, with the ports that the kernel chose.
+    /// The addresses that the service listens on, with the ports that the kernel chose.
     public let addresses: [SocketAddress]
 
     private let loop: EventLoop
-    private let resident: Resident
+    private let resident: ServiceActor
 
-    /// Begins to listen.
+    /// Starts a service.
     ///
     /// - Parameters:
-    ///   - addresses: Where to listen; port 0 lets the kernel choose one.
-    ///   - tls: What makes it HTTPS; `nil` for plain HTTP.
-    ///   - limits: What a client may make the service read and keep.
-    ///   - timeouts: How long a client may take.
-    ///   - answer: Answers a request; it runs outside the loop, so it may take its time. Requests
-    ///     run side by side, those of one connection too; their answers leave in order.
+    ///   - addresses: The addresses to listen on; with port 0 the kernel chooses a port.
+    ///   - tls: The TLS configuration for HTTPS; `nil` for plain HTTP.
+    ///   - limits: The limits of requests.
+    ///   - timeouts: The timeouts for clients.
+    ///   - answer: Answers a request. It runs outside the loop, so it may take long. Requests
+    ///     are answered concurrently, also those of one connection; their answers are sent in order.
     /// - Returns: The running service.
     /// - Throws: The call that failed, for example `bind` if an address is in use.
     public static func start(
@@ -35,7 +35,7 @@ public final class HTTPService: Sendable {
         answer: @escaping @Sendable (HTTPRequest) async -> Response
     ) throws(SystemError) -> HTTPService {
         let loop = try EventLoop(name: "http")
-        let resident = try Resident(
+        let resident = try ServiceActor(
             loop: loop,
             addresses: addresses,
             tls: tls,
@@ -47,15 +47,15 @@ public final class HTTPService: Sendable {
         return HTTPService(loop, resident)
     }
 
-    private init(_ loop: EventLoop, _ resident: Resident) {
+    private init(_ loop: EventLoop, _ resident: ServiceActor) {
         self.loop = loop
         self.resident = resident
         addresses = resident.addresses
     }
 
-    /// Stops gracefully: listens no more, answers what is under way, and closes.
+    /// Stops gracefully: stops listening, answers the requests under way, and closes the connections.
     ///
-    /// - Parameter limit: How long that may take before the rest is closed at once.
+    /// - Parameter limit: The time after which the remaining connections are aborted.
     public func stop(within limit: Duration = .seconds(5)) async {
         await resident.stop(within: limit)
         await loop.waitUntilStopped()
@@ -63,13 +63,13 @@ public final class HTTPService: Sendable {
 }
 
 /// The actor of the service's loop.
-private actor Resident: LoopResident {
+private actor ServiceActor: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated let addresses: [SocketAddress]
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private let reactor: Reactor
     private let site: HTTPSite
-    private let desk: Desk
+    private let dispatcher: RequestDispatcher
     private var listeners: [Listener]
     private var stopDeadline: MonotonicTime?
 
@@ -82,8 +82,13 @@ private actor Resident: LoopResident {
         answer: @escaping @Sendable (HTTPRequest) async -> Response
     ) throws(SystemError) {
         let reactor = try Reactor(loop: loop)
-        let desk = Desk(loop: loop, answer: answer)
-        let site = HTTPSite(reactor: reactor, limits: limits, timeouts: timeouts, responder: desk)
+        let dispatcher = RequestDispatcher(loop: loop, answer: answer)
+        let site = HTTPSite(
+            reactor: reactor,
+            limits: limits,
+            timeouts: timeouts,
+            responder: dispatcher
+        )
         var listeners: [Listener] = []
         do throws(SystemError) {
             for address in addresses {
@@ -97,13 +102,13 @@ private actor Resident: LoopResident {
         self.addresses = listeners.map(\.address)
         self.reactor = reactor
         self.site = site
-        self.desk = desk
+        self.dispatcher = dispatcher
         self.listeners = listeners
     }
 
     func turn() -> Bool {
         reactor.poll()
-        desk.handOut()
+        dispatcher.sendResponses()
         reactor.flush()
         guard let stopDeadline, site.connectionCount == 0 || reactor.now >= stopDeadline
         else { return true }
@@ -116,14 +121,14 @@ private actor Resident: LoopResident {
         stopDeadline = reactor.now.advanced(by: limit)
         for listener in listeners { listener.close() }
         site.finish()
-        // The next turn comes at once, and one at the deadline.
+        // The next turn begins at once, and another one at the deadline.
         loop.wake()
-        reactor.schedule(after: limit, desk)
+        reactor.schedule(after: limit, dispatcher)
     }
 }
 
-/// Where requests go out to the app and answers come back to the loop.
-private final class Desk: HTTPResponder, TimerTarget {
+/// Runs the app's function for each request, and sends the answers from the loop.
+private final class RequestDispatcher: HTTPResponder, TimerTarget {
     private struct Answer: Sendable {
         let number: Int
         let response: Response
@@ -152,13 +157,13 @@ private final class Desk: HTTPResponder, TimerTarget {
         }
     }
 
-    /// Gives the answers that have come to their exchanges.
-    func handOut() {
+    /// Passes finished answers to their exchanges.
+    func sendResponses() {
         for answer in answers.drain() {
             exchanges.removeValue(forKey: answer.number)?.respond(answer.response)
         }
     }
 
-    /// Nothing is to be done: the turn itself looks at the time.
+    /// Does nothing: the turn itself checks the time.
     func timerFired(tag: Int) {}
 }

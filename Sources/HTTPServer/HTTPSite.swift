@@ -1,7 +1,7 @@
 public import HTTP1
 public import Net
 
-/// What the HTTP connections of one loop share: who answers, limits, and the date.
+/// The shared state of one loop's HTTP connections: the responder, the limits and the date.
 ///
 /// Confined to its reactor's thread.
 ///
@@ -16,15 +16,15 @@ public final class HTTPSite {
     let timeouts: HTTPTimeouts
     let unansweredMax: Int
     let connectionsMax: Int
-    /// Streams that were refused behind their upgrade; they count as connections until they have ended.
+    /// Streams that were refused after their upgrade; they count as connections until they have ended.
     let draining: DrainingStreams
-    /// The date of the current second, written once for all answers of that second.
+    /// The encoded date of the current second.
     private var date: (unixTime: Int64, bytes: [UInt8])
-    /// An exchange that is answered and that nobody has any more, for the next request.
+    /// An answered exchange without other references, for reuse by the next request.
     var spareExchange: HTTPExchange?
-    /// Changed for each connection by ``add(_:)`` and ``remove(_:)`` alone, which nothing calls back: access is unchecked.
+    /// Exclusive access is unchecked: it is changed by ``add(_:)`` and ``remove(_:)`` only, which make no callbacks.
     @exclusivity(unchecked) private var connections: [HTTPConnection] = []
-    /// Runs while there may be an idle connection, to the deadline of the first.
+    /// The timer of the earliest idle deadline; nil without idle connections.
     private var idleTimer: TimerID?
     private let idleNanoseconds: Int64
 
@@ -35,14 +35,12 @@ public final class HTTPSite {
     ///
     /// - Parameters:
     ///   - reactor: The reactor whose streams the site accepts.
-    ///   - limits: What a client may make us read and keep.
-    ///   - timeouts: How long it may take.
-    ///   - connectionsMax: How many connections there may be before ``hasRoom()`` says no; those that are upgraded do
-    ///     not count any more.
-    ///   - draining: Where streams go that are refused behind their upgrade: they count until they have ended.
-    ///   - unansweredMax: How many requests of a connection may be unanswered before it is no
-    ///     longer read; at least 1.
-    ///   - responder: Who answers.
+    ///   - limits: The limits of requests.
+    ///   - timeouts: The timeouts for clients.
+    ///   - connectionsMax: The most connections before ``hasCapacity()`` returns false; upgraded ones do not count.
+    ///   - draining: The streams refused after their upgrade, which count until they have ended.
+    ///   - unansweredMax: The number of unanswered requests at which a connection reads no more; at least 1.
+    ///   - responder: The responder to requests.
     public init(
         reactor: Reactor,
         limits: HTTPLimits = HTTPLimits(),
@@ -64,16 +62,17 @@ public final class HTTPSite {
         date = (reactor.unixTime, HTTPDate.encode(unixTime: reactor.unixTime))
     }
 
-    /// The number of connections that speak HTTP, or are about to, behind their TLS handshake.
+    /// The number of HTTP connections, including those in their TLS handshake.
     ///
-    /// Those upgraded are no longer among them, unless they were refused then and have not ended.
+    /// Upgraded connections do not count, unless they were refused afterwards and have not ended.
     public var connectionCount: Int { connections.count + draining.count }
 
-    /// Makes the owner of a new stream, which counts from here on, through its TLS handshake: what `Reactor.listen` takes
-    /// as `accept`.
+    /// Returns the delegate of a new stream, for the `accept` of `Reactor.listen`.
+    ///
+    /// The connection counts from here on, including its TLS handshake.
     ///
     /// - Parameter stream: The stream.
-    /// - Returns: Its owner.
+    /// - Returns: The delegate.
     public func accept(_ stream: Stream) -> any StreamDelegate {
         let connection = HTTPConnection(site: self, stream: stream)
         add(connection)
@@ -82,58 +81,58 @@ public final class HTTPSite {
 
     /// Closes idle connections now and the others after their next answer.
     ///
-    /// ``connectionCount`` is zero when all are gone. The listener is not the site's: close it
-    /// first, for connections accepted later are closed after their first answer.
+    /// ``connectionCount`` is zero when all are closed. Close the listener
+    /// first, since connections accepted later are closed only after their first answer.
     public func finish() {
         guard !isFinishing else { return }
         isFinishing = true
         for connection in connections { connection.closeIfIdle() }
     }
 
-    /// Looks at a connection that becomes idle now when its time is over.
+    /// Schedules the timeout of a connection that becomes idle now.
     ///
-    /// - Returns: Its deadline, past which it is closed sooner or later: see ``timerFired(tag:)``.
+    /// - Returns: Its deadline; the connection is closed some time after it: see ``timerFired(tag:)``.
     func watchIdle() -> MonotonicTime {
-        // All wait equally long, so one that runs already is for an earlier deadline.
+        // The timeout is the same for all, so a timer that runs already has an earlier deadline.
         if idleTimer == nil { idleTimer = reactor.schedule(after: timeouts.idle, self) }
         let (deadline, overflow) = reactor.now.nanoseconds.addingReportingOverflow(idleNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? .max : deadline)
     }
 
-    /// The connections whose clients are waited for, and since when.
+    /// Returns the connections that wait for their clients, and since when.
     func waitingConnections() -> [(connection: HTTPConnection, since: MonotonicTime)] {
         connections.compactMap { connection in connection.waitingSince.map { (connection, $0) } }
     }
 
-    /// The date of this turn, as ``HTTP1/HTTPDate`` writes it.
+    /// Returns the date of this turn, as encoded by ``HTTP1/HTTPDate``.
     func currentDate() -> [UInt8] {
         let unixTime = reactor.unixTime
         if date.unixTime != unixTime { date = (unixTime, HTTPDate.encode(unixTime: unixTime)) }
         return date.bytes
     }
 
-    /// Enters a connection.
+    /// Adds a connection.
     func add(_ connection: HTTPConnection) {
-        connection.place = connections.count
+        connection.siteIndex = connections.count
         connections.append(connection)
     }
 
-    /// Forgets a connection; the last one takes its place.
+    /// Removes a connection, whose index the last one takes.
     func remove(_ connection: HTTPConnection) {
-        guard let place = connection.place else { return }
-        connection.place = nil
+        guard let siteIndex = connection.siteIndex else { return }
+        connection.siteIndex = nil
         let last = connections.removeLast()
         guard last !== connection else { return }
-        last.place = place
-        connections[place] = last
+        last.siteIndex = siteIndex
+        connections[siteIndex] = last
     }
 }
 
 extension HTTPSite: TimerTarget {
-    /// Called by the reactor: closes the connections that have been idle for too long.
+    /// Closes the connections that have been idle for too long; called by the reactor.
     ///
-    /// The next look is at the first deadline that is left, but not before a 32nd of the timeout: connections are
-    /// closed late by no more than that, and however many there are, few looks are taken.
+    /// The next check is at the earliest remaining deadline, but not before 1/32 of the timeout has passed. So
+    /// connections are closed late by no more than that, and there are few checks however many connections there are.
     public func timerFired(tag: Int) {
         idleTimer = nil
         let now = reactor.now

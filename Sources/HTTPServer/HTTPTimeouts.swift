@@ -1,21 +1,21 @@
 import HTTP1
 public import Net
 
-/// How long a client may take, and how long we wait for it.
+/// The timeouts for clients.
 public struct HTTPTimeouts: Hashable, Sendable {
-    /// From a request's first byte to the end of its head; past it the answer is 408.
+    /// From a request's first byte to the end of its head; then the answer is 408.
     public var head: Duration
 
-    /// From the end of a head to the end of its content; past it the answer is 408.
+    /// From the end of a head to the end of its content; then the answer is 408.
     public var body: Duration
 
-    /// Between two requests, and before the first; past it the connection is closed silently.
+    /// Between two requests, and before the first; then the connection is closed silently.
     public var idle: Duration
 
-    /// From the last answer to the client's end, before the descriptor is closed anyway.
+    /// From the last answer to the client's end; then the descriptor is closed anyway.
     public var closing: Duration
 
-    /// Sets timeouts.
+    /// Makes timeouts.
     ///
     /// - Parameters:
     ///   - head: For a request's head.
@@ -35,21 +35,21 @@ public struct HTTPTimeouts: Hashable, Sendable {
     }
 }
 
-// How long a connection waits, and for what.
+// Waiting for the client.
 extension HTTPConnection: TimerTarget {
-    /// What the client is waited for.
+    /// What a connection waits for.
     public enum Wait: UInt8, Sendable {
-        /// Nothing: it is our turn.
+        /// Nothing; the server has to act.
         case nothing
         /// The next request, the rest of its head, or the rest of its content.
         case idle, head, body
-        /// The client is to read its answers.
+        /// The client has to read its answers.
         case queue
     }
 
-    /// Sets the time for what the client has to do next.
+    /// Starts the timeout for what the client has to do next.
     ///
-    /// It goes on running while the client is at the same thing, so that bytes that drip do not
+    /// The timeout goes on while that stays the same, so that a slow trickle of bytes does not
     /// prolong it; unless it `restarts`, because a request was completed meanwhile.
     func watchClient(restarts: Bool = false) {
         let next = nextWait
@@ -57,9 +57,9 @@ extension HTTPConnection: TimerTarget {
         wait = next
         switch next {
         case .nothing: return
-        // Most connections are idle for most of the time: one timer of the site is for all of them.
+        // Most connections are idle most of the time, so the site has one timer for all of them.
         case .idle: deadline = site.watchIdle()
-        // The timer that looks at the queue is running: see below.
+        // The timer that checks the queue is running; see below.
         case .queue: deadline = site.reactor.now.advanced(by: limit(of: next))
         case .head, .body:
             let limit = self.limit(of: next)
@@ -70,12 +70,12 @@ extension HTTPConnection: TimerTarget {
     }
 
     private var nextWait: Wait {
-        guard takesRequests, let stream, !stream.isClosing else { return .nothing }
-        if awaitsQueue { return .queue }
-        if isHeldUp { return .nothing }
-        if let unfinished {
-            if unfinished.reading.owesContinue { return .nothing }
-            return unfinished.reading.isInContent ? .body : .head
+        guard acceptsRequests, let stream, !stream.isClosing else { return .nothing }
+        if awaitsDrain { return .queue }
+        if isBlocked { return .nothing }
+        if let partialRequest {
+            if partialRequest.reading.expectsContinue { return .nothing }
+            return partialRequest.reading.isInContent ? .body : .head
         }
         return first == nil ? .idle : .nothing
     }
@@ -90,8 +90,8 @@ extension HTTPConnection: TimerTarget {
 
     /// Called by the reactor.
     ///
-    /// - Parameter tag: 0 for the time of ``watchClient(restarts:)``; else the milliseconds after
-    ///   which the stream's queue is looked at.
+    /// - Parameter tag: 0 for the timeout of ``watchClient(restarts:)``; else the delay of the last check of the
+    ///   stream's queue, in milliseconds.
     public func timerFired(tag: Int) {
         timer = nil
         guard tag == 0 else { return checkQueue(afterMilliseconds: tag) }
@@ -103,7 +103,7 @@ extension HTTPConnection: TimerTarget {
         }
         switch wait {
         case .nothing, .idle, .queue: break
-        case .body where unfinished?.reading.isDiscarding == true: takeNoMore()
+        case .body where partialRequest?.reading.isDiscarding == true: stopReading()
         case .head, .body:
             let seconds = Int(limit(of: wait).components.seconds)
             refuse(.timedOut(seconds: seconds))
@@ -112,14 +112,14 @@ extension HTTPConnection: TimerTarget {
 
     // MARK: A client that does not read
 
-    /// Begins to wait for the stream's queue to go.
+    /// Begins to wait until the stream's queue is empty.
     ///
-    /// The kernel usually takes it at the end of this turn, of which nobody is told; if it refuses
-    /// a part, `streamDrained` comes later. So the queue is looked at, less and less often, by the
-    /// connection's one timer: it takes the place of the one for what was waited for before.
-    func awaitQueue() {
-        guard !awaitsQueue else { return }
-        awaitsQueue = true
+    /// The kernel usually accepts it at the end of this turn, without an event; if it refuses
+    /// a part, `streamDrained` is called later. So the queue is checked, less and less often, with the
+    /// connection's only timer, in place of the timeout that was running.
+    func awaitDrain() {
+        guard !awaitsDrain else { return }
+        awaitsDrain = true
         checkQueue(inMilliseconds: 1)
     }
 
@@ -129,27 +129,27 @@ extension HTTPConnection: TimerTarget {
     }
 
     private func checkQueue(afterMilliseconds delay: Int) {
-        guard awaitsQueue, let stream, !stream.isClosing else { return }
-        if stream.queuedByteCount == 0 { return queueHasGone() }
+        guard awaitsDrain, let stream, !stream.isClosing else { return }
+        if stream.queuedByteCount == 0 { return queueDrained() }
         if wait == .queue, site.reactor.now >= deadline { return stream.abort() }
         checkQueue(inMilliseconds: min(delay * 2, 256))
     }
 
-    func queueHasGone() {
-        guard awaitsQueue else { return }
-        awaitsQueue = false
+    func queueDrained() {
+        guard awaitsDrain else { return }
+        awaitsDrain = false
         resumeIfPossible()
         watchClient()
     }
 
-    // MARK: The end of the site
+    // MARK: Shutdown of the site
 
     /// Closes the connection if no request is under way.
     ///
-    /// The last answer is old news, so the client's end is hardly waited for: a browser keeps connections open that
-    /// it has never used, and notices nothing before it does.
+    /// It waits for the client's end for 200 ms only: the last answer was sent long ago, and a browser does not notice
+    /// the end of an unused connection until it uses it.
     func closeIfIdle() {
-        if hasAnsweredAll, unfinished?.reading.isDiscarding ?? true {
+        if hasAnsweredAll, partialRequest?.reading.isDiscarding ?? true {
             close(within: min(site.timeouts.closing, .milliseconds(200)))
         }
     }

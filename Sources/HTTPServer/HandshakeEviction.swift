@@ -1,40 +1,40 @@
 import HTTP1
 import Net
 
-// What happens when as many connections as may be are in their handshakes, in requests, or between two.
+// Eviction: closing inactive connections when the site has as many as it may.
 extension HTTPSite {
-    /// How long a connection may do nothing although others wait for its place.
+    /// How long a connection may be inactive while the site is full.
     static var graceTime: Duration { .seconds(1) }
-    /// Connections that are closed for others at one look at all of them.
-    private static var displacedCountMax: Int { 64 }
+    /// The most connections that are evicted at a time.
+    private static var evictedCountMax: Int { 64 }
 
-    /// Whether one more connection may be accepted: what `Reactor.listen` takes as `hasRoom`.
+    /// Returns whether one more connection may be accepted, for the `hasCapacity` of `Reactor.listen`.
     ///
-    /// If there is none, refused clients that have not closed yet make room at once, oldest first: they have been told
-    /// why. Then those do whose clients have been waited for the longest, and for a second at least.
-    /// So a crowd that connects and does nothing keeps nobody out for longer than that, and nobody who is about to say
-    /// something is closed: meanwhile newcomers wait in the backlog of the kernel.
-    public func hasRoom() -> Bool {
+    /// If the site is full, refused connections that have not closed yet are aborted first, oldest first, since their
+    /// clients have got the reason. Then those are evicted that have waited for their clients the longest, and for at
+    /// least a second. So connections that send nothing block new ones for no longer than that, and active ones are not
+    /// closed; meanwhile new connections wait in the kernel's backlog.
+    public func hasCapacity() -> Bool {
         while connectionCount >= connectionsMax, draining.abortOldest() {
-            responder.connectionDisplaced()
+            responder.connectionEvicted()
         }
         guard connectionCount >= connectionsMax else { return true }
         let latest = reactor.now.advanced(by: .zero - Self.graceTime)
-        var silent = waitingConnections().filter { $0.since <= latest }
-        guard !silent.isEmpty else { return false }
-        silent.sort { $0.since < $1.since }
-        for (connection, _) in silent.prefix(Self.displacedCountMax) {
-            connection.giveWay()
-            responder.connectionDisplaced()
+        var candidates = waitingConnections().filter { $0.since <= latest }
+        guard !candidates.isEmpty else { return false }
+        candidates.sort { $0.since < $1.since }
+        for (connection, _) in candidates.prefix(Self.evictedCountMax) {
+            connection.evict()
+            responder.connectionEvicted()
         }
-        // Who is told why keeps the place until that is sent.
+        // A connection that gets a 503 counts until that is sent.
         return connectionCount < connectionsMax
     }
 }
 
 extension HTTPConnection {
-    /// Since when the client has been waited for: to shake hands, to ask, to read, or to close behind its last answer;
-    /// nil when it is our turn.
+    /// The time since which the connection has waited for the client: for its handshake, its request, reading its
+    /// answers, or its end after the last answer; nil while it waits for the server.
     var waitingSince: MonotonicTime? {
         guard let stream else { return nil }
         guard !stream.isClosing else { return deadline }
@@ -46,23 +46,23 @@ extension HTTPConnection {
         }
     }
 
-    /// Makes room: silently between two requests, as HTTP allows (RFC 9112 §9.5), and with 503 inside of one.
-    func giveWay() {
-        let isAnswered = unfinished?.reading.isDiscarding == true
+    /// Closes the connection: silently between two requests, as HTTP allows (RFC 9112 §9.5), or with 503 during one.
+    func evict() {
+        let isAnswered = partialRequest?.reading.isDiscarding == true
         switch stream?.isOpen == true && !isAnswered ? wait : .nothing {
         case .head, .body:
             respondLast(.tryAgain("The server has more connections than it can serve"))
         case .idle, .queue, .nothing:
             let stream = stream
-            // The place is free at once, and not at the end of the turn.
-            leave()
+            // Removed from the site at once, not at the end of the turn.
+            detach()
             stream?.abort()
         }
     }
 }
 
 extension Response {
-    /// A refusal for lack of room, with when to try again.
+    /// Returns a 503 response with a Retry-After field.
     static func tryAgain(_ reason: String) -> Response {
         var response = Response.text(reason + ": try again in a second\n", status: 503)
         response.fields.append(Field("Retry-After", "1"))

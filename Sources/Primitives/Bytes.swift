@@ -5,10 +5,10 @@
 #endif
 
 extension String {
-    /// Lends the bytes of the text.
+    /// Calls `body` with the bytes of the text.
     ///
-    /// Not by `utf8.span`, which Apple platforms have from their versions of 2025 on; and what it lends of a text of up to
-    /// 15 bytes, which has no storage, Swift 6.3 may overwrite in optimized builds while it is read.
+    /// Does not use `utf8.span`: on Apple platforms it requires the versions of 2025; and its span of a text of up to
+    /// 15 bytes, which has no storage, may be overwritten in builds optimized by Swift 6.3 while it is read.
     @inlinable @inline(__always)
     public func withUTF8Bytes<Success, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Success
@@ -22,30 +22,30 @@ extension String {
 }
 
 extension Span<UInt8> {
-    /// Returns the bytes as an array of their own.
+    /// Returns a copy of the bytes as an array.
     @inlinable
     public func copy() -> [UInt8] {
         withUnsafeBufferPointer { [UInt8]($0) }
     }
 
-    /// Returns the bytes as text; what is not UTF-8 becomes U+FFFD.
+    /// Returns the bytes as text; invalid UTF-8 becomes U+FFFD.
     @inlinable
     public func string() -> String {
         withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether the first bytes are those of `literal`.
+    /// Returns whether the bytes begin with `literal`.
     @inlinable
     public func starts(with literal: StaticString) -> Bool {
         let length = literal.utf8CodeUnitCount
         guard count >= length else { return false }
-        // SAFETY: both have that many bytes; a StaticString of ASCII has a pointer to them.
+        // SAFETY: both have that many bytes, and an ASCII StaticString has a pointer.
         return withUnsafeBytes { bytes in
             bytes.baseAddress.map { memcmp($0, literal.utf8Start, length) == 0 } ?? true
         }
     }
 
-    /// Whether the first bytes are those of `text`.
+    /// Returns whether the bytes begin with `text`.
     @inlinable
     public func starts(with text: String) -> Bool {
         text.withUTF8Bytes { bytes in
@@ -55,29 +55,29 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether the bytes are those of `literal`, no more and no less.
+    /// Returns whether the bytes equal `literal`.
     @inlinable
     public func equals(_ literal: StaticString) -> Bool {
         count == literal.utf8CodeUnitCount && starts(with: literal)
     }
 
-    /// Whether the bytes are those of `literal`, which is in lower case, in either case of letters.
+    /// Returns whether the bytes equal `literal`, which is in lower case; the comparison is case-insensitive.
     ///
-    /// Inlined because every line of a head is compared with literals, whose length is known there.
+    /// Inlined because every line of a head is compared with literals, whose lengths the caller knows.
     @inlinable @inline(__always)
     public func equalsIgnoringCase(_ literal: StaticString) -> Bool {
         literal.withUTF8Buffer { literal in
             guard literal.count == count else { return false }
-            // Without a branch, so that the compiler compares many bytes at a time.
+            // Without a branch, so that the compiler vectorizes the loop.
             var difference: UInt8 = 0
             for index in indices { difference |= self[index].lowercased ^ literal[index] }
             return difference == 0
         }
     }
 
-    /// Compares with other bytes: the shorter come first, and of the same length those with the lesser first difference.
+    /// Compares with other bytes: first by length, then by the first difference.
     ///
-    /// - Returns: Less than, equal to or greater than zero, as these come before, are equal to or come behind `other`.
+    /// - Returns: Less than, equal to or greater than zero, as these come before, are equal to or come after `other`.
     @inlinable
     public func order(against other: Span<UInt8>) -> Int {
         guard count == other.count else { return count - other.count }
@@ -90,19 +90,19 @@ extension Span<UInt8> {
         }
     }
 
-    /// Compares with the bytes of a text, in the same order.
+    /// Compares with the bytes of a text, by the same order.
     ///
     /// - Returns: Less than, equal to or greater than zero.
     @inlinable
     public func order(against text: String) -> Int { text.withUTF8Bytes { order(against: $0) } }
 
-    /// Returns the index of the first `byte` at or behind `start`, or `nil` when there is none.
+    /// Returns the index of the first `byte` at or after `start`; `nil` if there is none.
     @inlinable
     public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
         guard start < count else { return nil }
         return withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }
-            // SAFETY: `start` lies inside the span, and so does the length that is left of it.
+            // SAFETY: `start` and the remaining length are inside the span.
             return memchr(base + start, Int32(byte), bytes.count - start).map {
                 $0 - UnsafeMutableRawPointer(mutating: base)
             }
@@ -117,7 +117,7 @@ extension [UInt8] {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
 
-    /// Appends a number in decimal digits, with its sign below zero.
+    /// Appends a number in decimal digits, with a minus sign if negative.
     @inlinable
     public mutating func append(decimal number: Int) {
         if number < 0 { append(UInt8(ascii: "-")) }
@@ -127,7 +127,7 @@ extension [UInt8] {
     /// Appends a number in decimal digits.
     @inlinable
     public mutating func append(decimal number: UInt64) {
-        // 2⁶⁴ has 20 digits, of which the last is found first.
+        // 2⁶⁴ has 20 digits; the last one is computed first.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var start = digits.count
             var rest = number

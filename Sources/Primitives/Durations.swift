@@ -1,5 +1,5 @@
 extension Duration {
-    /// In nanoseconds, rounded up; what does not fit becomes the nearest number that does.
+    /// The duration in nanoseconds, rounded up and clamped.
     public var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -10,7 +10,7 @@ extension Duration {
         return sum
     }
 
-    /// In milliseconds, rounded towards zero; what does not fit becomes the nearest number that does.
+    /// The duration in milliseconds, rounded towards zero and clamped.
     public var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
@@ -21,7 +21,7 @@ extension Duration {
         return sum
     }
 
-    /// In seconds.
+    /// The duration in seconds.
     public var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }

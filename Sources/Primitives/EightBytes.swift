@@ -1,8 +1,8 @@
-/// Eight bytes of a text in one word, compared all at once.
+/// Eight bytes of a text in one word, compared in parallel.
 ///
-/// A mark is the highest bit of a byte's place. No borrow or carry leaves its byte, so each mark is exact.
+/// A mark is the highest bit of a byte's lane. No borrow or carry crosses lanes, so each mark is exact.
 public struct EightBytes {
-    /// One bit for each of eight bytes, that of the first lowest.
+    /// One bit for each of eight bytes; the first byte's bit is the lowest.
     public typealias Marks = UInt64
 
     @inlinable
@@ -11,7 +11,7 @@ public struct EightBytes {
     static var highBits: UInt64 { 0x8080_8080_8080_8080 }
     @usableFromInline let word: UInt64
 
-    /// Takes a word whose lowest byte is the first.
+    /// Makes eight bytes of a word whose lowest byte is the first.
     @inlinable
     public init(_ word: UInt64) { self.word = word }
 
@@ -23,7 +23,7 @@ public struct EightBytes {
         return ~isNonzero & Self.highBits
     }
 
-    /// Marks the bytes less than `byte`, which is 128 at most.
+    /// Marks the bytes less than `byte`, which is at most 128.
     @inlinable
     public func less(than byte: UInt8) -> Marks {
         ~((word | Self.highBits) &- Self.ones &* UInt64(byte)) & ~word & Self.highBits
@@ -33,11 +33,11 @@ public struct EightBytes {
     @inlinable
     public var notASCII: Marks { word & Self.highBits }
 
-    /// Marks the capital letters of ASCII.
+    /// Marks the ASCII upper-case letters.
     @inlinable
     public var capital: Marks { less(than: UInt8(ascii: "Z") + 1) & ~less(than: UInt8(ascii: "A")) }
 
-    /// Marks what a JSON string may not hold as it is (RFC 8259 §7).
+    /// Marks the bytes that have to be escaped in a JSON string (RFC 8259 §7).
     @inlinable
     public var escaped: Marks {
         less(than: 0x20) | equal(to: UInt8(ascii: "\"")) | equal(to: UInt8(ascii: "\\"))
@@ -48,9 +48,9 @@ extension Span<UInt8> {
     /// Searches eight bytes at a time.
     ///
     /// - Parameters:
-    ///   - start: Where to start.
-    ///   - marks: Marks what is looked for.
-    /// - Returns: The index of the first byte at or behind `start` that is marked, or the count when none is.
+    ///   - start: The first index.
+    ///   - marks: Marks the matching bytes.
+    /// - Returns: The index of the first marked byte at or after `start`; the count if there is none.
     @inlinable @inline(__always)
     public func firstIndex(from start: Int, marked marks: (EightBytes) -> EightBytes.Marks) -> Int {
         var index = start
@@ -59,7 +59,7 @@ extension Span<UInt8> {
             if found != 0 { return index + found.trailingZeroBitCount / 8 }
             index += 8
         }
-        // The last ones, with zeros behind them: a mark there, or none at all, is one at the end.
+        // The last bytes, padded with zeros: a mark in the padding, or none, means the end.
         var last: UInt64 = 0
         if count >= 8 {
             last = word(at: count - 8) >> (8 * (index + 8 - count))
@@ -72,7 +72,7 @@ extension Span<UInt8> {
     @inlinable
     func word(at index: Int) -> UInt64 {
         precondition(index >= 0 && index <= count - 8)
-        // SAFETY: eight bytes from `index` on lie inside the span, as was just checked.
+        // SAFETY: eight bytes from `index` on are inside the span, as was just checked.
         let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
         return UInt64(littleEndian: word)
     }

@@ -1,22 +1,22 @@
-/// A set of ASCII characters: one bit each, so that a test is a shift and a mask.
+/// A set of ASCII characters, with one bit for each, so that a test is a shift and a mask.
 public struct OctetSet: Sendable {
     @usableFromInline let low: UInt64
     @usableFromInline let high: UInt64
 
-    /// Creates a set from the bits of 0x00 to 0x3F and those of 0x40 to 0x7F.
+    /// Makes a set from the bits of 0x00 to 0x3F and those of 0x40 to 0x7F.
     @inlinable
     public init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
     }
 
-    /// Whether a byte is in the set.
+    /// Returns whether a byte is in the set.
     @inlinable
     public func contains(_ byte: UInt8) -> Bool {
         byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte) & 1 != 0
     }
 
-    // Computed, so that other modules see the constants.
+    // Computed properties, so that other modules can inline the constants.
 
     /// `tchar`, the characters of a token (RFC 9110 §5.6.2).
     @inlinable
@@ -24,7 +24,7 @@ public struct OctetSet: Sendable {
         OctetSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
     }
 
-    /// `unreserved` (RFC 3986 §2.3): what percent-encoding leaves alone.
+    /// `unreserved` (RFC 3986 §2.3): the characters that are not percent-encoded.
     @inlinable
     public static var unreserved: OctetSet {
         OctetSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
@@ -57,7 +57,7 @@ extension UInt8 {
         }
     }
 
-    /// The lower-case form of an ASCII letter; any other byte as it is.
+    /// The lower-case form of an ASCII letter; any other byte unchanged.
     @inlinable
     public var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

@@ -4,8 +4,8 @@ public enum PercentEncoding {
     ///
     /// - Parameters:
     ///   - text: The encoded bytes.
-    ///   - plusIsSpace: Whether `+` stands for a space, as in forms.
-    /// - Returns: The bytes; `nil` when a `%` is not followed by two hexadecimal digits.
+    ///   - plusIsSpace: Whether `+` means a space, as in forms.
+    /// - Returns: The bytes; `nil` if a `%` is not followed by two hexadecimal digits.
     public static func decode(_ text: Span<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -28,8 +28,8 @@ public enum PercentEncoding {
     ///
     /// - Parameters:
     ///   - text: The encoded text.
-    ///   - plusIsSpace: Whether `+` stands for a space, as in forms.
-    /// - Returns: The text; `nil` when a `%` is not followed by two hexadecimal digits, or the decoded bytes are not
+    ///   - plusIsSpace: Whether `+` means a space, as in forms.
+    /// - Returns: The text; `nil` if a `%` is not followed by two hexadecimal digits, or the decoded bytes are not
     ///   UTF-8.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         let encoded = Array(text.utf8)
@@ -38,7 +38,7 @@ public enum PercentEncoding {
         }
     }
 
-    /// Decodes `%XX`; a `%` without two digits behind it stands for itself.
+    /// Decodes `%XX`; a `%` that is not followed by two hexadecimal digits is kept.
     public static func decodeLeniently(_ text: Span<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -46,7 +46,7 @@ public enum PercentEncoding {
         return bytes
     }
 
-    /// Appends what ``decodeLeniently(_:)`` returns.
+    /// Appends the result of ``decodeLeniently(_:)``.
     public static func appendDecodedLeniently(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
         var start = 0
         var index = 0
@@ -61,7 +61,7 @@ public enum PercentEncoding {
         bytes.append(text.extracting(start..<text.count))
     }
 
-    /// Encodes everything but the unreserved characters (letters, digits, `-`, `.`, `_`, `~`).
+    /// Encodes all but the unreserved characters (letters, digits, `-`, `.`, `_`, `~`).
     ///
     /// - Parameter text: Any text, for example a path segment or a query value.
     /// - Returns: ASCII text.
@@ -71,7 +71,7 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Appends a byte, encoded unless it is unreserved.
+    /// Appends a byte, percent-encoded unless it is unreserved.
     public static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
         if OctetSet.unreserved.contains(byte) {
             bytes.append(byte)
@@ -80,7 +80,7 @@ public enum PercentEncoding {
         }
     }
 
-    /// Returns what the two digits at `index` stand for; `nil` when there are no two digits.
+    /// Returns the value of the two hexadecimal digits at `index`; `nil` if there are none.
     private static func escaped(in text: Span<UInt8>, at index: Int) -> UInt8? {
         guard index + 1 < text.count, let high = text[index].hexValue,
             let low = text[index + 1].hexValue
@@ -88,7 +88,7 @@ public enum PercentEncoding {
         return high << 4 | low
     }
 
-    /// RFC 3986 §2.1 asks for upper-case digits.
+    /// Returns an upper-case digit, as recommended by RFC 3986 §2.1.
     private static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? 0x30 + value : 0x37 + value
     }

@@ -1,25 +1,25 @@
 import Digests
 import Primitives
 
-/// The client's side of the opening handshake (RFC 6455 §4.1): writes the request, judges the answer.
+/// The client's side of the opening handshake (RFC 6455 §4.1): makes the request, and verifies the response.
 public struct ClientHandshake: Sendable {
-    /// The request, to be sent as it is.
+    /// The request to send.
     public let request: [UInt8]
     private let key: String
     private let subprotocols: [String]
     private let deflate: DeflateOptions?
 
-    /// A request for a WebSocket.
+    /// Makes the handshake of a new connection.
     ///
     /// - Parameters:
-    ///   - host: For the `Host` field: with the port unless it is the scheme's own.
-    ///   - target: Path and query, beginning with `/`; percent-encoded.
-    ///   - nonce: 16 random bytes, fresh for each connection.
-    ///   - origin: Only for pages in a browser, and for those that pretend.
-    ///   - subprotocols: What the client speaks, the preferred first.
+    ///   - host: The value of the `Host` field, with the port unless it is the scheme's default.
+    ///   - target: The path and query, beginning with `/`, percent-encoded.
+    ///   - nonce: 16 random bytes, new for each connection.
+    ///   - origin: The origin; sent by browsers, and by clients that imitate one.
+    ///   - subprotocols: The client's subprotocols, in order of preference.
     ///   - deflate: The compression to offer, if any.
-    ///   - fields: More fields to send.
-    /// - Throws: `unsendable` for a value that would break the request.
+    ///   - fields: Additional fields.
+    /// - Throws: `unsendable` for a value that would make the request malformed.
     public init(
         host: String,
         target: String,
@@ -62,21 +62,23 @@ public struct ClientHandshake: Sendable {
         request = HandshakeField.head("GET \(target) HTTP/1.1", all)
     }
 
-    /// What both sides agreed.
+    /// The parameters that both sides agreed on.
     public struct Agreement: Sendable, Hashable {
-        /// The subprotocol that both sides will speak.
+        /// The agreed subprotocol; `nil` for none.
         public let subprotocol: String?
-        /// How messages will be compressed.
+        /// The agreed compression; `nil` for none.
         public let deflate: NegotiatedDeflate?
     }
 
-    /// Judges the server's answer; the first frame may follow its empty line at once.
+    /// Verifies the server's response.
+    ///
+    /// The first frame may directly follow its empty line.
     ///
     /// - Parameters:
-    ///   - status: Of the response.
-    ///   - fields: All values of a field, one a header line, by its lower-case name.
-    /// - Returns: What was agreed.
-    /// - Throws: Why there is no WebSocket; then the connection must be closed without a frame.
+    ///   - status: The response's status code.
+    ///   - fields: Returns all values of a field, one per header line, by its lower-case name.
+    /// - Returns: The agreed parameters.
+    /// - Throws: The reason why the handshake failed; the connection must be closed without a frame.
     public func verify(
         status: Int,
         fields: (_ lowercasedName: String) -> [String]
@@ -98,7 +100,7 @@ public struct ClientHandshake: Sendable {
         return Agreement(subprotocol: chosen.first, deflate: try agreed(extensions, lines))
     }
 
-    /// Nothing may be agreed that was not offered (§4.1, step 5 of what a client checks).
+    /// Verifies that the server agreed to nothing that was not offered (§4.1, step 5 of the client's checks).
     private func agreed(
         _ extensions: [ExtensionElement],
         _ lines: [String]

@@ -1,28 +1,31 @@
-/// How this side wants messages compressed (RFC 7692 §7.1): what a client offers and a server
+/// The options for compressing messages (RFC 7692 §7.1): what a client offers and a server
 /// accepts.
 public struct DeflateOptions: Sendable, Hashable {
-    /// Whether the server shall forget each message once it is compressed (§7.1.1.1).
+    /// Whether the server compresses each message independently (§7.1.1.1).
     public var serverNoContextTakeover: Bool
-    /// Whether the client shall forget each message once it is compressed (§7.1.1.2).
+    /// Whether the client compresses each message independently (§7.1.1.2).
     public var clientNoContextTakeover: Bool
     /// The largest window of the server's compressor, as a logarithm (§7.1.2.1).
     public var serverMaxWindowBits: Int
     /// The largest window of the client's compressor, as a logarithm (§7.1.2.2).
     ///
-    /// A server can only ask for it if the client's offer mentions the parameter.
+    /// A server can request it only if the client's offer contains the parameter.
     public var clientMaxWindowBits: Int
-    /// The shortest message to compress, in bytes; shorter ones are sent as they are.
+    /// The shortest message to compress, in bytes; shorter ones are sent uncompressed.
     public var compressionThreshold: Int
     /// zlib's level, 1 (fast) to 9 (small).
     public var level: Int
     /// zlib's memory level, 1 (small) to 9 (fast): `2^(memoryLevel + 9)` bytes while compressing.
     public var memoryLevel: Int
 
-    /// Options that compress well; a server of many connections wants no context takeover.
+    /// Makes options; the defaults compress well.
+    ///
+    /// A server with many connections should disable context takeover.
     ///
     /// - Parameters:
-    ///   - serverNoContextTakeover: Asks for, or as a server insists on, a fresh start each message.
-    ///   - clientNoContextTakeover: The same for what the client sends.
+    ///   - serverNoContextTakeover: Requests, or for a server requires, that each of the server's messages is
+    ///     independent.
+    ///   - clientNoContextTakeover: The same for the client's messages.
     ///   - serverMaxWindowBits: 8 to 15.
     ///   - clientMaxWindowBits: 8 to 15.
     ///   - compressionThreshold: Bytes, at least 0.
@@ -49,15 +52,15 @@ public struct DeflateOptions: Sendable, Hashable {
     }
 }
 
-/// What both sides agreed about compression (RFC 7692 §7.1).
+/// The agreed compression parameters (RFC 7692 §7.1).
 public struct NegotiatedDeflate: Sendable, Hashable {
-    /// Whether the server forgets each message once it is compressed.
+    /// Whether the server compresses each message independently.
     public let serverNoContextTakeover: Bool
-    /// Whether the client forgets each message once it is compressed.
+    /// Whether the client compresses each message independently.
     public let clientNoContextTakeover: Bool
-    /// The window of what the server compresses, as a logarithm.
+    /// The window of the server's compressor, as a logarithm.
     public let serverMaxWindowBits: Int
-    /// The window of what the client compresses, as a logarithm.
+    /// The window of the client's compressor, as a logarithm.
     public let clientMaxWindowBits: Int
     /// The shortest message that this side compresses, in bytes.
     public let compressionThreshold: Int

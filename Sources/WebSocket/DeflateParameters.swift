@@ -2,11 +2,11 @@
 struct DeflateParameters: Equatable {
     static let extensionName = "permessage-deflate"
 
-    /// What is said of the client's window.
+    /// The parameter of the client's window.
     enum ClientWindow: Equatable {
-        /// Nothing: an offer without it forbids it in the response.
+        /// No parameter; an offer without it forbids it in the response.
         case unmentioned
-        /// Only in an offer: the client can keep to any.
+        /// Without a value, only in an offer: the client supports any.
         case unbounded
         case bits(Int)
     }
@@ -18,7 +18,7 @@ struct DeflateParameters: Equatable {
 
     init() {}
 
-    /// Reads an element's parameters; `nil` for one that is unknown, repeated or has a wrong value.
+    /// Parses an element's parameters; `nil` if one is unknown, repeated or invalid.
     init?(_ element: ExtensionElement) {
         var seen: Set<String> = []
         for parameter in element.parameters {
@@ -38,12 +38,12 @@ struct DeflateParameters: Equatable {
         }
     }
 
-    /// A decimal number from 8 to 15 without leading zeros (§7.1.2).
+    /// Parses a decimal number from 8 to 15 without leading zeros (§7.1.2).
     private static func windowBits(_ value: String) -> Int? {
         (8...15).first { String($0) == value }
     }
 
-    /// The element as the field spells it.
+    /// The element's text in the field.
     var text: String {
         var text = Self.extensionName
         if serverNoContextTakeover { text += "; server_no_context_takeover" }
@@ -59,7 +59,7 @@ struct DeflateParameters: Equatable {
 }
 
 extension DeflateOptions {
-    /// What a client offers.
+    /// The parameters that a client offers.
     var offer: DeflateParameters {
         var offer = DeflateParameters()
         offer.serverNoContextTakeover = serverNoContextTakeover
@@ -69,12 +69,12 @@ extension DeflateOptions {
         return offer
     }
 
-    /// What a server answers to an offer, which it can always accept.
+    /// Returns a server's response to an offer; a server can accept every offer.
     func response(to offer: DeflateParameters) -> DeflateParameters {
         var response = DeflateParameters()
         response.serverNoContextTakeover = serverNoContextTakeover || offer.serverNoContextTakeover
-        // The offer's is only a hint that the client would not use its context anyway; said back,
-        // it becomes a promise, and this side can forget each message (§7.1.1.2).
+        // In an offer it is only a hint that the client would not use its context anyway. In the response
+        // it becomes binding, and this side need not keep the window (§7.1.1.2).
         response.clientNoContextTakeover = clientNoContextTakeover || offer.clientNoContextTakeover
         let serverBits = min(serverMaxWindowBits, offer.serverMaxWindowBits ?? 15)
         if serverBits < 15 || offer.serverMaxWindowBits != nil {
@@ -89,7 +89,7 @@ extension DeflateOptions {
         return response
     }
 
-    /// Whether a response says no more and no less than the offer allows (§7.1).
+    /// Returns whether a response is valid for this offer (§7.1).
     func isAnswered(by response: DeflateParameters) -> Bool {
         guard response.serverNoContextTakeover || !serverNoContextTakeover else { return false }
         if serverMaxWindowBits < 15 {
@@ -104,18 +104,18 @@ extension DeflateOptions {
         }
     }
 
-    /// What a response settles.
+    /// Returns the parameters that a response determines.
     ///
     /// - Parameters:
-    ///   - response: The server's.
-    ///   - role: Which side these options belong to.
+    ///   - response: The server's response.
+    ///   - role: The side of these options.
     /// - Returns: The parameters of both directions, with this side's own settings.
     func negotiated(_ response: DeflateParameters, role: Role) -> NegotiatedDeflate {
         var clientBits = role == .client ? clientMaxWindowBits : 15
         if case .bits(let bits) = response.clientWindow { clientBits = bits }
         return NegotiatedDeflate(
             serverNoContextTakeover: response.serverNoContextTakeover,
-            // What a client offered for itself it does, whether the server says it back or not.
+            // A client does what it offered for itself, whether or not the server confirms it.
             clientNoContextTakeover: response.clientNoContextTakeover
                 || (role == .client && clientNoContextTakeover),
             serverMaxWindowBits: response.serverMaxWindowBits ?? 15,

@@ -5,8 +5,8 @@ import CZlib
 /// zlib takes about `2^(windowBits + 2) + 2^(memoryLevel + 9)` bytes, at the first message and until
 /// ``release()``: 256 KiB with the largest window, 8 KiB with window 9 and memory level 1.
 ///
-/// A server may compress an event once and share the frame with every peer that agreed to a window
-/// at least as large, as long as all that those peers get was compressed after a ``reset()``.
+/// A server may compress an event once and share the frame among all peers that agreed to a window
+/// at least as large, if every message to those peers is compressed after a ``reset()``.
 public final class Deflater {
     private let windowBits: Int32
     private let level: Int32
@@ -14,16 +14,16 @@ public final class Deflater {
     /// zlib keeps the address, so the state must not move.
     private var stream: UnsafeMutablePointer<z_stream>?
 
-    /// A compressor that holds no memory yet.
+    /// Makes a compressor; zlib's memory is allocated at the first message.
     ///
     /// - Parameters:
-    ///   - windowBits: Logarithm of how far back a match may reach, 8 to 15.
+    ///   - windowBits: The logarithm of the window size, 8 to 15.
     ///   - level: 1 (fast) to 9 (small).
     ///   - memoryLevel: 1 (small) to 9 (fast).
     public init(windowBits: Int = 15, level: Int = 6, memoryLevel: Int = 8) {
         precondition(8...15 ~= windowBits && 1...9 ~= level && 1...9 ~= memoryLevel)
-        // zlib refuses 8 without its own header, because it would use 9. But with 9 its matches
-        // reach back 250 bytes at most (2^9 less MIN_LOOKAHEAD of 262): a window of 8 bits serves.
+        // Without its own header zlib refuses 8, because it would use 9. But with 9 its matches
+        // reach back at most 250 bytes (2^9 - MIN_LOOKAHEAD of 262), so the output is valid for 8 bits.
         self.windowBits = Int32(max(windowBits, 9))
         self.level = Int32(level)
         self.memoryLevel = Int32(memoryLevel)
@@ -31,15 +31,15 @@ public final class Deflater {
 
     deinit { release() }
 
-    /// Compresses one message, which may refer to those before it.
+    /// Compresses one message, which may refer to earlier ones.
     ///
     /// - Parameter message: The payload, of any length.
     /// - Returns: The payload of a frame whose `isCompressed` is true.
     public func deflate(_ message: Span<UInt8>) -> [UInt8] {
-        // §7.2.3.6. zlib would emit nothing at all for a second empty message in a row.
+        // §7.2.3.6. zlib would emit nothing for a second empty message in a row.
         guard !message.isEmpty else { return [0x00] }
         let stream = openStream()
-        // zlib counts in 32 bits and deflateBound knows the worst case, flush included below.
+        // zlib counts in 32 bits; deflateBound is the worst case, plus the flush below.
         var compressed: [UInt8] = []
         message.withUnsafeBufferPointer { input in
             var offset = 0
@@ -54,17 +54,17 @@ public final class Deflater {
                 offset += count
             } while offset < input.count
         }
-        // §7.2.1: the empty stored block of the flush is cut; the receiver puts it back.
+        // §7.2.1: the sender removes the empty stored block of the flush; the receiver appends it again.
         compressed.removeLast(4)
         return compressed
     }
 
-    /// Forgets all messages, so that the next refers to none of them; keeps zlib's memory.
+    /// Clears the window, so that the next message refers to no earlier one; keeps zlib's memory.
     public func reset() {
         if let stream { deflateReset(stream) }
     }
 
-    /// Forgets all messages and gives zlib's memory back.
+    /// Clears the window and frees zlib's memory.
     public func release() {
         guard let stream else { return }
         deflateEnd(stream)
@@ -83,7 +83,7 @@ public final class Deflater {
         return stream
     }
 
-    /// Lets zlib take all its input, growing the output as it goes.
+    /// Runs zlib until all input is consumed, growing the output as needed.
     private func run(
         _ stream: UnsafeMutablePointer<z_stream>,
         flush: Int32,
@@ -100,5 +100,43 @@ public final class Deflater {
                 output.append(contentsOf: chunk[..<count])
             } while stream.pointee.avail_out == 0
         }
+    }
+}
+
+/// Compresses a message once for many endpoints of a server (RFC 7692).
+///
+/// The endpoints must have agreed on the same window for the server's messages and on
+/// `server_no_context_takeover` (§7.1.1.1): then the same bytes are valid for each of them, whatever
+/// else it has received; see ``WebSocketEndpoint/sharedWindowBits``.
+public final class SharedDeflater {
+    private let deflater: Deflater
+    private let threshold: Int
+
+    /// Makes a compressor.
+    ///
+    /// Its memory, about 256 KiB, is allocated at the first message and kept.
+    ///
+    /// - Parameters:
+    ///   - windowBits: The window of the endpoints, 8 to 15.
+    ///   - options: The options; only the level, the memory level and the threshold are used.
+    public init(windowBits: Int, options: DeflateOptions) {
+        deflater = Deflater(
+            windowBits: windowBits,
+            level: options.level,
+            memoryLevel: options.memoryLevel
+        )
+        threshold = options.compressionThreshold
+    }
+
+    /// Returns a text frame with the compressed message.
+    ///
+    /// - Parameter message: The complete payload, in UTF-8.
+    /// - Returns: `nil` when it is better sent as it is (§6: the sender may choose).
+    public func textFrame(_ message: Span<UInt8>) -> [UInt8]? {
+        guard message.count >= threshold, !message.isEmpty else { return nil }
+        let compressed = deflater.deflate(message)
+        deflater.reset()
+        guard compressed.count < message.count else { return nil }
+        return FrameEncoder.frame(.text, isCompressed: true, payload: compressed.span)
     }
 }

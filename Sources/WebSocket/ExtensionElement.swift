@@ -1,6 +1,6 @@
 /// One element of `Sec-WebSocket-Extensions` (RFC 6455 §9.1).
 struct ExtensionElement: Equatable {
-    /// A parameter, whose value has lost its quotes.
+    /// A parameter; its value is unquoted.
     struct Parameter: Equatable {
         var name: String
         var value: String?
@@ -9,10 +9,10 @@ struct ExtensionElement: Equatable {
     var name: String
     var parameters: [Parameter] = []
 
-    /// Reads the elements of all lines of the field, in order.
+    /// Parses the elements of all lines of the field, in order.
     ///
-    /// - Parameter lines: The field's values, one a header line.
-    /// - Returns: `nil` when a line breaks the grammar; then the connection must be failed.
+    /// - Parameter lines: The field's values, one per header line.
+    /// - Returns: The elements; `nil` if a line is malformed, and the connection must be failed.
     static func parse(_ lines: [String]) -> [ExtensionElement]? {
         var elements: [ExtensionElement] = []
         for line in lines {
@@ -22,7 +22,7 @@ struct ExtensionElement: Equatable {
         return elements
     }
 
-    /// Appends the elements of one line of the field; false when it breaks the grammar.
+    /// Appends the elements of one line of the field; false if it is malformed.
     static func appendElements(
         of line: Span<UInt8>,
         to elements: inout [ExtensionElement]
@@ -43,10 +43,10 @@ struct ExtensionElement: Equatable {
     private init?(_ scanner: inout FieldScanner, in line: Span<UInt8>) {
         guard let name = scanner.tokenText(in: line) else { return nil }
         self.name = name
-        while scanner.take(UInt8(ascii: ";"), in: line) {
+        while scanner.consume(UInt8(ascii: ";"), in: line) {
             guard let name = scanner.tokenText(in: line) else { return nil }
             var parameter = Parameter(name: name)
-            if scanner.take(UInt8(ascii: "="), in: line) {
+            if scanner.consume(UInt8(ascii: "="), in: line) {
                 guard let value = scanner.tokenOrQuotedToken(in: line) else { return nil }
                 parameter.value = value
             }

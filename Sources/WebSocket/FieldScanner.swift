@@ -1,17 +1,17 @@
 import Primitives
 
-/// Reads the grammar that the handshake's fields share (RFC 9110 §5.6, RFC 6455 §9.1).
+/// Parses the common grammar of the handshake's fields (RFC 9110 §5.6, RFC 6455 §9.1).
 ///
-/// It is a place in a value that the caller holds, and that comes with every call.
+/// It is a position in a value, which the caller passes with every call.
 struct FieldScanner {
     private var position = 0
     private static let quote = UInt8(ascii: "\"")
 
-    /// Reads `1#element`: elements between commas, of which some may be empty but not all.
+    /// Parses `1#element`: comma-separated elements, some of which may be empty but not all.
     ///
     /// - Parameters:
     ///   - bytes: The field's value.
-    ///   - element: Reads one element; false when it cannot.
+    ///   - element: Parses one element; returns false if it is malformed.
     /// - Returns: Whether the whole value is such a list.
     mutating func list(in bytes: Span<UInt8>, _ element: (inout FieldScanner) -> Bool) -> Bool {
         var count = 0
@@ -20,11 +20,11 @@ struct FieldScanner {
             if position == bytes.count || bytes[position] == UInt8(ascii: ",") { continue }
             guard element(&self) else { return false }
             count += 1
-        } while take(UInt8(ascii: ","), in: bytes)
+        } while consume(UInt8(ascii: ","), in: bytes)
         return position == bytes.count && count > 0
     }
 
-    /// Reads a token and the space around it, and returns its place.
+    /// Parses a token and the space around it; returns its range.
     mutating func token(in bytes: Span<UInt8>) -> Range<Int>? {
         skipSpace(in: bytes)
         let start = position
@@ -35,12 +35,12 @@ struct FieldScanner {
         return start..<end
     }
 
-    /// Reads a token and the space around it.
+    /// Parses a token and the space around it; returns its text.
     mutating func tokenText(in bytes: Span<UInt8>) -> String? {
         token(in: bytes).map { bytes.extracting($0).string() }
     }
 
-    /// Reads a token, or a quoted string that is one once its escapes are undone (RFC 6455 §9.1).
+    /// Parses a token, or a quoted string whose unescaped value is a token (RFC 6455 §9.1).
     mutating func tokenOrQuotedToken(in bytes: Span<UInt8>) -> String? {
         skipSpace(in: bytes)
         guard position < bytes.count, bytes[position] == Self.quote else {
@@ -61,8 +61,8 @@ struct FieldScanner {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// Takes a separator and the space around it, if it is next.
-    mutating func take(_ separator: UInt8, in bytes: Span<UInt8>) -> Bool {
+    /// Consumes a separator and the space around it, if it is next.
+    mutating func consume(_ separator: UInt8, in bytes: Span<UInt8>) -> Bool {
         skipSpace(in: bytes)
         guard position < bytes.count, bytes[position] == separator else { return false }
         position += 1
@@ -76,7 +76,7 @@ struct FieldScanner {
         }
     }
 
-    /// The tokens of all lines of a field, or `nil` when a line is not a list of tokens.
+    /// Returns the tokens of all lines of a field; `nil` if a line is not a list of tokens.
     static func tokens(_ lines: [String]) -> [String]? {
         var tokens: [String] = []
         for line in lines {
@@ -86,7 +86,7 @@ struct FieldScanner {
         return tokens
     }
 
-    /// Appends the tokens of one line of a field; false when it is not a list of tokens.
+    /// Appends the tokens of one line of a field; false if it is not a list of tokens.
     static func appendTokens(of line: Span<UInt8>, to tokens: inout [String]) -> Bool {
         var scanner = FieldScanner()
         return scanner.list(in: line) { scanner in
@@ -96,7 +96,7 @@ struct FieldScanner {
         }
     }
 
-    /// Whether the lines hold the token, in whatever case.
+    /// Returns whether the lines contain the token, case-insensitive.
     static func tokens(_ lines: [String], contain name: String) -> Bool {
         tokens(lines)?.contains { $0.lowercased() == name } ?? false
     }

@@ -1,28 +1,30 @@
-/// Writes frames (RFC 6455 §5.2), always with the shortest length.
+/// Encodes frames (RFC 6455 §5.2), always with the shortest length field.
 ///
-/// A server's frame has no mask and therefore nothing of its receiver in it: encoded once, the same
-/// `[UInt8]` goes to every subscriber.
+/// A server's frame has no mask, so it does not depend on the receiver: encoded once, the same
+/// `[UInt8]` is sent to every subscriber.
 ///
 /// ```swift
 /// let frame = FrameEncoder.frame(.text, payloadLength: event.length) { event.append(to: &$0) }
 /// ```
 public enum FrameEncoder {
-    /// The length of a frame's header, in bytes: 2 to 14.
+    /// Returns the length of a frame's header, in bytes: 2 to 14.
     public static func headerLength(payloadLength: Int, isMasked: Bool) -> Int {
         (payloadLength <= 125 ? 2 : payloadLength <= 65535 ? 4 : 10) + (isMasked ? 4 : 0)
     }
 
-    /// Appends a header; the payload, already masked if there is a mask, is to follow.
+    /// Appends a header.
+    ///
+    /// The caller appends the payload, masked if there is a mask.
     ///
     /// - Parameters:
-    ///   - opcode: What the frame carries; a control frame must be final, uncompressed and hold at
+    ///   - opcode: The opcode; a control frame must be final and uncompressed, with a payload of at
     ///     most 125 bytes.
     ///   - isFinal: Whether the message ends with this frame.
-    ///   - isCompressed: Whether this is the first frame of a message that went through a
+    ///   - isCompressed: Whether this is the first frame of a message compressed by a
     ///     ``Deflater``.
-    ///   - payloadLength: Bytes that will follow.
-    ///   - mask: A fresh random key from a client, `nil` from a server.
-    ///   - bytes: Where to append.
+    ///   - payloadLength: The length of the payload, in bytes.
+    ///   - mask: A new random key for a client, `nil` for a server.
+    ///   - bytes: The bytes to append to.
     public static func appendHeader(
         _ opcode: Opcode,
         isFinal: Bool = true,
@@ -50,16 +52,16 @@ public enum FrameEncoder {
         if let mask { append(mask, to: &bytes) }
     }
 
-    /// Appends a whole frame.
+    /// Appends a complete frame.
     ///
     /// - Parameters:
-    ///   - opcode: What the frame carries.
+    ///   - opcode: The opcode.
     ///   - isFinal: Whether the message ends with this frame.
-    ///   - isCompressed: Whether this is the first frame of a message that went through a
+    ///   - isCompressed: Whether this is the first frame of a message compressed by a
     ///     ``Deflater``.
-    ///   - payload: The payload, not masked.
-    ///   - mask: A fresh random key from a client, `nil` from a server.
-    ///   - bytes: Where to append.
+    ///   - payload: The unmasked payload.
+    ///   - mask: A new random key for a client, `nil` for a server.
+    ///   - bytes: The bytes to append to.
     public static func append(
         _ opcode: Opcode,
         isFinal: Bool = true,
@@ -110,10 +112,10 @@ public enum FrameEncoder {
     /// Appends a server's frame whose payload has an unknown length.
     ///
     /// - Parameters:
-    ///   - opcode: What the frame carries.
-    ///   - bytes: Where to append.
-    ///   - write: Appends the payload; a control frame has room for 125 bytes.
-    /// - Returns: Where the payload lies.
+    ///   - opcode: The opcode.
+    ///   - bytes: The bytes to append to.
+    ///   - write: Appends the payload; at most 125 bytes in a control frame.
+    /// - Returns: The range of the payload.
     @discardableResult
     public static func append(
         _ opcode: Opcode,
@@ -121,7 +123,7 @@ public enum FrameEncoder {
         writing write: (inout [UInt8]) -> Void
     ) -> Range<Int> {
         let start = bytes.count
-        // The header of a short payload; a long one is moved for its own.
+        // The header of a short payload; a long payload is moved to make space for a longer header.
         bytes.append(opcode.rawValue | 0x80)
         bytes.append(0)
         write(&bytes)
@@ -136,14 +138,14 @@ public enum FrameEncoder {
         return start + header.count..<bytes.count
     }
 
-    /// A whole frame in one allocation.
+    /// Returns a complete frame, with one allocation.
     ///
     /// - Parameters:
-    ///   - opcode: What the frame carries.
-    ///   - isCompressed: Whether the payload went through a ``Deflater``.
-    ///   - payload: The payload, not masked.
-    ///   - mask: A fresh random key from a client, `nil` from a server.
-    /// - Returns: Header and payload.
+    ///   - opcode: The opcode.
+    ///   - isCompressed: Whether the payload was compressed by a ``Deflater``.
+    ///   - payload: The unmasked payload.
+    ///   - mask: A new random key for a client, `nil` for a server.
+    /// - Returns: The header and the payload.
     public static func frame(
         _ opcode: Opcode,
         isCompressed: Bool = false,
@@ -155,14 +157,14 @@ public enum FrameEncoder {
         return bytes
     }
 
-    /// A server's frame whose payload is written straight behind its header, in one allocation.
+    /// Returns a server's frame whose payload is written directly after its header, with one allocation.
     ///
     /// - Parameters:
-    ///   - opcode: What the frame carries.
-    ///   - payloadLength: Bytes that `write` will append; anything else traps.
+    ///   - opcode: The opcode.
+    ///   - payloadLength: The number of bytes that `write` appends; another number traps.
     ///   - write: Appends the payload.
-    /// - Returns: Header and payload.
-    /// - Throws: What `write` throws.
+    /// - Returns: The header and the payload.
+    /// - Throws: The error of `write`.
     public static func frame<E: Error>(
         _ opcode: Opcode,
         payloadLength: Int,
@@ -177,13 +179,13 @@ public enum FrameEncoder {
         return bytes
     }
 
-    /// A close frame (§5.5.1).
+    /// Returns a close frame (§5.5.1).
     ///
     /// - Parameters:
-    ///   - code: Must be valid on the wire; `nil` sends an empty payload, without a reason.
-    ///   - reason: Cut at a scalar's boundary to the 123 bytes that there is room for.
-    ///   - mask: A fresh random key from a client, `nil` from a server.
-    /// - Returns: The whole frame.
+    ///   - code: A code that is valid on the wire; `nil` for an empty payload, without a reason.
+    ///   - reason: The reason, truncated at a scalar's boundary to at most 123 bytes.
+    ///   - mask: A new random key for a client, `nil` for a server.
+    /// - Returns: The complete frame.
     public static func close(
         _ code: CloseCode?,
         reason: String = "",
@@ -206,7 +208,7 @@ public enum FrameEncoder {
         return bytes
     }
 
-    /// How much of a reason a close frame has room for, without a part of a scalar.
+    /// Returns the length of the part of a reason that fits into a close frame, without a partial scalar.
     private static func cutLength(of reason: Span<UInt8>) -> Int {
         var length = min(reason.count, 123)
         while length < reason.count, reason[length] & 0xC0 == 0x80 { length -= 1 }

@@ -4,22 +4,22 @@ struct FrameHeader: Equatable {
     var isFinal: Bool
     /// RSV1, which permessage-deflate sets on the first frame of a compressed message.
     var isCompressed: Bool
-    /// Bytes of payload that follow.
+    /// The length of the payload, in bytes.
     var payloadLength: Int
-    /// `nil` when the payload is not masked.
+    /// The masking key; `nil` if the payload is not masked.
     var mask: UInt32?
-    /// Bytes of the header itself.
+    /// The length of the header, in bytes.
     var length: Int
 
-    /// Reads a header, refusing at the first byte that breaks a rule.
+    /// Parses a header; throws at the first byte that violates a rule.
     ///
     /// - Parameters:
-    ///   - bytes: What has been received.
-    ///   - start: Where the frame begins.
-    ///   - role: Of the reader: a server's peer masks, a client's does not.
-    ///   - allowsCompression: Whether RSV1 was given a meaning.
-    /// - Returns: `nil` when more bytes are needed.
-    /// - Throws: The first rule that the header breaks by itself.
+    ///   - bytes: The received bytes.
+    ///   - start: The frame's first index.
+    ///   - role: The receiver's role: a server's peer masks its frames, a client's does not.
+    ///   - allowsCompression: Whether compression was agreed, so that RSV1 may be set.
+    /// - Returns: The header; `nil` if more bytes are needed.
+    /// - Throws: The first rule that the header violates.
     static func parse(
         _ bytes: Span<UInt8>,
         at start: Int,
@@ -32,7 +32,7 @@ struct FrameHeader: Equatable {
         guard let opcode = Opcode(rawValue: first & 0x0F) else {
             throw .reservedOpcode(first & 0x0F)
         }
-        // RFC 7692 §6: only the first frame of a message says that it is compressed.
+        // RFC 7692 §6: only the first frame of a message has the compression bit.
         let allowed: UInt8 = allowsCompression && (opcode == .text || opcode == .binary) ? 0x40 : 0
         guard first & 0x70 & ~allowed == 0 else { throw .reservedBits(first >> 4 & 0x7) }
         guard isFinal || !opcode.isControl else { throw .fragmentedControlFrame(opcode) }

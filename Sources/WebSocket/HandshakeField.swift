@@ -1,17 +1,17 @@
 /// A header field of the opening handshake.
 public struct HandshakeField: Hashable, Sendable {
-    /// The name, in its usual case.
+    /// The name, in its usual capitalization.
     public let name: String
     /// The value.
     public let value: String
 
-    /// A field; neither part may hold a line break.
+    /// Makes a field; neither part may contain a line break.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 
-    /// A start line and its fields, up to the empty line.
+    /// Returns a start line with fields and the empty line.
     static func head(_ startLine: String, _ fields: [HandshakeField]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(

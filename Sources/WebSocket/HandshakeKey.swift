@@ -1,10 +1,10 @@
 import Digests
 
-/// The key of the opening handshake and the proof that it was read (RFC 6455 §1.3).
+/// The key of the opening handshake and the accept value derived from it (RFC 6455 §1.3).
 enum HandshakeKey {
-    /// Whether the text is 16 bytes in Base64 (§4.1).
+    /// Returns whether the text is 16 bytes in Base64 (§4.1).
     ///
-    /// The bits of the last character that carry nothing may be set: the key is never decoded.
+    /// The unused bits of the last character are ignored: the key is never decoded.
     static func isValid(_ key: Span<UInt8>) -> Bool {
         guard key.count == 24, key[22] == UInt8(ascii: "="), key[23] == UInt8(ascii: "=") else {
             return false
@@ -20,18 +20,18 @@ enum HandshakeKey {
         return true
     }
 
-    /// The value of `Sec-WebSocket-Accept` (§4.2.2).
+    /// Returns the value of `Sec-WebSocket-Accept` (§4.2.2).
     static func accept(for key: String) -> String {
         let key = key.utf8
         return accept(for: key.span)
     }
 
-    /// The same, for a key that is lent.
+    /// The same for a borrowed key.
     static func accept(for key: Span<UInt8>) -> String {
         let length = key.count + identifier.utf8CodeUnitCount
         var accept = ""
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { text in
-            // SAFETY: the two fill the text, to the last byte.
+            // SAFETY: the key and the identifier fill the text completely.
             let end = key.withUnsafeBufferPointer { text.initialize(fromContentsOf: $0) }
             _ = identifier.withUTF8Buffer { text[end...].initialize(fromContentsOf: $0) }
             Digest.withSHA1(of: text.span) { accept = Base64.encode($0) }
@@ -39,7 +39,7 @@ enum HandshakeKey {
         return accept
     }
 
-    /// What nobody appends to a key who does not know WebSocket.
+    /// The fixed GUID that is appended to the key (§1.3).
     private static let identifier: StaticString = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 }
 

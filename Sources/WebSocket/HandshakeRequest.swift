@@ -1,14 +1,14 @@
 import Primitives
 
-/// What the fields of a request say about the WebSocket that it asks for (RFC 6455 §4.2.1), taken in
-/// as they come, in one pass and without a copy of what is usual.
+/// The fields of a WebSocket request (RFC 6455 §4.2.1), parsed
+/// in one pass, without copying the usual values.
 struct HandshakeRequest {
-    /// A list of tokens, over all its lines, in which one is looked for.
+    /// A list of tokens in one or more lines, which is searched for one of them.
     private struct List {
         var isFound = false
         var isMalformed = false
 
-        mutating func take(_ line: Span<UInt8>, lookingFor name: StaticString) {
+        mutating func search(_ line: Span<UInt8>, for name: StaticString) {
             var scanner = FieldScanner()
             let isList = scanner.list(in: line) { scanner in
                 guard let token = scanner.token(in: line) else { return false }
@@ -19,7 +19,7 @@ struct HandshakeRequest {
         }
     }
 
-    /// The fields that are looked at, in lower case.
+    /// The names of the relevant fields, in lower case.
     static let fieldNames = [
         "host", "origin", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
         "sec-websocket-protocol", "sec-websocket-extensions",
@@ -29,37 +29,37 @@ struct HandshakeRequest {
     private var upgrade = List()
     private var connection = List()
     private(set) var versionCount = 0
-    /// The version asked for, if it is not 13.
+    /// The requested version, if it is not 13.
     private(set) var otherVersion: String?
     private var keyCount = 0
     private var acceptKey: String?
     private(set) var origins: [String] = []
-    /// The subprotocols asked for; `nil` when a line is not a list of tokens.
+    /// The requested subprotocols; `nil` if a line is not a list of tokens.
     private(set) var subprotocols: [String]? = []
-    /// The extensions offered; `nil` when a line breaks their grammar.
+    /// The offered extensions; `nil` if a line is malformed.
     private(set) var extensions: [ExtensionElement]? = []
 
-    /// Whether `Upgrade` names `websocket`.
+    /// Whether `Upgrade` contains `websocket`.
     var asksForWebSocket: Bool { upgrade.isFound && !upgrade.isMalformed }
 
-    /// Whether `Connection` names `Upgrade`.
+    /// Whether `Connection` contains `Upgrade`.
     var asksForUpgrade: Bool { connection.isFound && !connection.isMalformed }
 
-    /// The answer to the one key; `nil` when it is missing, repeated or not valid.
+    /// The accept value; `nil` if the key is missing, repeated or invalid.
     var accept: String? { keyCount == 1 ? acceptKey : nil }
 
-    /// Takes in a field, its name in any case, its value without space around it.
-    mutating func take(_ name: Span<UInt8>, _ value: Span<UInt8>) {
-        // No two of the names have the same length.
+    /// Parses a field, its name case-insensitive, its value without space around it.
+    mutating func parse(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+        // Each name has a different length.
         switch name.count {
         case 4 where name.equalsIgnoringCase("host"):
             hostCount += 1
         case 6 where name.equalsIgnoringCase("origin"):
             origins.append(value.string())
         case 7 where name.equalsIgnoringCase("upgrade"):
-            upgrade.take(value, lookingFor: "websocket")
+            upgrade.search(value, for: "websocket")
         case 10 where name.equalsIgnoringCase("connection"):
-            connection.take(value, lookingFor: "upgrade")
+            connection.search(value, for: "upgrade")
         case 17 where name.equalsIgnoringCase("sec-websocket-key"):
             keyCount += 1
             acceptKey = HandshakeKey.isValid(value) ? HandshakeKey.accept(for: value) : nil

@@ -1,6 +1,6 @@
-/// What a peer said: a whole message or a control frame.
+/// A received message or control frame.
 public struct Incoming: Sendable {
-    /// What it is.
+    /// The kind of message or control frame.
     public enum Kind: Sendable, Hashable {
         /// A text message; its payload is UTF-8.
         case text
@@ -11,19 +11,19 @@ public struct Incoming: Sendable {
         /// A pong.
         case pong
         /// The closing handshake, with the code if the frame had one; the payload is the reason,
-        /// which is UTF-8 (§5.5.1). Nothing comes after it.
+        /// which is UTF-8 (§5.5.1). Nothing follows it.
         case close(CloseCode?)
     }
 
-    /// Where the payload lies.
+    /// The location of the payload.
     enum Payload: Sendable {
-        /// In the bytes that were given, unmasked.
+        /// Unmasked, in the bytes passed by the caller.
         case within(Range<Int>)
-        /// Put together from several frames or reads, or inflated.
+        /// Assembled from several frames or reads, or inflated.
         case assembled([UInt8])
     }
 
-    /// What the peer said.
+    /// The kind of message or control frame.
     public let kind: Kind
     let payload: Payload
 
@@ -35,13 +35,13 @@ public struct Incoming: Sendable {
         }
     }
 
-    /// Lends the payload, without a copy.
+    /// Calls `body` with the payload, without a copy.
     ///
     /// - Parameters:
-    ///   - bytes: The same bytes that ``WebSocketEndpoint/next(in:at:)`` was given.
-    ///   - body: Reads the payload.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws.
+    ///   - bytes: The same bytes that were passed to ``WebSocketEndpoint/next(in:at:)``.
+    ///   - body: Called with the payload.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
     public func withPayload<R: ~Copyable, E: Error>(
         in bytes: Span<UInt8>,
         _ body: (Span<UInt8>) throws(E) -> R
@@ -52,9 +52,9 @@ public struct Incoming: Sendable {
         }
     }
 
-    /// The payload as bytes of its own; those of an assembled message are handed over uncopied.
+    /// Returns the payload as an array; without a copy if the message was assembled.
     ///
-    /// - Parameter bytes: The same bytes that ``WebSocketEndpoint/next(in:at:)`` was given.
+    /// - Parameter bytes: The same bytes that were passed to ``WebSocketEndpoint/next(in:at:)``.
     /// - Returns: The payload.
     public func payload(in bytes: Span<UInt8>) -> [UInt8] {
         switch payload {

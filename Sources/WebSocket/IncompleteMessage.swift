@@ -1,27 +1,27 @@
 import Primitives
 
-/// A message of which not all has arrived: the only state of a connection that takes memory.
+/// A message that has not arrived completely; it is the only state of a connection that takes heap memory.
 final class IncompleteMessage {
     let kind: MessageKind
-    /// What inflates the message, if it is compressed.
+    /// The decompressor; nil if the message is not compressed.
     private let compression: MessageCompression?
     private let limits: WebSocketLimits
-    /// What has arrived, unmasked and inflated.
+    /// The payload so far, unmasked and inflated.
     private var payload: [UInt8] = []
     private var validator = UTF8Validator()
-    /// Bytes that the frames announced, those of the current one included.
+    /// The announced length of all frames so far, including the current one, in bytes.
     private var announcedLength = 0
     private var fragmentCount = 0
 
-    /// What is left of the current frame.
+    /// The number of bytes of the current frame that have not arrived.
     private(set) var missingLength = 0
     private var mask: UInt32?
     private var isLastFrame = false
 
-    /// The memory of the object itself, and of what its allocation and an owner's bookkeeping take, in bytes.
+    /// The memory of the object, its allocations' overhead and its user's bookkeeping, in bytes.
     private static var overhead: Int { 256 }
 
-    /// The memory that the message takes, in bytes.
+    /// The memory of the message, in bytes.
     var memorySize: Int { Self.overhead + payload.capacity + (compression?.inflaterSize ?? 0) }
 
     init(kind: MessageKind, compression: MessageCompression?, limits: WebSocketLimits) {
@@ -48,13 +48,13 @@ final class IncompleteMessage {
         isLastFrame = header.isFinal
     }
 
-    /// Takes what has arrived of the current frame.
+    /// Adds a received part of the current frame.
     ///
     /// - Parameters:
-    ///   - bytes: What was received; unmasked in place.
+    ///   - bytes: The received bytes, which are unmasked in place.
     ///   - range: The part that belongs to the frame, at most ``missingLength`` bytes.
-    /// - Throws: The first rule that the piece breaks.
-    func take(
+    /// - Throws: The first rule that the part violates.
+    func append(
         _ bytes: inout MutableSpan<UInt8>,
         in range: Range<Int>
     ) throws(WebSocketError) {
@@ -75,10 +75,10 @@ final class IncompleteMessage {
         }
     }
 
-    /// The message, if its last frame has arrived whole.
+    /// Returns the message if its last frame is complete; else `nil`.
     func finished() throws(WebSocketError) -> [UInt8]? {
         guard isLastFrame, missingLength == 0 else { return nil }
-        // Some senders make an empty message of no bytes at all, where §7.2.3.6 wants one of zero.
+        // Some senders send an empty message as no bytes, although §7.2.3.6 requires a zero byte.
         if let compression, announcedLength > 0 {
             let checked = payload.count
             let failure = compression.finish(into: &payload, limit: limits.messageLengthMax)
@@ -88,7 +88,7 @@ final class IncompleteMessage {
         return payload
     }
 
-    /// Continues the check of a text with what was inflated past `start`, before `failure`.
+    /// Continues the UTF-8 check of a text with the bytes inflated from `start` on, before `failure` is thrown.
     private func check(from start: Int, _ failure: WebSocketError?) throws(WebSocketError) {
         let inflated = payload
         guard kind == .binary || validator.accept(inflated.span.extracting(start...)) else {

@@ -1,17 +1,17 @@
 import CZlib
 
-/// Decompresses messages (RFC 7692 §7.2.2), fragment by fragment and within a bound.
+/// Decompresses messages (RFC 7692 §7.2.2), fragment by fragment and within a limit.
 ///
-/// zlib takes about 7 KiB at the first compressed message, and `2^windowBits` bytes more once a
-/// message has to be remembered.
+/// zlib allocates about 7 KiB at the first compressed message, and `2^windowBits` bytes more once a
+/// message has to be kept in the window.
 final class Inflater {
     private let windowBits: Int32
     /// zlib keeps the address, so the state must not move.
     private var stream: UnsafeMutablePointer<z_stream>?
 
-    /// A decompressor that holds no memory yet.
+    /// Makes a decompressor; zlib's memory is allocated at the first message.
     ///
-    /// - Parameter windowBits: Logarithm of how far back a match may reach, 8 to 15.
+    /// - Parameter windowBits: The logarithm of the window size, 8 to 15.
     init(windowBits: Int) {
         precondition(8...15 ~= windowBits)
         self.windowBits = Int32(windowBits)
@@ -19,17 +19,17 @@ final class Inflater {
 
     deinit { release() }
 
-    /// The memory that zlib takes for messages within a window, in bytes.
+    /// Returns zlib's memory for a window size, in bytes.
     static func memorySize(windowBits: Int) -> Int { 7 << 10 + 1 << windowBits }
 
-    /// Continues a message with what has arrived of it.
+    /// Inflates the next part of a message.
     ///
     /// - Parameters:
-    ///   - compressed: Any piece of the message's payload.
-    ///   - output: Where the bytes go.
-    ///   - limit: The most bytes that `output` may hold; zlib never makes more than one past it.
+    ///   - compressed: A part of the message's payload, of any length.
+    ///   - output: The array to append to.
+    ///   - limit: The most bytes in `output`; zlib never makes more than one byte more.
     /// - Returns: `corruptCompression`, or `messageTooLong` at the first byte over the limit; the
-    ///   output then holds what came before. `nil` if nothing is wrong.
+    ///   `output` then has the bytes before it. `nil` for no error.
     func inflate(
         _ compressed: Span<UInt8>,
         into output: inout [UInt8],
@@ -48,14 +48,14 @@ final class Inflater {
         }
     }
 
-    /// Ends a message that was not empty.
+    /// Ends a non-empty message.
     ///
     /// - Parameters:
-    ///   - output: Where the last bytes go.
-    ///   - limit: The most bytes that `output` may hold.
-    /// - Returns: `corruptCompression` when the data break off inside a block, or `messageTooLong`.
+    ///   - output: The array to append the last bytes to.
+    ///   - limit: The most bytes in `output`.
+    /// - Returns: `corruptCompression` if the data end inside a block, `messageTooLong`, or `nil` for no error.
     func finish(into output: inout [UInt8], limit: Int) -> WebSocketError? {
-        // §7.2.2: the sender cut the empty stored block that ends its flush.
+        // §7.2.2: the sender removed the empty stored block that ends its flush.
         let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
         if let failure = inflate(tail.span, into: &output, limit: limit) { return failure }
         // zlib's data_type: 128 between two blocks, plus the bits of the last byte not yet used.
@@ -63,7 +63,7 @@ final class Inflater {
         return isBetweenBlocks ? nil : .corruptCompression
     }
 
-    /// Forgets all messages and gives zlib's memory back.
+    /// Clears the window and frees zlib's memory.
     func release() {
         guard let stream else { return }
         inflateEnd(stream)
@@ -93,7 +93,7 @@ final class Inflater {
         stream.pointee.avail_in = UInt32(input.count)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16384) { chunk in
             repeat {
-                // One more than may be kept: a message over the limit shows, and costs a byte.
+                // One byte more than the limit, so that exceeding it is detected.
                 let room = limit - output.count
                 stream.pointee.next_out = chunk.baseAddress
                 stream.pointee.avail_out = UInt32(room < chunk.count ? room + 1 : chunk.count)
@@ -105,10 +105,10 @@ final class Inflater {
                 switch status {
                 case Z_OK: break
                 case Z_BUF_ERROR:
-                    // No progress was possible: all input is used and all output is out.
+                    // No progress was possible: all input is consumed and all output is written.
                     return nil
                 case Z_STREAM_END:
-                    // §7.2.3.4: a final block may end the stream inside a message; what follows
+                    // §7.2.3.4: a final block may end the stream inside a message; the rest
                     // is a new one, which still refers to the window.
                     inflateResetKeep(stream)
                 default: return .corruptCompression

@@ -1,4 +1,4 @@
-/// The compressor and decompressor of one connection, each made at its first message.
+/// The compressor and decompressor of one connection, each made at its first use.
 final class MessageCompression {
     private let agreed: NegotiatedDeflate
     private let role: Role
@@ -17,8 +17,8 @@ final class MessageCompression {
 
     /// Compresses a message to be sent.
     ///
-    /// - Parameter message: The whole payload.
-    /// - Returns: `nil` when it is better sent as it is (RFC 7692 §6: the sender may choose).
+    /// - Parameter message: The complete payload.
+    /// - Returns: The compressed payload; `nil` to send it uncompressed (RFC 7692 §6: the sender may choose).
     func compress(_ message: Span<UInt8>) -> [UInt8]? {
         guard message.count >= agreed.compressionThreshold, !message.isEmpty else { return nil }
         let isServer = role == .server
@@ -32,14 +32,14 @@ final class MessageCompression {
             )
         let compressed = deflater.deflate(message)
         guard forgets else {
-            // The next message may refer to this one, so the peer must see it compressed.
+            // The next message may refer to this one, so it must be sent compressed.
             self.deflater = deflater
             return compressed
         }
         return compressed.count < message.count ? compressed : nil
     }
 
-    /// Inflates a piece of a message; returns what is wrong with it.
+    /// Inflates a part of a message; returns an error, or nil.
     func inflate(
         _ compressed: Span<UInt8>,
         into output: inout [UInt8],
@@ -48,7 +48,7 @@ final class MessageCompression {
         openInflater().inflate(compressed, into: &output, limit: limit)
     }
 
-    /// Ends a message that had at least one byte; returns what is wrong with it.
+    /// Ends a non-empty message; returns an error, or nil.
     func finish(into output: inout [UInt8], limit: Int) -> WebSocketError? {
         let failure = openInflater().finish(into: &output, limit: limit)
         let forgets =
@@ -57,18 +57,18 @@ final class MessageCompression {
         return failure
     }
 
-    /// Gives all memory back; nothing more can be sent or received.
+    /// Frees all memory; nothing more can be sent or received.
     func release() {
         deflater = nil
         inflater = nil
     }
 
-    /// The memory that a message takes that is being inflated, in bytes; 0 while there is none.
+    /// The memory of the decompressor, in bytes; 0 if no message is being inflated.
     var inflaterSize: Int {
         inflater == nil ? 0 : Inflater.memorySize(windowBits: inflaterWindowBits)
     }
 
-    /// Gives the memory back that a message takes that is being inflated; the rest of it cannot be received.
+    /// Frees the decompressor; the rest of a message being inflated cannot be received.
     func releaseInflater() { inflater = nil }
 
     private var inflaterWindowBits: Int {

@@ -1,4 +1,4 @@
-/// The server's side of the opening handshake (RFC 6455 §4.2): judges a parsed HTTP request.
+/// The server's side of the opening handshake (RFC 6455 §4.2): validates a parsed HTTP request.
 ///
 /// ```swift
 /// let upgrade = try ServerHandshake().accept(method: "GET", minorVersion: 1) {
@@ -7,23 +7,25 @@
 /// stream.write(upgrade.response)
 /// ```
 ///
-/// Whether there is a WebSocket at the request's target is for the caller to say (404).
+/// The caller checks whether the request's target exists (404).
 public struct ServerHandshake: Sendable {
-    /// The subprotocols that the server speaks; of those the client asks for, its first known wins.
-    public var subprotocols: [String]
-    /// How messages may be compressed; `nil` to decline every offer.
-    public var deflate: DeflateOptions?
-    /// The origins whose pages may connect (§10.2), or `nil` for all; in whatever case.
+    /// The server's subprotocols.
     ///
-    /// A client that is not a browser sends no origin and is let in.
+    /// The first of the client's subprotocols that is among them is chosen.
+    public var subprotocols: [String]
+    /// The compression options; `nil` to decline every offer.
+    public var deflate: DeflateOptions?
+    /// The origins whose pages may connect (§10.2), case-insensitive; `nil` for all.
+    ///
+    /// A client that is not a browser sends no origin and is accepted.
     public var origins: [String]?
 
-    /// A handshake with what the server supports.
+    /// Makes a handshake.
     ///
     /// - Parameters:
-    ///   - subprotocols: Their names, in any order.
-    ///   - deflate: How messages may be compressed, if at all.
-    ///   - origins: Like `https://example.com`, or `nil` for any.
+    ///   - subprotocols: The server's subprotocols, in any order.
+    ///   - deflate: The compression options; `nil` for no compression.
+    ///   - origins: The allowed origins, like `https://example.com`; `nil` for any.
     public init(
         subprotocols: [String] = [],
         deflate: DeflateOptions? = nil,
@@ -36,14 +38,14 @@ public struct ServerHandshake: Sendable {
 
     /// An accepted request.
     public struct Acceptance: Sendable, Hashable {
-        /// The subprotocol that both sides will speak.
+        /// The agreed subprotocol; `nil` for none.
         public let subprotocol: String?
-        /// How messages will be compressed.
+        /// The agreed compression; `nil` for none.
         public let deflate: NegotiatedDeflate?
         fileprivate let accept: String
         fileprivate let extensions: String?
 
-        /// The answer, to be sent as it is before any frame.
+        /// The response, to be sent before any frame.
         public var response: [UInt8] {
             var bytes: [UInt8] = []
             bytes.reserveCapacity(256)
@@ -51,7 +53,7 @@ public struct ServerHandshake: Sendable {
             return bytes
         }
 
-        /// Appends the answer, so that the first frame can follow in the same buffer.
+        /// Appends the response, so that the first frame can follow in the same buffer.
         public func appendResponse(to bytes: inout [UInt8]) {
             bytes.append(
                 """
@@ -73,7 +75,7 @@ public struct ServerHandshake: Sendable {
             bytes.append("\r\n\r\n")
         }
 
-        /// The fields of the answer with status 101, in order.
+        /// The fields of the response with status 101, in order.
         public var fields: [HandshakeField] {
             var fields = [
                 HandshakeField("Upgrade", "websocket"), HandshakeField("Connection", "Upgrade"),
@@ -89,48 +91,48 @@ public struct ServerHandshake: Sendable {
         }
     }
 
-    /// Judges a request whose fields are to be had by name.
+    /// Validates a request whose fields are accessed by name.
     ///
     /// - Parameters:
-    ///   - method: As in the request line.
-    ///   - minorVersion: Of HTTP/1.
-    ///   - fields: All values of a field, one a header line, by its lower-case name.
-    /// - Returns: What was agreed, and the answer.
-    /// - Throws: What is wrong with the request, and the answer to send instead.
+    ///   - method: The method in the request line.
+    ///   - minorVersion: The minor version of HTTP/1.
+    ///   - fields: Returns all values of a field, one per header line, by its lower-case name.
+    /// - Returns: The agreed parameters, and the response.
+    /// - Throws: The error in the request, with the response to it.
     public func accept(
         method: String,
         minorVersion: Int,
         fields: (_ lowercasedName: String) -> [String]
     ) throws(HandshakeRefusal) -> Acceptance {
-        try accept(method: method, minorVersion: minorVersion) { take in
+        try accept(method: method, minorVersion: minorVersion) { body in
             for name in HandshakeRequest.fieldNames {
                 let nameBytes = name.utf8
                 for value in fields(name) {
                     let valueBytes = value.utf8
-                    take(nameBytes.span, valueBytes.span)
+                    body(nameBytes.span, valueBytes.span)
                 }
             }
         }
     }
 
-    /// Judges a request whose fields are lent one after the other.
+    /// Validates a request whose fields are enumerated.
     ///
     /// - Parameters:
-    ///   - method: As in the request line.
-    ///   - minorVersion: Of HTTP/1.
-    ///   - lendFields: Calls what it is given with each header line, in order: the name in whatever case, and the
+    ///   - method: The method in the request line.
+    ///   - minorVersion: The minor version of HTTP/1.
+    ///   - forEachField: Calls its argument with each header line, in order: the name in any capitalization, and the
     ///     value without space around it.
-    /// - Returns: What was agreed, and the answer.
-    /// - Throws: What is wrong with the request, and the answer to send instead.
+    /// - Returns: The agreed parameters, and the response.
+    /// - Throws: The error in the request, with the response to it.
     public func accept(
         method: String,
         minorVersion: Int,
-        lendFields: ((_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) -> Void
+        forEachField: ((_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) -> Void
     ) throws(HandshakeRefusal) -> Acceptance {
         guard method == "GET" else { throw .method(method) }
         guard minorVersion >= 1 else { throw .httpVersion }
         var request = HandshakeRequest()
-        lendFields { name, value in request.take(name, value) }
+        forEachField { name, value in request.parse(name, value) }
         guard request.hostCount == 1 else { throw .host }
         guard request.asksForWebSocket else { throw .upgrade }
         guard request.asksForUpgrade else { throw .connection }
@@ -164,13 +166,13 @@ public struct ServerHandshake: Sendable {
         return asked.first { subprotocols.contains($0) }
     }
 
-    /// The answer to the first offer of compression that can be accepted.
+    /// Returns the response to the first offer of compression that can be accepted.
     private func deflateResponse(
         _ elements: [ExtensionElement]?
     ) throws(HandshakeRefusal) -> DeflateParameters? {
         guard let elements else { throw .extensions }
         guard let deflate, !elements.isEmpty else { return nil }
-        // RFC 7692 §5.1: an offer with wrong parameters is passed over, not an error.
+        // RFC 7692 §5.1: an offer with invalid parameters is declined, not an error.
         let offer = elements.lazy
             .filter { $0.name == DeflateParameters.extensionName }
             .compactMap { DeflateParameters($0) }

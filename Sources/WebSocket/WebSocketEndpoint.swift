@@ -1,10 +1,10 @@
 import Primitives
 
-/// One side of an open WebSocket (RFC 6455 §5–7): bytes in, messages out, and the frames to send.
+/// One side of an open WebSocket (RFC 6455 §5–7): parses received bytes into messages, and makes the frames to send.
 ///
-/// It does no I/O and is a small value: it owns heap memory only while a message is incomplete or
-/// a compression context lives. The caller keeps unconsumed bytes, gives them again in front of
-/// what comes next, and closes the transport when ``isClosed`` or after an error.
+/// It does no I/O and is a small value: it uses heap memory only while a message is incomplete or
+/// a compression context exists. The caller keeps unconsumed bytes, passes them again in front of
+/// the next ones, and closes the transport when ``isClosed`` or after an error.
 ///
 /// ```swift
 /// var position = 0
@@ -22,25 +22,25 @@ import Primitives
 /// }
 /// ```
 public struct WebSocketEndpoint: ~Copyable {
-    /// Which side this is.
+    /// The side of the connection.
     public let role: Role
-    /// Whether a close frame was made: nothing more will be sent.
+    /// Whether a close frame was made; no more frames are sent.
     public private(set) var isCloseSent = false
-    /// Whether the peer's close frame came: nothing more will be received.
+    /// Whether the peer's close frame arrived; further bytes are ignored.
     public private(set) var isCloseReceived = false
-    /// Whether the peer broke a rule: nothing more will be received.
+    /// Whether the peer violated a rule; further bytes are ignored.
     public private(set) var hasFailed = false
     private var receivedCloseCode: CloseCode?
     private let limits: WebSocketLimits
     private var message: IncompleteMessage?
     private let compression: MessageCompression?
 
-    /// An endpoint of a connection whose opening handshake has just ended.
+    /// Makes an endpoint of a connection whose opening handshake is complete.
     ///
     /// - Parameters:
-    ///   - role: Which side this is.
-    ///   - limits: What the peer may make this side hold.
-    ///   - compression: What the handshake agreed.
+    ///   - role: The side of the connection.
+    ///   - limits: The limits of received messages.
+    ///   - compression: The agreed compression.
     public init(
         role: Role,
         limits: WebSocketLimits = .init(),
@@ -51,45 +51,46 @@ public struct WebSocketEndpoint: ~Copyable {
         self.compression = compression.map { MessageCompression($0, role: role) }
     }
 
-    /// The window of messages that a server may compress once for many endpoints; `nil` if none was
+    /// The window size of messages that a server may compress once for many endpoints; `nil` if compression was not
     /// agreed without context takeover (RFC 7692 §7.1.1.1).
     public var sharedWindowBits: Int? { compression?.sharedWindowBits }
 
-    /// Whether one side has begun the closing handshake (§7.1.3).
+    /// Whether the closing handshake has begun (§7.1.3).
     public var isClosing: Bool { isCloseSent || isCloseReceived || hasFailed }
 
-    /// Whether the closing handshake is over: the server now closes the transport, the client waits
-    /// for that (§7.1.1).
+    /// Whether the closing handshake is complete.
+    ///
+    /// The server now closes the transport; the client waits for that (§7.1.1).
     public var isClosed: Bool { isCloseSent && (isCloseReceived || hasFailed) }
 
-    /// Whether a message has begun whose end has not arrived.
+    /// Whether a message is incomplete.
     public var hasIncompleteMessage: Bool { message != nil }
 
-    /// The memory that an incomplete message takes, in bytes; 0 if there is none.
+    /// The memory of an incomplete message, in bytes; 0 if there is none.
     public var incompleteMessageSize: Int { message?.memorySize ?? 0 }
 
-    /// Gives the memory of an incomplete message back.
+    /// Frees the memory of an incomplete message.
     ///
-    /// For an endpoint that is not read any more: it would take the rest of the message for a broken frame.
+    /// For an endpoint that gets no more bytes: it would parse the rest of the message as a malformed frame.
     public mutating func discardIncompleteMessage() {
         guard message != nil else { return }
         message = nil
         compression?.releaseInflater()
     }
 
-    /// Reads on until something is complete.
+    /// Parses the next message or control frame.
     ///
-    /// Payloads are unmasked in place. A message that lies whole in one frame in `bytes` is lent
-    /// from there; control frames come when they stand, also between fragments. What follows a
-    /// close frame or an error is consumed and ignored (§1.4, §7.1.7).
+    /// Payloads are unmasked in place. A message in one frame that is complete in `bytes` is returned
+    /// as a range, without a copy. Control frames are returned in order, also between fragments. Bytes after a
+    /// close frame or an error are consumed and ignored (§1.4, §7.1.7).
     ///
     /// - Parameters:
-    ///   - bytes: What was received. UTF-8, limits and all other rules are checked as it comes, not
+    ///   - bytes: The received bytes. UTF-8, limits and all other rules are checked as they arrive, not
     ///     only at the end of a message.
-    ///   - position: Where to read on; moves past what is consumed. When `nil` is returned, what is
-    ///     left is an incomplete header or control frame, 131 bytes at most, to be given again.
-    /// - Returns: What the peer said, or `nil` when more bytes are needed.
-    /// - Throws: The first rule that the peer broke: send ``close(_:reason:mask:)`` with the error's
+    ///   - position: Where to continue; moved past the consumed bytes. When `nil` is returned, the
+    ///     rest is an incomplete header or control frame, at most 131 bytes, to be passed again.
+    /// - Returns: The message or control frame; `nil` if more bytes are needed.
+    /// - Throws: The first rule that the peer violated. Send ``close(_:reason:mask:)`` with the error's
     ///   code and close the transport.
     public mutating func next(
         in bytes: inout MutableSpan<UInt8>,
@@ -110,13 +111,13 @@ public struct WebSocketEndpoint: ~Copyable {
         }
     }
 
-    /// A frame with a whole message, compressed when that was agreed and pays.
+    /// Returns a frame with a complete message, compressed if that was agreed and is worthwhile.
     ///
     /// - Parameters:
-    ///   - kind: What the message is; a text must be UTF-8.
+    ///   - kind: The message's type; a text must be UTF-8.
     ///   - payload: The message.
-    ///   - mask: A fresh random key from a client, `nil` from a server.
-    /// - Returns: The frame, or `nil` after a close frame (§5.5.1).
+    ///   - mask: A new random key for a client, `nil` for a server.
+    /// - Returns: The frame; `nil` after a close frame (§5.5.1).
     public mutating func encode(
         _ kind: MessageKind,
         _ payload: Span<UInt8>,
@@ -134,12 +135,12 @@ public struct WebSocketEndpoint: ~Copyable {
         return FrameEncoder.frame(kind.opcode, payload: payload, mask: mask)
     }
 
-    /// Appends a server's frame whose message is written straight behind its header, compressed when that was agreed
-    /// and pays; nothing after a close frame.
+    /// Appends a server's frame whose message is written directly after its header, compressed if that was agreed
+    /// and is worthwhile; appends nothing after a close frame.
     ///
     /// - Parameters:
-    ///   - kind: What the message is; a text must be UTF-8.
-    ///   - bytes: Where to append.
+    ///   - kind: The message's type; a text must be UTF-8.
+    ///   - bytes: The bytes to append to.
     ///   - write: Appends the message.
     public mutating func append(
         _ kind: MessageKind,
@@ -161,33 +162,33 @@ public struct WebSocketEndpoint: ~Copyable {
         )
     }
 
-    /// A ping frame.
+    /// Returns a ping frame.
     ///
     /// - Parameters:
-    ///   - payload: At most 125 bytes, which the pong brings back.
-    ///   - mask: A fresh random key from a client, `nil` from a server.
-    /// - Returns: The frame, or `nil` after a close frame.
+    ///   - payload: At most 125 bytes, which the pong returns.
+    ///   - mask: A new random key for a client, `nil` for a server.
+    /// - Returns: The frame; `nil` after a close frame.
     public func ping(_ payload: Span<UInt8>, mask: UInt32? = nil) -> [UInt8]? {
         maySend(mask) ? FrameEncoder.frame(.ping, payload: payload, mask: mask) : nil
     }
 
-    /// A pong frame.
+    /// Returns a pong frame.
     ///
     /// - Parameters:
-    ///   - payload: That of the ping which it answers.
-    ///   - mask: A fresh random key from a client, `nil` from a server.
-    /// - Returns: The frame, or `nil` after a close frame.
+    ///   - payload: The payload of the ping.
+    ///   - mask: A new random key for a client, `nil` for a server.
+    /// - Returns: The frame; `nil` after a close frame.
     public func pong(_ payload: Span<UInt8>, mask: UInt32? = nil) -> [UInt8]? {
         maySend(mask) ? FrameEncoder.frame(.pong, payload: payload, mask: mask) : nil
     }
 
-    /// The close frame that begins or ends the closing handshake; the last frame of this side.
+    /// Returns the close frame that begins or completes the closing handshake; this side's last frame.
     ///
     /// - Parameters:
-    ///   - code: Must be valid on the wire; `nil` sends an empty payload.
-    ///   - reason: Cut to 123 bytes at a scalar's boundary; ignored without a code.
-    ///   - mask: A fresh random key from a client, `nil` from a server.
-    /// - Returns: The frame, or `nil` when one was made before.
+    ///   - code: A code that is valid on the wire; `nil` for an empty payload.
+    ///   - reason: The reason, truncated to 123 bytes at a scalar's boundary; ignored without a code.
+    ///   - mask: A new random key for a client, `nil` for a server.
+    /// - Returns: The frame; `nil` if one was made before.
     public mutating func close(
         _ code: CloseCode?,
         reason: String = "",
@@ -199,10 +200,10 @@ public struct WebSocketEndpoint: ~Copyable {
         return FrameEncoder.close(code, reason: reason, mask: mask)
     }
 
-    /// The answer to the peer's close frame, with the code that it sent (§5.5.1).
+    /// Returns the answer to the peer's close frame, with the same code (§5.5.1).
     ///
-    /// - Parameter mask: A fresh random key from a client, `nil` from a server.
-    /// - Returns: The frame, or `nil` when this side closed first.
+    /// - Parameter mask: A new random key for a client, `nil` for a server.
+    /// - Returns: The frame; `nil` if this side closed first.
     public mutating func answerClose(mask: UInt32? = nil) -> [UInt8]? {
         precondition(isCloseReceived, "there is no close frame to answer")
         return close(receivedCloseCode, mask: mask)
@@ -223,7 +224,7 @@ extension WebSocketEndpoint {
             if let message, message.missingLength > 0 {
                 let count = min(message.missingLength, bytes.count - position)
                 guard count > 0 else { return nil }
-                try message.take(&bytes, in: position..<position + count)
+                try message.append(&bytes, in: position..<position + count)
                 position += count
                 if let whole = try finish(message) { return whole }
                 continue
@@ -246,7 +247,7 @@ extension WebSocketEndpoint {
         }
     }
 
-    /// Begins a data frame; lends the message at once if it is whole.
+    /// Begins a data frame; returns the message at once if it is complete.
     private mutating func begin(
         _ header: FrameHeader,
         _ bytes: inout MutableSpan<UInt8>,
@@ -275,7 +276,7 @@ extension WebSocketEndpoint {
             }
             return Incoming(kind: kind == .text ? .text : .binary, payload: .within(range))
         }
-        // Its limits are checked when a length is announced, before anything is buffered.
+        // The limits are checked when a length is announced, before anything is buffered.
         let compression = header.isCompressed ? self.compression : nil
         let message = IncompleteMessage(kind: kind, compression: compression, limits: limits)
         try message.begin(header)
@@ -294,7 +295,7 @@ extension WebSocketEndpoint {
         )
     }
 
-    /// Reads a control frame that has arrived whole (§5.5).
+    /// Parses a complete control frame (§5.5).
     private mutating func control(
         _ header: FrameHeader,
         _ bytes: inout MutableSpan<UInt8>,

@@ -1,26 +1,26 @@
-/// A rule that a peer's bytes broke; the connection is to be failed (RFC 6455 §7.1.7).
+/// A rule that a peer violated; the connection has to be failed (RFC 6455 §7.1.7).
 public enum WebSocketError: Error, Hashable, Sendable {
-    /// A reserved bit is set that no extension gave a meaning to (§5.2); the bits as RSV1–RSV3.
+    /// A reserved bit is set without an extension that defines it (§5.2). The value has the bits RSV1–RSV3.
     case reservedBits(UInt8)
     /// The opcode is reserved (§5.2).
     case reservedOpcode(UInt8)
-    /// A client's frame must be masked (§5.1).
+    /// A client's frame is not masked (§5.1).
     case unmaskedFrame
-    /// A server's frame must not be masked (§5.1).
+    /// A server's frame is masked (§5.1).
     case maskedFrame
-    /// The length took more bytes than it needs (§5.2).
+    /// The length field is longer than necessary (§5.2).
     case lengthNotMinimal
     /// The most significant bit of a 64-bit length is set (§5.2).
     case lengthOver63Bits
-    /// A control frame must not be fragmented (§5.5).
+    /// A control frame is fragmented (§5.5).
     case fragmentedControlFrame(Opcode)
-    /// A control frame's payload is at most 125 bytes long (§5.5).
+    /// A control frame's payload is longer than 125 bytes (§5.5).
     case controlFrameTooLong(Opcode)
-    /// A continuation frame came with no message begun (§5.4).
+    /// A continuation frame came without a message to continue (§5.4).
     case unexpectedContinuation
-    /// A new message began before the last fragment of the one before (§5.4).
+    /// A new message began before the last fragment of the previous one (§5.4).
     case interruptedMessage
-    /// The message would exceed `limit` bytes.
+    /// The message is longer than `limit` bytes.
     case messageTooLong(limit: Int)
     /// The message has more than `limit` fragments.
     case tooManyFragments(limit: Int)
@@ -28,11 +28,11 @@ public enum WebSocketError: Error, Hashable, Sendable {
     case invalidText
     /// A close frame's payload is a single byte (§5.5.1).
     case truncatedCloseCode
-    /// A close frame carries a code that must not be sent (§7.4).
+    /// A close frame has a code that must not be sent (§7.4).
     case invalidCloseCode(UInt16)
     /// A close frame's reason is not UTF-8 (§5.5.1).
     case invalidCloseReason
-    /// A message marked as compressed does not inflate (RFC 7692 §7.2.2).
+    /// A compressed message cannot be inflated (RFC 7692 §7.2.2).
     case corruptCompression
 
     /// The code to close with (§7.4.1).
@@ -57,7 +57,7 @@ extension WebSocketError: CustomStringConvertible {
         case .lengthOver63Bits: "a payload length exceeds 63 bits"
         case .fragmentedControlFrame(let opcode): "a \(opcode) frame must not be fragmented"
         case .controlFrameTooLong(let opcode): "a \(opcode) frame carries at most 125 bytes"
-        case .unexpectedContinuation: "a continuation frame came with no message begun"
+        case .unexpectedContinuation: "a continuation frame came without a message to continue"
         case .interruptedMessage: "a new message began before the last one ended"
         case .messageTooLong(let limit): "the message exceeds the limit of \(limit) bytes"
         case .tooManyFragments(let limit): "the message has more than \(limit) fragments"

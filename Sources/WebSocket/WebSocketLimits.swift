@@ -1,16 +1,16 @@
-/// What a peer may make this side hold.
+/// The limits of received messages.
 public struct WebSocketLimits: Sendable, Hashable {
-    /// The longest message, in bytes, fragments together and after inflating.
+    /// The longest message, with all fragments and inflated, in bytes.
     ///
-    /// Refused with 1009 as soon as a frame announces more, before any of it is buffered.
+    /// A longer one is refused with 1009 as soon as a frame announces it, before it is buffered.
     public var messageLengthMax: Int
 
     /// The most fragments of one message.
     ///
-    /// Empty fragments cost no memory, but without this bound they could go on for ever.
+    /// Empty fragments take no memory, but without this limit a message could have them without end.
     public var fragmentCountMax: Int
 
-    /// Limits for a peer that is trusted with messages of up to 16 MiB unless said otherwise.
+    /// Makes limits; by default messages of up to 16 MiB are accepted.
     ///
     /// - Parameters:
     ///   - messageLengthMax: Bytes, at least 0.
@@ -23,8 +23,8 @@ public struct WebSocketLimits: Sendable, Hashable {
 
     /// The most compressed bytes of one message.
     ///
-    /// What cannot be compressed grows a little (RFC 1951 §3.2.4: five bytes a stored block), so an
-    /// eighth more than the message itself may arrive; the rest is empty blocks that only cost time.
+    /// Incompressible data grows a little (RFC 1951 §3.2.4: five bytes per stored block), so an
+    /// eighth more than the message may arrive. Anything beyond that is empty blocks, which only take time.
     var compressedLengthMax: Int {
         let (sum, isOverflow) = messageLengthMax.addingReportingOverflow(messageLengthMax / 8 + 64)
         return isOverflow ? .max : sum

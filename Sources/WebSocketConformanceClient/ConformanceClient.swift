@@ -1,13 +1,13 @@
 import ArgumentParser
 import Net
 
-/// What a conformance suite for clients talks to: runs all its cases and asks for the report.
+/// The client under test of a conformance suite: runs all its cases and requests the report.
 @main struct ConformanceClient: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "websocket-conformance-client",
         abstract: "Runs every case of a WebSocket fuzzing server, sending each message back.",
         discussion: """
-            Made for test suites such as Autobahn's, whose fuzzing server judges the client. The \
+            Made for test suites such as Autobahn's, whose fuzzing server tests the client. The \
             client offers permessage-deflate.
 
             EXAMPLES
@@ -25,7 +25,7 @@ import Net
     @Option(help: "Certificates in PEM to trust instead of the machine's.")
     var trust: String?
 
-    @Flag(help: "Believe any certificate.")
+    @Flag(help: "Accept any certificate.")
     var insecure = false
 
     func validate() throws {
@@ -46,62 +46,93 @@ import Net
         if server.isSecure {
             tls = try .client(trust: insecure ? .insecure : trust.map { .file($0) } ?? .system)
         }
-        let (room, caseCount) = try await reach(server, tls)
-        let unheld = try await runCases(caseCount, of: server, in: room)
+        let (resident, caseCount) = try await reach(server, tls)
+        let failedCount = try await runCases(caseCount, of: server, in: resident)
         let target = server.updateReports(agent: agent)
-        if case .failed(let reason) = await room.hold(target, echoes: false) {
+        if case .failed(let reason) = await resident.run(target, echoes: false) {
             throw RunFailure.noReport(reason)
         }
-        guard unheld == 0 else { throw RunFailure.casesMissing(unheld, of: caseCount) }
-        print("\(agent): \(caseCount) cases run; the verdicts are in the server's report.")
+        guard failedCount == 0 else { throw RunFailure.casesMissing(failedCount, of: caseCount) }
+        print("\(agent): \(caseCount) cases run; the results are in the server's report.")
     }
 
-    /// Asks for the case count at each of the host's addresses until one answers.
+    /// Requests the case count from each of the host's addresses until one answers.
     private func reach(
         _ server: FuzzingServer,
         _ tls: TLSContext?
-    ) async throws -> (ClientRoom, caseCount: Int) {
+    ) async throws -> (ConformanceLoop, caseCount: Int) {
         var reasons: [String] = []
         for address in try SocketAddress.resolve(host: server.host, port: server.port) {
             let loop = try EventLoop(name: "client")
-            let room = try ClientRoom(loop: loop, server: server, address: address, tls: tls)
-            try loop.start(room)
-            switch await room.hold(server.caseCount, echoes: false) {
+            let resident = try ConformanceLoop(
+                loop: loop,
+                server: server,
+                address: address,
+                tls: tls
+            )
+            try loop.start(resident)
+            switch await resident.run(server.caseCount, echoes: false) {
             case .failed(let reason): reasons.append("\(address): \(reason)")
-            case .held(let message):
+            case .completed(let message):
                 let text = String(decoding: message ?? [], as: UTF8.self)
                 guard let count = Int(text), count > 0 else { throw RunFailure.noCaseCount(text) }
-                return (room, count)
+                return (resident, count)
             }
         }
         throw RunFailure.unreachable(reasons)
     }
 
-    /// Runs all cases; returns how many could not be.
+    /// Runs all cases; returns the number of cases that could not be run.
     ///
-    /// A server that drops a connection has its reasons and goes on with the next; one that is not
-    /// to be reached for some cases on end is gone.
+    /// A server may drop a connection and continue with the next case. After five failures in
+    /// sequence the server counts as gone.
     private func runCases(
         _ caseCount: Int,
         of server: FuzzingServer,
-        in room: ClientRoom
+        in resident: ConformanceLoop
     ) async throws -> Int {
         var progress = ProgressLine(caseCount: caseCount)
-        var unheld = 0
-        var unheldOnEnd = 0
+        var failedCount = 0
+        var failedInSequence = 0
         for number in 1...caseCount {
             progress.show(number)
             let target = server.runCase(number, agent: agent)
-            guard case .failed(let reason) = await room.hold(target, echoes: true) else {
-                unheldOnEnd = 0
+            guard case .failed(let reason) = await resident.run(target, echoes: true) else {
+                failedInSequence = 0
                 continue
             }
             progress.interrupt("case \(number) was not run: \(reason)")
-            unheld += 1
-            unheldOnEnd += 1
-            if unheldOnEnd == 5 { throw RunFailure.serverGone }
+            failedCount += 1
+            failedInSequence += 1
+            if failedInSequence == 5 { throw RunFailure.serverGone }
         }
         progress.end()
-        return unheld
+        return failedCount
+    }
+}
+
+/// The reason why a run is incomplete.
+enum RunFailure: Error, CustomStringConvertible {
+    /// No address of the server answered. The value has the reason for each.
+    case unreachable([String])
+    /// The case count is not a number.
+    case noCaseCount(String)
+    /// Several cases in sequence could not be run.
+    case serverGone
+    /// Some cases could not be run.
+    case casesMissing(Int, of: Int)
+    /// The server did not write its report.
+    case noReport(String)
+
+    var description: String {
+        switch self {
+        case .unreachable(let reasons):
+            "The fuzzing server does not answer: \(reasons.joined(separator: "; "))."
+        case .noCaseCount(let text): "The fuzzing server's case count \"\(text)\" is not a number."
+        case .serverGone: "The fuzzing server is gone."
+        case .casesMissing(let count, let all): "\(count) of \(all) cases could not be run."
+        case .noReport(let reason):
+            "The fuzzing server did not take the call for a report: \(reason)."
+        }
     }
 }

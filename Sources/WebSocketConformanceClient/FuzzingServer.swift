@@ -1,19 +1,19 @@
 import HTTP1
 import Primitives
 
-/// Where a fuzzing server listens, and what it is asked by the target of a request.
+/// The address of a fuzzing server, and the targets of its requests.
 struct FuzzingServer: Sendable {
-    /// Whether it is reached over TLS (`wss`).
+    /// Whether to use TLS (`wss`).
     let isSecure: Bool
-    /// A name or an address; an IPv6 address without brackets.
+    /// The host name or address; an IPv6 address without brackets.
     let host: String
     let port: UInt16
-    /// For the `Host` field, as the URL has it.
+    /// The value of the `Host` field, as in the URL.
     let authority: String
-    /// What stands before its own targets: empty, or a slash and more.
+    /// The prefix of all targets: empty, or a path that begins with a slash.
     let prefix: String
 
-    /// Reads `ws://HOST[:PORT][/PREFIX]` or `wss://…`; nil for anything else.
+    /// Parses `ws://HOST[:PORT][/PREFIX]` or `wss://…`; nil for anything else.
     init?(_ url: String) {
         guard let mark = url.firstRange(of: "://") else { return nil }
         switch url[..<mark.lowerBound].lowercased() {
@@ -42,22 +42,22 @@ struct FuzzingServer: Sendable {
         self.port = port
     }
 
-    /// Answered with one message: how many cases there are.
+    /// The target that is answered with one message, the number of cases.
     var caseCount: String { prefix + "/getCaseCount" }
 
-    /// Answered with the case itself.
+    /// Returns the target that runs a case.
     ///
     /// - Parameters:
     ///   - number: From 1 to the case count.
-    ///   - agent: The name under which the verdict is kept.
+    ///   - agent: The client's name in the report.
     /// - Returns: The request's target.
     func runCase(_ number: Int, agent: String) -> String {
         prefix + "/runCase?case=\(number)&agent=\(PercentEncoding.encode(agent))"
     }
 
-    /// Lets the server write its report.
+    /// Returns the target that makes the server write its report.
     ///
-    /// - Parameter agent: Whose verdicts.
+    /// - Parameter agent: The client's name in the report.
     /// - Returns: The request's target.
     func updateReports(agent: String) -> String {
         prefix + "/updateReports?agent=\(PercentEncoding.encode(agent))"

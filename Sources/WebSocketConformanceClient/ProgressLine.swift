@@ -1,6 +1,6 @@
 import Glibc
 
-/// How far the run is: one line that is rewritten on a terminal, a line now and then elsewhere.
+/// The progress of the run: one line that is rewritten on a terminal, a line every 50 cases elsewhere.
 struct ProgressLine {
     let caseCount: Int
     private let isTerminal = isatty(STDERR_FILENO) == 1
@@ -8,7 +8,7 @@ struct ProgressLine {
 
     init(caseCount: Int) { self.caseCount = caseCount }
 
-    /// Says which case runs.
+    /// Shows the number of the current case.
     mutating func show(_ number: Int) {
         if isTerminal {
             isBegun = true
@@ -18,19 +18,19 @@ struct ProgressLine {
         }
     }
 
-    /// Says something on a line of its own.
+    /// Writes a line of text.
     mutating func interrupt(_ text: String) {
         end()
         write(text + "\n")
     }
 
-    /// Leaves the line as it is.
+    /// Ends the current line.
     mutating func end() {
         if isBegun { write("\n") }
         isBegun = false
     }
 
-    /// To standard error, which is not buffered.
+    /// Writes to standard error, which is not buffered.
     private func write(_ text: String) {
         let bytes = Array(text.utf8)
         _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)

@@ -2,13 +2,13 @@ import HTTP1
 import Net
 import WebSocket
 
-/// One connection of the echo server: the opening handshake, then messages back and forth.
+/// A connection of the echo server: the opening handshake, then the echoes.
 final class EchoConnection: StreamDelegate {
-    /// Queued bytes above which nothing more is read until the peer has taken them.
+    /// The number of queued bytes above which reading pauses until they are sent.
     private static let queuedBytesHigh = 1 << 20
-    /// How long a peer may take to end a connection that is closed.
+    /// The time for a peer to close its side.
     private static let closeTimeout = Duration.seconds(5)
-    /// Far above what the suites send, so that no case fails for policy alone.
+    /// Far above the suites' messages, so that no case fails because of a limit.
     private static let limits = WebSocketLimits(messageLengthMax: 64 << 20)
 
     private let reactor: Reactor
@@ -45,7 +45,7 @@ final class EchoConnection: StreamDelegate {
 
     private func answer(_ head: RequestHead, _ stream: Stream) {
         do throws(HandshakeRefusal) {
-            // No threshold: the suites look at what compression was negotiated for.
+            // No threshold: the suites expect every message to be compressed as negotiated.
             let handshake = ServerHandshake(deflate: DeflateOptions(compressionThreshold: 0))
             let acceptance = try handshake.accept(
                 method: head.method.description,
@@ -72,18 +72,18 @@ final class EchoConnection: StreamDelegate {
 
     // MARK: Messages
 
-    /// Answers what has come, until too much is queued.
+    /// Handles received messages until too many bytes are queued.
     private func echo(
         _ stream: Stream,
         _ bytes: inout MutableSpan<UInt8>,
         _ position: inout Int
     ) {
         do throws(WebSocketError) {
-            // A read may hold thousands of small messages, or compressed ones that grow.
+            // A read may contain thousands of small messages, or compressed ones.
             while stream.queuedByteCount <= Self.queuedBytesHigh,
                 let incoming = try endpoint?.next(in: &bytes, at: &position)
             {
-                take(incoming, bytes.span, stream)
+                answer(incoming, bytes.span, stream)
             }
         } catch {
             let frame = endpoint?.close(error.closeCode, reason: error.description)
@@ -92,7 +92,7 @@ final class EchoConnection: StreamDelegate {
         }
     }
 
-    private func take(_ incoming: Incoming, _ bytes: Span<UInt8>, _ stream: Stream) {
+    private func answer(_ incoming: Incoming, _ bytes: Span<UInt8>, _ stream: Stream) {
         let frame: [UInt8]? =
             switch incoming.kind {
             case .text: incoming.withPayload(in: bytes) { endpoint?.encode(.text, $0) }
@@ -102,7 +102,7 @@ final class EchoConnection: StreamDelegate {
             case .close: endpoint?.answerClose()
             }
         if let frame { stream.write(frame) }
-        // RFC 6455 §7.1.1: the server is the one that ends the TCP connection.
+        // RFC 6455 §7.1.1: the server closes the TCP connection.
         if endpoint?.isClosed == true { stream.close(within: Self.closeTimeout) }
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Net
 
-/// What a conformance suite for servers talks to: every message comes back as it was.
+/// The server under test of a conformance suite: sends every message back unchanged.
 @main struct EchoServer: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "websocket-echo-server",
@@ -40,11 +40,11 @@ import Net
             preconditionFailure("127.0.0.1 is an address")
         }
         let loop = try EventLoop(name: "echo")
-        let room = try EchoRoom(loop: loop)
-        try loop.start(room)
-        let address = try await room.listen(on: loopback, tls: tls)
+        let resident = try EchoLoop(loop: loop)
+        try loop.start(resident)
+        let address = try await resident.listen(on: loopback, tls: tls)
         print("websocket-echo-server: ready on \(tls == nil ? "ws" : "wss")://\(address)")
-        // Who waits for the line reads a file or a pipe, which are buffered.
+        // Flushed, because standard output may be a file or a pipe.
         fflush(nil)
         await loop.waitUntilStopped()
     }

@@ -1,7 +1,7 @@
 import Digests
 import Testing
 
-// `#expect` takes its operands apart and cannot hold a span, so the spans are made in here.
+// `#expect` stores its operands, which is impossible for spans, so the spans are made in here.
 private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 private func sha1(_ bytes: [UInt8]) -> String { Hex.encode(Digest.sha1(bytes.span)) }
 private func md5(_ bytes: [UInt8]) -> String { Hex.encode(Digest.md5(bytes.span)) }
@@ -15,7 +15,7 @@ private func isMD5(_ text: [UInt8], _ message: [UInt8]) -> Bool {
 private func isCode(_ mac: HMACSHA256, _ text: [UInt8], _ message: [UInt8]) -> Bool {
     mac.isCode(text.span, of: message.span)
 }
-/// Bytes that differ from length to length.
+/// Returns bytes that depend on the length.
 private func pattern(_ length: Int) -> [UInt8] {
     (0..<length).map { UInt8(truncatingIfNeeded: 7 * $0 + length) }
 }
@@ -55,7 +55,7 @@ private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
         )
     }
 
-    @Test func longInputInOneGo() {
+    @Test func longInput() {
         let million = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
         #expect(
             sha256(million)
@@ -149,7 +149,7 @@ private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
     }
 }
 
-@Suite("Text forms of bytes") struct TextFormTests {
+@Suite("Base64 and hexadecimal text") struct TextFormTests {
     @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
         ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
@@ -164,7 +164,7 @@ private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
         #expect(base64Decoded(text) == nil)
     }
 
-    @Test func everyByteSurvivesBothForms() {
+    @Test func everyByteRoundTrips() {
         let all = (0...255).map { UInt8($0) }
         for length in 0...all.count {
             let some = Array(all.prefix(length))
@@ -183,16 +183,16 @@ private func hexMatches(_ text: String, _ value: [UInt8]) -> Bool {
         #expect(!hexMatches("00f", [0, 255]) && !hexMatches("00FF", [0, 255]))
     }
 
-    @Test("A comparison takes as long wherever the texts differ: time tells nothing of a signature")
+    @Test("The time of a comparison does not depend on where the texts differ")
     func hexMatchesInConstantTime() {
-        // As long as no signature is, so that a comparison that ends early would be a thousand times as fast.
+        // Far longer than a signature, so that a comparison that ends early would be a thousand times faster.
         let digest = [UInt8](repeating: 0xA5, count: 1 << 14)
         let right = Array(Hex.encode(digest).utf8)
         var (early, late) = (right, right)
         early[0] ^= 1
         late[right.count - 1] ^= 1
         var (least, leastLate) = (Duration.seconds(1), Duration.seconds(1))
-        // The quickest of many, in turns: whatever else the machine does only adds to the others.
+        // The fastest of many alternating runs, since other load only adds time.
         let clock = ContinuousClock()
         var isAnyEqual = false
         for _ in 0..<50 {

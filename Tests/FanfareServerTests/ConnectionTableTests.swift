@@ -36,7 +36,7 @@ import WebSocket
             close(ends[1])
             stream = try reactor.adopt(
                 FileDescriptor(ends[0], from: "socketpair"),
-                owner: DrainingStream(in: DrainingStreams(), within: .zero)
+                delegate: DrainingStream(in: DrainingStreams(), within: .zero)
             )
         }
 

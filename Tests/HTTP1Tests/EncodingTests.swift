@@ -2,7 +2,7 @@ import HTTP1
 import Testing
 
 @Suite("Queries, RFC 3986 §3.4") struct QueryTests {
-    @Test func partsNamesAndValues() {
+    @Test func splitsNamesAndValues() {
         let query = Query("a=1&b&&c=x=y&a=%32&d%5B%5D=%zz&=e&")
         #expect(query.items.map(\.rawName) == ["a", "b", "c", "a", "d%5B%5D", ""])
         #expect(query.items.map(\.rawValue) == ["1", "", "x=y", "%32", "%zz", "e"])
@@ -43,7 +43,7 @@ import Testing
         #expect(FormURLEncoded(decoding: bytes.span, pairCountMax: 2) == nil)
     }
 
-    @Test func turnsBack() {
+    @Test func roundTrips() {
         let form = FormURLEncoded([Field("a b", "1&2=3"), Field("é", "+%"), Field("", "x")])
         #expect(String(decoding: form.encode(), as: UTF8.self) == "a+b=1%262%3D3&%C3%A9=%2B%25&=x")
         #expect(FormURLEncoded(decoding: form.encode().span) == form)

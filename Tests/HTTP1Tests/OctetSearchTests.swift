@@ -3,7 +3,7 @@ import Testing
 @testable import HTTP1
 
 @Suite("Searches in borrowed bytes") struct OctetSearchTests {
-    @Test func targetsHoldVisibleCharactersExceptFour() {
+    @Test func targetsAllowVisibleCharactersExceptFour() {
         let refused = Set("#\"<>".utf8)
         for byte in UInt8.min...UInt8.max {
             let isVisible = (0x21...0x7E).contains(byte)
@@ -11,15 +11,15 @@ import Testing
         }
     }
 
-    @Test func fieldValuesHoldAllButControls() {
+    @Test func fieldValuesAllowAllButControls() {
         for byte in UInt8.min...UInt8.max {
             let text = [byte]
             #expect(text.span.isFieldValue == Octet.isFieldValue(byte))
         }
     }
 
-    /// A wrong byte is found at each place and length, and nothing behind the last byte counts.
-    @Test func oneWrongByteIsEnough() {
+    /// An invalid byte is found at each index and length, and bytes after the last one are ignored.
+    @Test func oneInvalidByteIsFound() {
         for length in 0...50 {
             #expect(isTarget([UInt8](repeating: 0x61, count: length)))
             #expect(isFieldValue([UInt8](repeating: 0x61, count: length)))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTP1
 
-@Suite("Prepared answers") struct PreparedResponseTests {
+@Suite("Prepared responses") struct PreparedResponseTests {
     @Test(
         "They are the bytes of the answer itself, whatever the request",
         arguments: [Response.json(Array("{}".utf8)), Response(status: 204), .text("ok\n")]

@@ -1,7 +1,7 @@
 import HTTP1
 import Testing
 
-/// A request, and the one rule it breaks.
+/// A request, and the one rule that it violates.
 struct Refusal: CustomTestStringConvertible, Sendable {
     let bytes: String
     let error: HTTPError
@@ -93,7 +93,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
     ]
 
     static let smuggling: [Refusal] = [
-        // RFC 9110 §8.6, RFC 9112 §6.3: one length, one reading
+        // RFC 9110 §8.6, RFC 9112 §6.3: one unambiguous length
         Refusal(post + "Content-Length: 5\r\nContent-Length: 5\r\n\r\n", .contentLengthRepeated),
         Refusal(post + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n", .contentLengthRepeated),
         Refusal(post + "Content-Length: 5, 5\r\n\r\n", .contentLengthMalformed("5, 5")),
@@ -198,12 +198,12 @@ struct Refusal: CustomTestStringConvertible, Sendable {
 
     @Test("Fields", arguments: fields) func field(_ refusal: Refusal) { check(refusal) }
 
-    @Test("Lengths that two readers could read differently", arguments: smuggling)
+    @Test("Lengths that recipients could interpret differently", arguments: smuggling)
     func length(_ refusal: Refusal) { check(refusal) }
 
     @Test("Chunks", arguments: chunks) func chunk(_ refusal: Refusal) { check(refusal) }
 
-    /// The refusal comes whole, byte by byte and at each cut, and is the last event.
+    /// The refusal is the last event, for the whole request, byte by byte and at every split.
     private func check(_ refusal: Refusal) {
         let bytes = Array(refusal.bytes.utf8)
         #expect(requests([bytes]).last == .refused(refusal.error))

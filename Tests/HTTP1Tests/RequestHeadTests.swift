@@ -49,7 +49,7 @@ import Testing
         #expect(text == lent)
     }
 
-    @Test func lendsAllFieldsInOrder() throws {
+    @Test func enumeratesAllFieldsInOrder() throws {
         let request = try head("GET / HTTP/1.1", "Host: h", "A:  b c ", "a:", "X-Y: z")
         var lines: [String] = []
         request.forEachField { name, value in
@@ -61,7 +61,7 @@ import Testing
         #expect(lines == ["Host=h", "A=b c", "a=", "X-Y=z"])
     }
 
-    @Test func takesWhatBrowsersSendInAQuery() throws {
+    @Test func acceptsBrowsersCharactersInAQuery() throws {
         let request = try head("GET /?channels[]=a|b&c={`^\\} HTTP/1.1", "Host: h")
         #expect(request.query == "channels[]=a|b&c={`^\\}")
     }
@@ -158,7 +158,7 @@ import Testing
         #expect(try !expects("POST / HTTP/1.0", "Content-Length: 1", "Expect: 100-continue"))
     }
 
-    @Test func givesFields() throws {
+    @Test func returnsFields() throws {
         let request = try head(
             "GET / HTTP/1.1",
             "Host: h",
@@ -182,7 +182,7 @@ import Testing
         )
     }
 
-    @Test func lendsSpans() throws {
+    @Test func passesSpans() throws {
         let request = try head("POST /apps/1/events?a=b HTTP/1.1", "Host: h", "Content-Type: x/y")
         #expect(request.withField("content-type") { $0.count } == 3)
         #expect(request.withField("content-typo") { $0.count } == nil)

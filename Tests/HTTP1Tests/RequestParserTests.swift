@@ -38,7 +38,7 @@ import TestRandom
         }
     }
 
-    @Test func lendsContentThatLiesWholeInTheBytes() throws {
+    @Test func passesCompleteContentWithoutACopy() throws {
         let bytes = lines("POST / HTTP/1.1", "Host: h", "Content-Length: 3", "") + [1, 2, 3, 4]
         var parser = RequestParser()
         var index = 0
@@ -56,7 +56,7 @@ import TestRandom
         }
     }
 
-    @Test("Content that is discarded is kept nowhere; what follows is read as it is")
+    @Test("Discarded content is not stored; the following bytes are parsed as usual")
     func discardsContent() throws {
         let bytes = Self.pipelined
         for cut in 0...bytes.count {
@@ -86,7 +86,7 @@ import TestRandom
         }
     }
 
-    @Test("Content of one request is discarded, that of the next is not")
+    @Test("The content of one request is discarded, that of the next is not")
     func discardsContentOfOneRequest() throws {
         let fixed =
             lines("POST /a HTTP/1.1", "Host: h", "Content-Length: 5", "") + Array("hello".utf8)
@@ -111,7 +111,7 @@ import TestRandom
         }
     }
 
-    @Test func discardsNoMoreChunksThanItMay() throws {
+    @Test func limitsDiscardedChunks() throws {
         let bytes =
             lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "")
             + lines("3", "abc", "3", "def", "0", "")
@@ -124,7 +124,7 @@ import TestRandom
         }
     }
 
-    @Test("The memory of content that came in part is known, until it is whole")
+    @Test("The memory of incomplete content is reported until it is complete")
     func countsWhatIsCollected() throws {
         let head = lines("POST / HTTP/1.1", "Host: h", "Content-Length: 4000", "")
         var parser = RequestParser()
@@ -141,7 +141,7 @@ import TestRandom
         #expect(parser.collectedByteCount == 0)
     }
 
-    @Test func stopsBehindTheHead() throws {
+    @Test func stopsAfterTheHead() throws {
         let bytes = lines("GET /app HTTP/1.1", "Host: h", "Upgrade: websocket", "")
         var parser = RequestParser()
         var index = 0
@@ -151,7 +151,7 @@ import TestRandom
         #expect(index == bytes.count)
     }
 
-    @Test func refusesForGood() {
+    @Test func keepsRefusing() {
         var parser = RequestParser()
         let bytes = Array("\n".utf8)
         for _ in 0..<2 {
@@ -162,7 +162,7 @@ import TestRandom
         }
     }
 
-    @Test func readsAHeadOnlyOnceWhenItDrips() {
+    @Test func searchesASlowHeadOnlyOnce() {
         // Quadratic work would take seconds here.
         let limits = HTTPLimits(fieldBytesMax: 1 << 20)
         let bytes =
@@ -179,7 +179,7 @@ import TestRandom
         #expect(time < .seconds(2))
     }
 
-    @Test func countsEachLimitToTheByte() {
+    @Test func checksEachLimitToTheByte() {
         func event(line: Int = 0, fields: [Int] = [], body: Int = 0) -> Event? {
             // "GET " and " HTTP/1.1" take 13 bytes, "Host: h" and CRLF take 9.
             let limits = HTTPLimits(
@@ -207,7 +207,7 @@ import TestRandom
         #expect(event(body: 9) == .refused(.contentTooLong(length: 9, limit: 8)))
     }
 
-    @Test func refusesWhatIsTooLongBeforeItsEndCame() {
+    @Test func refusesTooLongLinesBeforeTheirEnd() {
         let limits = HTTPLimits(requestLineLengthMax: 20, fieldBytesMax: 20)
         let line = Array("GET /aaaaaaaaaaaaaaaaa".utf8)
         #expect(requests([line], limits: limits) == [.refused(.requestLineTooLong(limit: 20))])
@@ -215,9 +215,9 @@ import TestRandom
         #expect(requests([field], limits: limits) == [.refused(.fieldsTooLong(limit: 20))])
     }
 
-    /// Messages made of fragments that matter: whatever they come to, they come to it at every
+    /// Random messages made of relevant fragments: the result is the same at every
     /// split, and nothing traps.
-    @Test func treatsRandomMessagesAlikeAtEverySplit() {
+    @Test func parsesRandomMessagesAlikeAtEverySplit() {
         let fragments = [
             "GET", "POST", " ", "/", "*", "http://h", "?", "HTTP/1.1", "HTTP/1.0", "\r\n", "\r\n",
             "\r\n", "\n", "\r", "Host: h", "Content-Length: ", "Transfer-Encoding: chunked", ":",
@@ -260,7 +260,7 @@ import TestRandom
             let bytes = (0..<200).map { _ in UInt8.random(in: 0...255, using: &random) }
             _ = requests(pieces(bytes, cutAt: [Int.random(in: 0...200, using: &random)]))
             _ = responses(pieces(bytes, cutAt: [Int.random(in: 0...200, using: &random)]))
-            // The same behind a good beginning.
+            // The same after a valid beginning.
             let start = lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "")
             _ = requests([start + bytes])
             _ = FormURLEncoded(decoding: bytes.span)

@@ -27,7 +27,7 @@ import Testing
         )
     }
 
-    @Test func canBeRead() throws {
+    @Test func canBeParsed() throws {
         let request = Request(.put, "/x?y", host: "[::1]:80", body: [1, 2, 3])
         #expect(requests([try request.encode()]) == [.request("PUT /x?y"), .content([1, 2, 3])])
     }

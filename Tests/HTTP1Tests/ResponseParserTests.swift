@@ -28,7 +28,7 @@ import TestRandom
         }
     }
 
-    @Test func leavesTheBytesOfAnotherProtocol() throws {
+    @Test func leavesTheBytesOfAnotherProtocolUnread() throws {
         let head = lines("HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "")
         let bytes = head + [0x81, 0]
         var parser = ResponseParser()
@@ -83,7 +83,7 @@ import TestRandom
         #expect(responses([Array(text.utf8)], limits: limits).last == .refused(error))
     }
 
-    @Test func tellsWhetherTheConnectionGoesOn() throws {
+    @Test func determinesWhetherTheConnectionStaysOpen() throws {
         func keepsAlive(_ text: String) throws -> Bool {
             var parser = ResponseParser()
             var index = 0
@@ -99,7 +99,7 @@ import TestRandom
         #expect(try !keepsAlive("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"))
     }
 
-    @Test func treatsRandomMessagesAlikeAtEverySplit() {
+    @Test func parsesRandomMessagesAlikeAtEverySplit() {
         let fragments = [
             "HTTP/1.1 200 OK", "HTTP/1.1 100 C", "HTTP/1.0 204 N", " ", "\r\n", "\r\n", "\r\n",
             "Content-Length: 3", "Transfer-Encoding: chunked", "abc", "3", "0", "\n", ":", "é",

@@ -16,7 +16,7 @@ import Testing
         )
     }
 
-    @Test("Connection, RFC 9112 §9.6") func saysWhatBecomesOfTheConnection() {
+    @Test("Connection, RFC 9112 §9.6") func writesConnection() {
         func connection(_ response: Response, _ keepAlive: Bool, _ minor: Int) -> String? {
             text(response, AnswerFraming(keepAlive: keepAlive, minorVersion: minor))
                 .split(separator: "\r\n").first { $0.hasPrefix("Connection: ") }.map(String.init)
@@ -48,7 +48,7 @@ import Testing
         #expect(options.hasSuffix("Allow: GET, HEAD\r\n\r\n"))
     }
 
-    @Test func keepsItsOwnFieldsAndCannotBeSplit() {
+    @Test func overridesItsOwnFieldsAndCannotBeSplit() {
         let response = Response(
             status: 200,
             fields: [
@@ -60,7 +60,7 @@ import Testing
         #expect(answer.hasSuffix("GMT\r\nX: a  Set-Cookie: b \r\nContent-Length: 0\r\n\r\n"))
     }
 
-    @Test func appendsBehindOthers() {
+    @Test func appendsToOthers() {
         var bytes = Array("before".utf8)
         Response.text("x").append(to: &bytes, for: AnswerFraming(), date: Self.date)
         #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("beforeHTTP/1.1 200 OK\r\n"))
@@ -77,7 +77,7 @@ import Testing
         #expect(!notAllowed.closesConnection)
     }
 
-    @Test("Everything written can be read") func readsWhatItWrites() {
+    @Test("Every written response can be parsed") func parsesWrittenResponses() {
         var bytes: [UInt8] = []
         let framing = AnswerFraming(keepAlive: true)
         Response.text("one").append(to: &bytes, for: framing, date: Self.date)

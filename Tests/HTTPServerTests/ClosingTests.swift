@@ -17,7 +17,7 @@ import Testing
     func closesWhenTheClientWantsIt(request: String, connection: String) async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
-            // What follows the last request is not answered.
+            // Requests after the last one are not answered.
             try peer.send(request + get("/never"))
             #expect(
                 try peer.response()
@@ -33,7 +33,7 @@ import Testing
             let peer = try Peer(port: port)
             try peer.send(get("/later?1") + get("/last") + get("/never") + get("/release"))
             let other = try Peer(port: port)
-            // "/never" and "/release" were read, since it was not known that they come too late.
+            // "/never" and "/release" were read before the answer closed the connection.
             #expect(try peer.response().text == "later 1")
             #expect(try peer.response() == Answer(status: 200, text: "last", connection: "close"))
             #expect(try peer.receiveToEnd().isEmpty)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// A request, and the status that refuses it.
+    /// A request, and the status of its refusal.
     struct Refusal: CustomTestStringConvertible, Sendable {
         let request: String
         let status: Int
@@ -111,8 +111,8 @@ import Testing
         }
     }
 
-    @Test func takesBackNoRefusalFromAClientThatGoesOnSending() async throws {
-        // A descriptor closed with bytes unread would reset the connection.
+    @Test func deliversARefusalToAClientThatContinuesSending() async throws {
+        // Closing a descriptor with unread bytes would reset the connection.
         try await withServer { port in
             let peer = try Peer(port: port)
             try peer.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n")
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func refusesBehindAnAnswerThatComesLater() async throws {
+    @Test func refusesAfterALaterAnswer() async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
             let other = try Peer(port: port)
@@ -156,7 +156,7 @@ import Testing
             let late = try Peer(port: port)
             try late.send(get("/a"))
             #expect(try late.response().text == "GET /a")
-            // Each answer begins the time anew; the site's look at the early one passes the late one over.
+            // Each answer restarts the timeout; the site's check at the early deadline skips the late one.
             while !early.isReadable(within: 0) {
                 try late.send(get("/b"))
                 #expect(try late.response().text == "GET /b")
@@ -173,14 +173,14 @@ import Testing
             let peer = try Peer(port: port)
             try peer.send(get("/a") + part)
             #expect(try peer.response().text == "GET /a")
-            // Each byte is news, but none prolongs the time.
+            // No byte prolongs the timeout.
             try? peer.send("X")
             while !peer.isReadable(within: 5) { try? peer.send("x") }
             #expect(try peer.response().status == 408)
         }
     }
 
-    @Test func refusesContentThatDrips() async throws {
+    @Test func refusesContentThatArrivesTooSlowly() async throws {
         let timeouts = HTTPTimeouts(body: .milliseconds(100))
         try await withServer(timeouts: timeouts) { port in
             let peer = try Peer(port: port)
@@ -192,8 +192,8 @@ import Testing
         }
     }
 
-    @Test func doesNotHurryTheServer() async throws {
-        // The client has nothing to do here but to wait, longer than it may take itself.
+    @Test func doesNotTimeOutTheServer() async throws {
+        // The client waits for longer than its own timeouts.
         let timeouts = HTTPTimeouts(
             head: .milliseconds(10),
             body: .milliseconds(10),
@@ -202,7 +202,7 @@ import Testing
         try await withServer(timeouts: timeouts) { port in
             let peer = try Peer(port: port)
             try peer.send(get("/later?1"))
-            // An idle connection that came later goes first.
+            // An idle connection accepted later is evicted first.
             let idle = try Peer(port: port)
             #expect(try idle.receiveToEnd().isEmpty)
             let other = try Peer(port: port)
@@ -212,9 +212,9 @@ import Testing
         }
     }
 
-    @Test("Whoever does not close behind the last answer makes room after a second")
+    @Test("A connection that is not closed by its client is evicted after a second")
     func closingConnectionsGiveWay() async throws {
-        // They would be closed long after the client here has lost patience.
+        // The closing timeout is longer than the client's.
         let timeouts = HTTPTimeouts(closing: .seconds(60))
         try await withServer(timeouts: timeouts, connectionsMax: 4) { port in
             let closing = try (0..<4).map { _ in
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    // MARK: The end of the site
+    // MARK: Shutdown of the site
 
     @Test func finishes() async throws {
         try await withServer { port in
@@ -249,7 +249,7 @@ import Testing
             )
             #expect(try idle.receiveToEnd().isEmpty)
             #expect(try other.receiveToEnd().isEmpty)
-            // One that is accepted later has one answer.
+            // A connection accepted later gets one answer.
             let late = try Peer(port: port)
             try late.send(get("/release") + get("/never"))
             #expect(

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite("Connections over sockets", .timeLimit(.minutes(1))) struct ConnectionTests {
-    @Test func answersARequestThatComesByteByByte() async throws {
+    @Test func answersARequestThatArrivesByteByByte() async throws {
         let answer = try await withServer { port in
             let peer = try Peer(port: port)
             for byte in Array(post("/echo", "hello").utf8) { try peer.send([byte]) }
@@ -24,7 +24,7 @@ import Testing
         #expect(texts == ["1", "GET /a?b", "3", "GET /c"])
     }
 
-    @Test func keepsTheOrderOfAnswersThatComeLater() async throws {
+    @Test func keepsTheOrderOfLaterAnswers() async throws {
         let texts = try await withServer { port in
             let peer = try Peer(port: port)
             try peer.send(
@@ -44,7 +44,7 @@ import Testing
             try other.send(get("/release"))
             let released = try other.texts(1)
             let later = try peer.texts(1)
-            // The connection goes on.
+            // The connection stays open.
             try peer.send(get("/more"))
             return try released + later + peer.texts(1)
         }
@@ -60,7 +60,7 @@ import Testing
         #expect(texts == ["once", "GET /x"])
     }
 
-    @Test("An exchange that is kept is not used again") func dropsASecondAnswerMuchLater()
+    @Test("A retained exchange is not reused") func dropsASecondAnswerMuchLater()
         async throws
     {
         let texts = try await withServer { port in
@@ -82,7 +82,7 @@ import Testing
             var counts: [String] = []
             for expected in ["4", "4", "2"] {
                 try waitUntil(expected, other, "/waiting")
-                // More turns of the loop do not bring more requests.
+                // Further turns of the loop read no more requests.
                 for _ in 0..<3 { try other.send(get("/waiting")) }
                 counts += Set(try other.texts(3)).sorted()
                 try other.send(get("/release"))
@@ -102,7 +102,7 @@ import Testing
         #expect(answers == [Answer(status: 200), Answer(status: 200, text: "GET /y")])
     }
 
-    @Test("Expect, RFC 9110 §10.1.1") func tellsTheClientToContinue() async throws {
+    @Test("Expect, RFC 9110 §10.1.1") func sendsContinue() async throws {
         let answers = try await withServer { port in
             let peer = try Peer(port: port)
             let request = Array(post("/echo", "hello", "Expect: 100-continue").utf8)
@@ -111,7 +111,7 @@ import Testing
             #expect(interim == Response.continue)
             try peer.send("hello")
             let waited = try peer.response()
-            // A client that does not wait is not told.
+            // A client that does not wait gets none.
             try peer.send(request)
             return try [waited, peer.response()]
         }
@@ -120,7 +120,7 @@ import Testing
         )
     }
 
-    @Test func tellsToContinueAfterEarlierAnswers() async throws {
+    @Test func sendsContinueAfterEarlierAnswers() async throws {
         let answers = try await withServer { port in
             let peer = try Peer(port: port)
             let other = try Peer(port: port)
@@ -139,10 +139,10 @@ import Testing
         )
     }
 
-    @Test func refusesBeforeTheContentComes() async throws {
+    @Test func refusesBeforeTheContentArrives() async throws {
         let answers = try await withServer { port in
             let peer = try Peer(port: port)
-            // Without content the connection goes on.
+            // Without content the connection stays open.
             try peer.send(get("/forbidden") + get("/x"))
             var answers = try [peer.response(), peer.response()]
             let request = Array(post("/forbidden", "hello", "Expect: 100-continue").utf8)
@@ -159,8 +159,8 @@ import Testing
         )
     }
 
-    @Test func takesManyAnswersAtTheSpeedOfTheClient() async throws {
-        // 40 MB of answers, far beyond what may be queued, to a client that asks for all at once.
+    @Test func sendsManyAnswersAtTheSpeedOfTheClient() async throws {
+        // 40 MB of answers, far more than may be queued, to a client that requests all at once.
         let count = try await withServer { port in
             let peer = try Peer(port: port)
             try peer.send((0..<200).map { _ in get("/large") }.joined() + get("/last"))
@@ -172,18 +172,18 @@ import Testing
         #expect(count == 40_000_000)
     }
 
-    @Test("A connection waits for its client to read with one timer, however often it does")
+    @Test("A connection uses one timer to wait for its client to read")
     func keepsOneTimer() async throws {
         let reactor = try Reactor(loop: try EventLoop(name: "timers"))
         defer { reactor.shutDown() }
         let connection = HTTPConnection(site: HTTPSite(reactor: reactor, responder: Script()))
         for _ in 0..<1_000 {
-            connection.awaitQueue()
-            connection.queueHasGone()
+            connection.awaitDrain()
+            connection.queueDrained()
         }
-        connection.awaitQueue()
+        connection.awaitDrain()
         #expect(reactor.timerCount == 1)
-        // And over a socket, where the client reads and stops reading all the time.
+        // The same over a socket, whose client alternates between reading and not reading.
         let counts = try await withServer { port in
             let peer = try Peer(port: port)
             let other = try Peer(port: port)
@@ -198,8 +198,8 @@ import Testing
         #expect(counts.allSatisfy { 0...2 ~= $0 }, "\(counts)")
     }
 
-    @Test func holdsLittleWhileIdle() throws {
-        // A request that came in part, and answers not sent, are allocated when there are any.
+    @Test func takesLittleMemoryWhileIdle() throws {
+        // Incomplete requests and unsent answers are allocated only when needed.
         typealias UsableSize = @convention(c) (UnsafeRawPointer) -> Int
         let function = try #require(dlsym(nil, "malloc_usable_size"))
         let usableSize = unsafeBitCast(function, to: UsableSize.self)
@@ -213,7 +213,7 @@ import Testing
     }
 }
 
-/// Asks until the answer is `text`.
+/// Sends requests until the answer is `text`.
 func waitUntil(_ text: String, _ peer: Peer, _ path: String) throws {
     while true {
         try peer.send(get(path))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Content that is refused, or arrives in part", .timeLimit(.minutes(1))) struct ContentTests {
     private static let part = String(repeating: "x", count: 50_000)
 
-    /// The head of a request, and a part of its content.
+    /// Returns the head of a request, and a part of its content.
     private static func begin(_ path: String, of length: Int = 100_000) -> String {
         "POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Length: \(length)\r\n\r\n" + part
     }
@@ -14,14 +14,14 @@ import Testing
         "POST \(path) HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
     }
 
-    /// Waits until the server holds nothing of any request.
-    private static func waitUntilNothingIsHeld(_ peer: Peer) throws {
+    /// Waits until the server has no incomplete requests.
+    private static func waitUntilNothingIsBuffered(_ peer: Peer) throws {
         try waitUntil("0", peer, "/inbound")
     }
 
     // MARK: Answered by the head
 
-    @Test("A request that is refused by its head is answered before its content comes")
+    @Test("A request that is refused by its head is answered before its content arrives")
     func answersByTheHead() async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
@@ -31,7 +31,7 @@ import Testing
                 #expect(try peer.response() == Answer(status: 403, text: "no entry"))
                 try other.send(get("/inbound"))
                 #expect(try other.response().text == "0")
-                // The connection is in step behind the rest.
+                // The connection is in sync after the rest.
                 try peer.send(Self.part + get("/a"))
                 #expect(try peer.response().text == "GET /a")
             }
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("Long content is not waited for: the connection is closed behind the answer")
+    @Test("The connection is closed after the answer instead of waiting for long content")
     func closesBehindLongContent() async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("Behind answers that come later, the refusal keeps its place")
+    @Test("A refusal is sent in order, after later answers")
     func keepsTheOrder() async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("Discarded content has the time of content, and no second answer")
+    @Test("Discarded content has the content timeout, and gets no second answer")
     func discardsForNoLonger() async throws {
         try await withServer(timeouts: HTTPTimeouts(body: .milliseconds(100))) { port in
             let peer = try Peer(port: port)
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: Arrived in part
 
-    @Test("Content that arrived in part is counted until it is whole, or its connection has ended")
+    @Test("Incomplete content is counted until it is complete, or its connection has ended")
     func countsContent() async throws {
         try await withServer { port in
             let other = try Peer(port: port)
@@ -113,18 +113,18 @@ import Testing
             try gone?.send(Self.chunked("/echo", "ffff\r\n" + Self.part))
             let closed = try Peer(port: port)
             try closed.send(Self.begin("/echo"))
-            // Arrays grow to twice of what is in them at the most.
+            // An array's capacity is at most twice its count.
             while try held() < 150_000 {}
             #expect(try held() <= 300_000)
             try whole.send(Self.part)
             #expect(try whole.response().text == Self.part + Self.part)
             gone = nil
             closed.endSending()
-            try Self.waitUntilNothingIsHeld(other)
+            try Self.waitUntilNothingIsBuffered(other)
         }
     }
 
-    @Test("Without memory for it, content is refused with 503; whole requests are served")
+    @Test("Without memory content is refused with 503; complete requests are served")
     func refusesContent() async throws {
         try await withServer(inboundBytesMax: 50_000) { port in
             let other = try Peer(port: port)
@@ -137,7 +137,7 @@ import Testing
             let refusal = try late.response()
             #expect(refusal.status == 503 && refusal.connection == "close")
             #expect(try late.receiveToEnd().isEmpty)
-            // Whoever asks is told before sending it.
+            // A client that expects 100 (Continue) gets the refusal before sending the content.
             let asking = try Peer(port: port)
             let head = "POST /echo HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
             try asking.send(head + "Content-Length: 9\r\n\r\n")
@@ -147,7 +147,7 @@ import Testing
             #expect(try other.response().text == "whole")
             try waitUntil("2", other, "/refused")
             holder.endSending()
-            try Self.waitUntilNothingIsHeld(other)
+            try Self.waitUntilNothingIsBuffered(other)
             let next = try Peer(port: port)
             try next.send(Self.begin("/echo"))
             try waitUntilExhausted(other)

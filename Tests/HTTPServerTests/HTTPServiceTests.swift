@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite("A service for a small app", .timeLimit(.minutes(1))) struct HTTPServiceTests {
-    /// Opened once; lets through whoever waits or comes later.
+    /// A gate that is opened once, for current and later waiters.
     private actor Gate {
         private var isOpen = false
         private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -30,7 +30,7 @@ import Testing
         return (service, try #require(service.addresses.first?.port))
     }
 
-    @Test func givesWholeRequestsToTheApp() async throws {
+    @Test func passesCompleteRequestsToTheApp() async throws {
         let (service, port) = try start { request in
             #expect(request.remoteAddress?.isLoopback == true)
             return .text(
@@ -62,7 +62,7 @@ import Testing
         await service.stop()
     }
 
-    @Test func answersWhatIsUnderWayBeforeItStops() async throws {
+    @Test func answersRequestsUnderWayBeforeItStops() async throws {
         let gate = Gate()
         let hasBegun = Gate()
         let (service, port) = try start { request in
@@ -105,7 +105,7 @@ import Testing
         await gate.open()
     }
 
-    @Test func saysWhyItCannotListen() async throws {
+    @Test func throwsWhyItCannotListen() async throws {
         let (service, _) = try start { _ in .text("") }
         #expect(throws: SystemError.self) {
             try HTTPService.start(on: service.addresses) { _ in .text("") }

@@ -7,7 +7,7 @@ struct PeerError: Error {
     let code: Int32
 }
 
-/// A client with a plain blocking socket; what it waits for comes, or fails after 20 seconds.
+/// A client with a plain blocking socket; its calls fail after 20 seconds.
 final class Peer {
     private let fd: Int32
     private var parser = ResponseParser()
@@ -50,16 +50,16 @@ final class Peer {
         }
     }
 
-    /// Says that nothing more will be sent.
+    /// Ends the client's side.
     func endSending() { shutdown(fd, Int32(SHUT_WR)) }
 
-    /// Whether something can be read within so many milliseconds.
+    /// Returns whether bytes arrive within so many milliseconds.
     func isReadable(within milliseconds: Int32) -> Bool {
         var poll = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
         return Glibc.poll(&poll, 1, milliseconds) > 0
     }
 
-    /// What has come, at least a byte; empty at the end.
+    /// Reads at least one byte; empty at the end.
     func receive() throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = recv(fd, &buffer, buffer.count, 0)
@@ -67,7 +67,7 @@ final class Peer {
         return Array(buffer.prefix(count))
     }
 
-    /// Exactly so many bytes, fewer at the end.
+    /// Reads exactly so many bytes; fewer at the end.
     func receive(count: Int) throws -> [UInt8] {
         while kept.count < count {
             let more = try receive()
@@ -78,14 +78,14 @@ final class Peer {
         return Array(kept.prefix(count))
     }
 
-    /// Everything up to the end; a reset throws.
+    /// Reads up to the end; a reset throws.
     func receiveToEnd() throws -> [UInt8] {
         while case let more = try receive(), !more.isEmpty { kept += more }
         defer { kept = [] }
         return kept
     }
 
-    /// The next response; its content as text.
+    /// Reads the next response, with its content as text.
     func response(to method: Method = .get) throws -> Answer {
         parser.expect(method)
         var head: ResponseHead?
@@ -113,13 +113,13 @@ final class Peer {
         }
     }
 
-    /// The next responses, to GET each.
+    /// Reads the next responses to GET requests.
     func texts(_ count: Int) throws -> [String] {
         try (0..<count).map { _ in try response().text }
     }
 }
 
-/// What a test looks at in a response.
+/// The parts of a response that tests check.
 struct Answer: Equatable, Sendable {
     var status: Int
     var text = ""
@@ -128,13 +128,13 @@ struct Answer: Equatable, Sendable {
     var hasContinue = false
 }
 
-/// What a thread runs.
+/// The body of a thread.
 private final class ThreadBody {
     let run: () -> Void
     init(_ run: @escaping () -> Void) { self.run = run }
 }
 
-/// Runs blocking calls on a thread of their own, so that they keep nobody from running.
+/// Runs blocking calls on a separate thread, so that they do not block the default executor.
 func blocking<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

@@ -36,7 +36,7 @@ actor TestServer: LoopResident {
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw PortMissing() }
         let listener = try reactor.listen(
             on: address,
-            hasRoom: site.hasRoom,
+            hasCapacity: site.hasCapacity,
             accept: site.accept
         )
         guard let port = listener.address.port else { throw PortMissing() }
@@ -55,7 +55,7 @@ actor TestServer: LoopResident {
 
     func stop() {
         isStopping = true
-        // Jobs run between turns: the next one must not wait.
+        // Jobs run between turns, so the next turn must not wait.
         loop.wake()
     }
 
@@ -93,9 +93,9 @@ func withServer<Result: Sendable>(
 /// Answers by path, at once or later.
 final class Script: HTTPResponder {
     weak var site: HTTPSite?
-    /// What waits for `/release`.
+    /// The answers that wait for `/release`.
     private var kept: [() -> Void] = []
-    /// An exchange that is answered already.
+    /// An exchange that has been answered.
     private var answered: HTTPExchange?
     private var contentRefusedCount = 0
 
@@ -115,7 +115,7 @@ final class Script: HTTPResponder {
             let query = head.query ?? ""
             kept.append { exchange.respond(.text("later \(query)")) }
         case "/release":
-            // Its own answer first, the others backwards: none of it changes the order.
+            // Its own answer first, then the others in reverse; the order of sending is not affected.
             exchange.respond(.text("released \(kept.count)"))
             let waiting = kept
             kept = []
@@ -167,7 +167,7 @@ final class Script: HTTPResponder {
     }
 }
 
-/// Another protocol: a greeting, then everything in capitals.
+/// Another protocol: a greeting, then every byte in upper case.
 final class Shouter: StreamDelegate {
     func streamOpened(_ stream: Stream) { stream.write(Array("HELLO;".utf8)) }
 

@@ -9,7 +9,7 @@ import Testing
         get(path, "Connection: Upgrade", "Upgrade: shouting")
     }
 
-    @Test func handsOverTheStreamAndItsUnreadBytes() async throws {
+    @Test func passesOnTheStreamAndItsUnreadBytes() async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
             try peer.send(get("/a") + Self.upgrade("/upgrade") + "get / http/1.1\r\n\r\n")
@@ -18,14 +18,14 @@ import Testing
             #expect(try peer.receive(count: expected.utf8.count) == Array(expected.utf8))
             try peer.send("more")
             #expect(try peer.receive(count: 4) == Array("MORE".utf8))
-            // Nothing of the HTTP connection remains.
+            // The HTTP connection has ended.
             let other = try Peer(port: port)
             try other.send(get("/connections"))
             #expect(try other.response().text == "1")
         }
     }
 
-    @Test func greetsBehindTheAnswersBeforeIt() async throws {
+    @Test func greetsAfterEarlierAnswers() async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
             try peer.send(get("/a") + Self.upgrade("/upgrade-greeting") + "x")
@@ -37,7 +37,7 @@ import Testing
 
     static let refusal = Array("HTTP/1.1 101 Shouting\r\n\r\nGo away.".utf8)
 
-    @Test("Clients that were refused and do not close take nobody's place, the oldest go first")
+    @Test("Draining streams are aborted for new connections, oldest first")
     func refusedClientsGiveWay() async throws {
         try await withServer(connectionsMax: 4) { port in
             var refused: [Peer] = []
@@ -53,13 +53,13 @@ import Testing
             for (number, peer) in refused.enumerated() where number < 197 {
                 #expect(try peer.receiveToEnd().isEmpty)
             }
-            // Whoever closes is not counted any more.
+            // A closed stream no longer counts.
             refused = []
             try waitUntil("1", peer, "/connections")
         }
     }
 
-    @Test("What a client sends that was refused is dropped") func dropsWhatARefusedClientSends()
+    @Test("Bytes of a refused client are dropped") func dropsWhatARefusedClientSends()
         async throws
     {
         try await withServer { port in
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func handsOverAtEverySplit() async throws {
+    @Test func upgradesAtEverySplit() async throws {
         try await withServer { port in
             let bytes = Array((get("/a") + Self.upgrade("/upgrade") + "x").utf8)
             for cut in bytes.indices {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func goesOnWhenTheUpgradeIsDenied() async throws {
+    @Test func staysOpenWhenTheUpgradeIsDenied() async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
             let other = try Peer(port: port)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func upgradesBehindAnswersThatComeLater() async throws {
+    @Test func upgradesAfterLaterAnswers() async throws {
         try await withServer { port in
             let peer = try Peer(port: port)
             let other = try Peer(port: port)

@@ -4,7 +4,7 @@ import Testing
 @testable import Primitives
 
 @Suite("Searches in borrowed bytes") struct BytesTests {
-    @Test func theSearchFindsWhatALoopFinds() {
+    @Test func theSearchEqualsALoop() {
         for length in 0...26 {
             for place in 0...length {
                 for filler: UInt8 in [0x00, 0x25, 0x27, 0xA6] {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func theSearchByEightFindsWhatALoopFinds() {
+    @Test func theSearchByEightEqualsALoop() {
         for length in 0...26 {
             for byte in UInt8.min...UInt8.max {
                 for place in 0..<max(length, 1) {
@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    /// Swift 6.3 may read the `utf8.span` of a short text wrongly in optimized builds, and tests are run in debug builds.
-    @Test func noSourceBorrowsATextItself() throws {
+    /// Swift 6.3 may misread the `utf8.span` of a short text in optimized builds, but tests run in debug builds.
+    @Test func noSourceUsesUTF8Span() throws {
         let root = URL(filePath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let sources = try #require(
@@ -112,7 +112,7 @@ import Testing
         text.span.firstIndex(of: byte, from: start)
     }
 
-    /// Literals and texts are compared as a loop over their bytes compares them.
+    /// Comparisons with literals and texts equal a loop over their bytes.
     @Test func comparesWithLiterals() {
         for text in ["", "a", "get", "GET", "Host", "host", "hos", "hosts", "h\u{4F}st", "h[st"] {
             let bytes = Array(text.utf8)

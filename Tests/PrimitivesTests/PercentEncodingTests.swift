@@ -21,7 +21,7 @@ import Testing
         #expect(PercentEncoding.encode("a b/é#%") == "a%20b%2F%C3%A9%23%25")
     }
 
-    @Test func turnsBack() {
+    @Test func roundTrips() {
         for byte in UInt8.min...UInt8.max {
             let text = String(UnicodeScalar(byte))
             #expect(PercentEncoding.decode(PercentEncoding.encode(text)) == text)
@@ -37,7 +37,7 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self) == decoded)
     }
 
-    @Test func bothWaysAreTheSameWhereThereIsNoFault() {
+    @Test func bothDecodersAgreeOnValidText() {
         let alphabet = Array("%4aG+".utf8)
         for number in 0..<alphabet.count * alphabet.count * alphabet.count * alphabet.count {
             var (text, rest): ([UInt8], Int) = ([], number)

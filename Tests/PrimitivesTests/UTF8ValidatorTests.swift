@@ -10,7 +10,7 @@ import TestRandom
         case invalid(at: Int)
     }
 
-    /// The grammar of RFC 3629 §4 written down as it stands there.
+    /// The grammar of RFC 3629 §4, transcribed.
     private static let rows: [[ClosedRange<UInt8>]] = [
         [0x00...0x7F],
         [0xC2...0xDF, 0x80...0xBF],
@@ -107,7 +107,7 @@ import TestRandom
         }
     }
 
-    @Test func aBadByteIsFoundAtEveryPlaceAmongASCII() {
+    @Test func anInvalidByteIsFoundAtEveryIndexAmongASCII() {
         for length in 1...40 {
             for place in 0..<length {
                 var text = [UInt8](repeating: 0x61, count: length)

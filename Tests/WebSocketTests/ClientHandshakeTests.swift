@@ -91,7 +91,7 @@ import Testing
         )
     }
 
-    @Test func whatWouldBreakTheRequestIsNotSent() throws {
+    @Test func malformedValuesAreNotSent() throws {
         func failure(
             host: String = "a",
             target: String = "/",
@@ -146,7 +146,7 @@ import Testing
         )
         #expect(forgetful?.serverNoContextTakeover == true)
         #expect(forgetful?.clientNoContextTakeover == true)
-        // What the client said of itself holds although the server does not repeat it.
+        // The client's own parameters apply although the server does not repeat them.
         let own = try agreed(
             "permessage-deflate",
             DeflateOptions(clientNoContextTakeover: true, clientMaxWindowBits: 9)

@@ -3,30 +3,30 @@ import Testing
 @testable import WebSocket
 
 @Suite("Closing handshake, RFC 6455 §5.5.1 and §7") struct ClosingTests {
-    @Test("A close frame ends the conversation (Autobahn 7.1.1–7.1.5)")
+    @Test("A close frame ends the connection (Autobahn 7.1.1–7.1.5)")
     func nothingComesAfter() {
         expect(
             bytes("81 05 'Hello' 88 02 03E8"),
-            isHeardAs: [.text("Hello"), .close(.normal, "")]
+            areReceivedAs: [.text("Hello"), .close(.normal, "")]
         )
-        expect(bytes("88 02 03E8 88 02 03E8"), isHeardAs: [.close(.normal, "")])
-        expect(bytes("88 02 03E8 89 00"), isHeardAs: [.close(.normal, "")])
-        expect(bytes("88 02 03E8 81 05 'Hello'"), isHeardAs: [.close(.normal, "")])
-        expect(bytes("88 02 03E8 FF FF FF"), isHeardAs: [.close(.normal, "")])
+        expect(bytes("88 02 03E8 88 02 03E8"), areReceivedAs: [.close(.normal, "")])
+        expect(bytes("88 02 03E8 89 00"), areReceivedAs: [.close(.normal, "")])
+        expect(bytes("88 02 03E8 81 05 'Hello'"), areReceivedAs: [.close(.normal, "")])
+        expect(bytes("88 02 03E8 FF FF FF"), areReceivedAs: [.close(.normal, "")])
         expect(
             bytes("01 09 'fragment1' 88 02 03E8 80 09 'fragment2'"),
-            isHeardAs: [.close(.normal, "")]
+            areReceivedAs: [.close(.normal, "")]
         )
     }
 
-    @Test("A long message before the close frame is heard (Autobahn 7.1.6)")
+    @Test("A long message before the close frame is received (Autobahn 7.1.6)")
     func longMessageFirst() {
         let payload = [UInt8](repeating: 0x42, count: 256 << 10)
         let stream =
             FrameEncoder.frame(.text, payload: payload.span)
             + bytes("81 05 'Hello' 88 02 03E8 89 00")
         #expect(
-            hear([masked(stream)], as: .server) == [
+            receive([masked(stream)], as: .server) == [
                 .text(String(repeating: "B", count: 256 << 10)), .text("Hello"),
                 .close(.normal, ""),
             ]
@@ -36,20 +36,20 @@ import Testing
     @Test("Payloads of a close frame (Autobahn 7.3.1–7.3.6, 7.5.1)")
     func payloads() {
         let reason = String(repeating: "*", count: 123)
-        expect(bytes("88 00"), isHeardAs: [.close(nil, "")])
-        expect(bytes("88 01 03"), isHeardAs: [.failed(.truncatedCloseCode)])
-        expect(bytes("88 02 03E8"), isHeardAs: [.close(.normal, "")])
-        expect(bytes("88 05 03E8 'bye'"), isHeardAs: [.close(.normal, "bye")])
-        expect(bytes("88 7D 03E8 '\(reason)'"), isHeardAs: [.close(.normal, reason)])
+        expect(bytes("88 00"), areReceivedAs: [.close(nil, "")])
+        expect(bytes("88 01 03"), areReceivedAs: [.failed(.truncatedCloseCode)])
+        expect(bytes("88 02 03E8"), areReceivedAs: [.close(.normal, "")])
+        expect(bytes("88 05 03E8 'bye'"), areReceivedAs: [.close(.normal, "bye")])
+        expect(bytes("88 7D 03E8 '\(reason)'"), areReceivedAs: [.close(.normal, reason)])
         expect(
             bytes("88 7E 007E 03E8 '\(reason)*'"),
-            isHeardAs: [.failed(.controlFrameTooLong(.close))]
+            areReceivedAs: [.failed(.controlFrameTooLong(.close))]
         )
         expect(
             bytes("88 0D 03E8 CEBAE1BDB9 EDA080 656469"),
-            isHeardAs: [.failed(.invalidCloseReason)]
+            areReceivedAs: [.failed(.invalidCloseReason)]
         )
-        expect(bytes("88 03 03E8 C3"), isHeardAs: [.failed(.invalidCloseReason)])
+        expect(bytes("88 03 03E8 C3"), areReceivedAs: [.failed(.invalidCloseReason)])
     }
 
     @Test("Codes that may be sent, and all that may not (Autobahn 7.7, 7.9, 7.13)")
@@ -58,11 +58,11 @@ import Testing
         for number in 0...Int(UInt16.max) {
             let code = CloseCode(rawValue: UInt16(number))
             let frame = bytes("88 02") + [UInt8(number >> 8), UInt8(number & 0xFF)]
-            let expected: [Heard] =
+            let expected: [EndpointEvent] =
                 valid.contains(number)
                 ? [.close(code, "")] : [.failed(.invalidCloseCode(code.rawValue))]
-            guard hear([frame], as: .client) != expected else { continue }
-            #expect(hear([frame], as: .client) == expected, "code \(number)")
+            guard receive([frame], as: .client) != expected else { continue }
+            #expect(receive([frame], as: .client) == expected, "code \(number)")
         }
         #expect(WebSocketError.invalidCloseCode(1005).closeCode == .protocolError)
     }
@@ -71,14 +71,14 @@ import Testing
         for (frame, answer) in [
             ("88 00", "88 00"), ("88 02 03E8", "88 02 03E8"), ("88 05 0FA0 'bye'", "88 02 0FA0"),
         ] {
-            var ear = Ear(.server)
-            #expect(ear.endpoint.isClosing == false)
-            ear.feed(masked(bytes(frame)))
-            #expect(ear.endpoint.isCloseReceived && ear.endpoint.isClosing)
-            #expect(ear.endpoint.isClosed == false)
-            #expect(ear.endpoint.answerClose() == bytes(answer))
-            #expect(ear.endpoint.isCloseSent && ear.endpoint.isClosed)
-            #expect(ear.endpoint.answerClose() == nil)
+            var receiver = Receiver(.server)
+            #expect(receiver.endpoint.isClosing == false)
+            receiver.feed(masked(bytes(frame)))
+            #expect(receiver.endpoint.isCloseReceived && receiver.endpoint.isClosing)
+            #expect(receiver.endpoint.isClosed == false)
+            #expect(receiver.endpoint.answerClose() == bytes(answer))
+            #expect(receiver.endpoint.isCloseSent && receiver.endpoint.isClosed)
+            #expect(receiver.endpoint.answerClose() == nil)
         }
     }
 
@@ -93,13 +93,13 @@ import Testing
         #expect(endpoint.isClosing && !endpoint.isClosed)
     }
 
-    @Test("Messages that were on their way are heard until the peer's close frame (§7.1.2)")
+    @Test("Messages under way are received until the peer's close frame (§7.1.2)")
     func closingFirst() {
-        var ear = Ear(.client)
-        #expect(ear.endpoint.close(.normal, mask: 0) != nil)
-        ear.feed(bytes("81 05 'Hello' 88 02 03E8"))
-        #expect(ear.heard == [.text("Hello"), .close(.normal, "")])
-        #expect(ear.endpoint.isClosed && ear.endpoint.answerClose(mask: 0) == nil)
+        var receiver = Receiver(.client)
+        #expect(receiver.endpoint.close(.normal, mask: 0) != nil)
+        receiver.feed(bytes("81 05 'Hello' 88 02 03E8"))
+        #expect(receiver.events == [.text("Hello"), .close(.normal, "")])
+        #expect(receiver.endpoint.isClosed && receiver.endpoint.answerClose(mask: 0) == nil)
     }
 
     @Test func answeringNoCloseFrameTraps() async {

@@ -3,7 +3,7 @@ import TestRandom
 
 @testable import WebSocket
 
-/// What both sides agreed, in one line.
+/// Makes agreed parameters, in one line.
 func agreed(
     serverForgets: Bool = false,
     clientForgets: Bool = false,
@@ -29,13 +29,13 @@ func agreed(
 @Suite("Compressed messages, RFC 7692 §6 and §7.2") struct CompressionTests {
     private func expectDeflated(
         _ frames: String,
-        isHeardAs expected: [Heard],
+        areReceivedAs expected: [EndpointEvent],
         limits: WebSocketLimits = .init(),
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         expect(
             bytes(frames),
-            isHeardAs: expected,
+            areReceivedAs: expected,
             limits: limits,
             compression: { _ in agreed() },
             sourceLocation: sourceLocation
@@ -44,62 +44,62 @@ func agreed(
 
     @Test("The examples of §7.2.3.1–7.2.3.6")
     func examples() {
-        let hello = Heard.text("Hello")
-        expectDeflated("c1 07 f248cdc9c90700", isHeardAs: [hello])
-        expectDeflated("41 03 f248cd 80 04 c9c90700", isHeardAs: [hello])
-        expectDeflated("c1 07 f248cdc9c90700 c1 05 f200110000", isHeardAs: [hello, hello])
-        expectDeflated("c1 0b 000500faff 'Hello' 00", isHeardAs: [hello])
-        expectDeflated("c1 08 f348cdc9c9070000", isHeardAs: [hello])
-        expectDeflated("c1 0d f248050000 00ffff cac9c90700", isHeardAs: [hello])
-        expectDeflated("c1 01 00", isHeardAs: [.text("")])
+        let hello = EndpointEvent.text("Hello")
+        expectDeflated("c1 07 f248cdc9c90700", areReceivedAs: [hello])
+        expectDeflated("41 03 f248cd 80 04 c9c90700", areReceivedAs: [hello])
+        expectDeflated("c1 07 f248cdc9c90700 c1 05 f200110000", areReceivedAs: [hello, hello])
+        expectDeflated("c1 0b 000500faff 'Hello' 00", areReceivedAs: [hello])
+        expectDeflated("c1 08 f348cdc9c9070000", areReceivedAs: [hello])
+        expectDeflated("c1 0d f248050000 00ffff cac9c90700", areReceivedAs: [hello])
+        expectDeflated("c1 01 00", areReceivedAs: [.text("")])
     }
 
     @Test("While a message is being inflated, zlib's memory counts as its own")
     func memory() {
-        var ear = Ear(.server, compression: agreed(clientForgets: true))
+        var receiver = Receiver(.server, compression: agreed(clientForgets: true))
         let frames = masked(bytes("41 03 f248cd 80 04 c9c90700"))
-        ear.feed(frames[..<8])
-        let incomplete = ear.endpoint.incompleteMessageSize
+        receiver.feed(frames[..<8])
+        let incomplete = receiver.endpoint.incompleteMessageSize
         #expect((32 << 10..<48 << 10).contains(incomplete))
-        ear.feed(frames[8...])
-        let complete = ear.endpoint.incompleteMessageSize
+        receiver.feed(frames[8...])
+        let complete = receiver.endpoint.incompleteMessageSize
         #expect(complete == 0)
     }
 
     @Test func aFinalBlockKeepsTheWindow() {
         expectDeflated(
             "c1 08 f348cdc9c9070000 c1 05 f200110000",
-            isHeardAs: [.text("Hello"), .text("Hello")]
+            areReceivedAs: [.text("Hello"), .text("Hello")]
         )
     }
 
     @Test func plainMessagesComeBetweenCompressedOnes() {
         expectDeflated(
             "c1 07 f248cdc9c90700 81 05 'plain' c1 05 f200110000",
-            isHeardAs: [.text("Hello"), .text("plain"), .text("Hello")]
+            areReceivedAs: [.text("Hello"), .text("plain"), .text("Hello")]
         )
     }
 
     @Test func controlFramesComeBetweenCompressedFragments() {
         expectDeflated(
             "41 03 f248cd 89 02 'hi' 80 04 c9c90700",
-            isHeardAs: [.ping(bytes("'hi'")), .text("Hello")]
+            areReceivedAs: [.ping(bytes("'hi'")), .text("Hello")]
         )
     }
 
     @Test func emptyFragmentsAndAMessageOfNoBytes() {
-        expectDeflated("41 00 00 07 f248cdc9c90700 80 00", isHeardAs: [.text("Hello")])
-        // What zlib makes of an empty message behind another: senders cut all of it.
-        expectDeflated("c1 00 81 01 'a'", isHeardAs: [.text(""), .text("a")])
+        expectDeflated("41 00 00 07 f248cdc9c90700 80 00", areReceivedAs: [.text("Hello")])
+        // zlib's output for an empty message after another one, which senders remove completely.
+        expectDeflated("c1 00 81 01 'a'", areReceivedAs: [.text(""), .text("a")])
     }
 
     @Test("RSV1 only on the first frame of a message (§6.1)")
     func misplacedMarker() {
-        expectDeflated("41 03 f248cd c0 04 c9c90700", isHeardAs: [.failed(.reservedBits(4))])
-        expectDeflated("c9 00", isHeardAs: [.failed(.reservedBits(4))])
-        expectDeflated("c8 02 03e8", isHeardAs: [.failed(.reservedBits(4))])
-        expectDeflated("e1 01 00", isHeardAs: [.failed(.reservedBits(6))])
-        expect(bytes("c1 07 f248cdc9c90700"), isHeardAs: [.failed(.reservedBits(4))])
+        expectDeflated("41 03 f248cd c0 04 c9c90700", areReceivedAs: [.failed(.reservedBits(4))])
+        expectDeflated("c9 00", areReceivedAs: [.failed(.reservedBits(4))])
+        expectDeflated("c8 02 03e8", areReceivedAs: [.failed(.reservedBits(4))])
+        expectDeflated("e1 01 00", areReceivedAs: [.failed(.reservedBits(6))])
+        expect(bytes("c1 07 f248cdc9c90700"), areReceivedAs: [.failed(.reservedBits(4))])
     }
 
     @Test(
@@ -114,39 +114,39 @@ func agreed(
         ]
     )
     func corrupt(_ frame: String) {
-        expectDeflated(frame, isHeardAs: [.failed(.corruptCompression)])
+        expectDeflated(frame, areReceivedAs: [.failed(.corruptCompression)])
     }
 
-    @Test func aTextIsCheckedAfterInflating() {
+    @Test func aTextIsValidatedAfterInflating() {
         var deflater: Deflater { Deflater() }
         for (text, isValid) in [("C3A4", true), ("C328", false), ("'abc' C3", false)] {
             let payload = deflater.deflate(bytes(text).span)
             let frame = FrameEncoder.frame(.text, isCompressed: true, payload: payload.span)
-            let heard: Heard = isValid ? .text("ä") : .failed(.invalidText)
-            expect(frame, isHeardAs: [heard], compression: { _ in agreed() })
+            let events: EndpointEvent = isValid ? .text("ä") : .failed(.invalidText)
+            expect(frame, areReceivedAs: [events], compression: { _ in agreed() })
         }
     }
 
-    @Test func aBadByteFailsBeforeTheMessageIsWhole() {
-        // Stored blocks come out as they go in: the text is refused at its second byte.
-        let heard = hear(
+    @Test func anInvalidByteFailsBeforeTheMessageIsComplete() {
+        // Stored blocks are inflated byte by byte: the text is refused at its second byte.
+        let events = receive(
             [bytes("41 07 000500faff C328 00 05 00")],
             as: .client,
             compression: agreed()
         )
-        #expect(heard == [.failed(.invalidText)])
+        #expect(events == [.failed(.invalidText)])
     }
 
-    @Test func aBombIsStoppedWhileItInflates() {
+    @Test func aDecompressionBombIsStopped() {
         let zeros = [UInt8](repeating: 0, count: 4 << 20)
         let bomb = Deflater(level: 9).deflate(zeros.span)
         #expect(bomb.count < 5000)
         let frame = FrameEncoder.frame(.binary, isCompressed: true, payload: bomb.span)
         let limits = WebSocketLimits(messageLengthMax: 100_000)
-        let failed = [Heard.failed(.messageTooLong(limit: 100_000))]
-        #expect(hear([frame], as: .client, limits: limits, compression: agreed()) == failed)
+        let failed = [EndpointEvent.failed(.messageTooLong(limit: 100_000))]
+        #expect(receive([frame], as: .client, limits: limits, compression: agreed()) == failed)
         #expect(
-            hear([Array(frame[..<400])], as: .client, limits: limits, compression: agreed())
+            receive([Array(frame[..<400])], as: .client, limits: limits, compression: agreed())
                 == failed
         )
         var output: [UInt8] = []
@@ -165,22 +165,22 @@ func agreed(
         )
         for (limit, fits) in [(70_000, true), (69_999, false), (65_536, false), (16_384, false)] {
             let limits = WebSocketLimits(messageLengthMax: limit)
-            let heard = hear([frame], as: .client, limits: limits, compression: agreed())
-            #expect(heard == [fits ? .binary(payload) : .failed(.messageTooLong(limit: limit))])
+            let events = receive([frame], as: .client, limits: limits, compression: agreed())
+            #expect(events == [fits ? .binary(payload) : .failed(.messageTooLong(limit: limit))])
         }
     }
 
     @Test func aCompressedLengthIsRefusedWhenItIsAnnounced() {
         let limits = WebSocketLimits(messageLengthMax: 1000)
-        let heard = hear(
+        let events = receive(
             [bytes("c2 7e 04a6")],
             as: .client,
             limits: limits,
             compression: agreed()
         )
-        #expect(heard == [.failed(.messageTooLong(limit: 1000))])
+        #expect(events == [.failed(.messageTooLong(limit: 1000))])
         #expect(
-            hear([bytes("c2 7e 04a5")], as: .client, limits: limits, compression: agreed())
+            receive([bytes("c2 7e 04a5")], as: .client, limits: limits, compression: agreed())
                 .isEmpty
         )
     }
@@ -195,9 +195,9 @@ func agreed(
     ) {
         var server = WebSocketEndpoint(role: .server, compression: settings)
         var client = WebSocketEndpoint(role: .client, compression: settings)
-        var serverEar = Ear(.server, compression: settings)
-        var clientEar = Ear(.client, compression: settings)
-        var sent: [Heard] = []
+        var serverEar = Receiver(.server, compression: settings)
+        var clientEar = Receiver(.client, compression: settings)
+        var sent: [EndpointEvent] = []
         let words = (0..<50).map { "word\($0 * 7919) " }
         for length in lengths {
             var text = ""
@@ -209,7 +209,7 @@ func agreed(
             serverEar.feed(client.encode(.text, payload.span, mask: mask) ?? [])
             clientEar.feed(server.encode(.text, payload.span) ?? [])
         }
-        #expect(serverEar.heard == sent && clientEar.heard == sent, "\(settings)")
+        #expect(serverEar.events == sent && clientEar.events == sent, "\(settings)")
     }
 
     @Test("Every window, with and without context takeover (Autobahn 12, 13)")
@@ -238,10 +238,10 @@ func agreed(
         }
     }
 
-    @Test("A window of 8 bits is kept to, although zlib compresses with 9")
+    @Test("A window of 8 bits is respected, although zlib compresses with 9")
     func smallestWindow() {
         var random = SeededRandom(seed: 7)
-        // Repeats at distances on both sides of 256: one too far back would not inflate.
+        // Repeats at distances around 256: a longer reference could not be inflated.
         for distance in [200, 249, 250, 251, 255, 256, 257, 262, 300, 511, 512] {
             let block = random.bytes(distance)
             let message = Array([[UInt8]](repeating: block, count: 8).joined())
@@ -251,7 +251,7 @@ func agreed(
                 for _ in 0..<3 {
                     let compressed = deflater.deflate(message.span)
                     var output: [UInt8] = []
-                    // Byte by byte, so that zlib has only its window to look back into.
+                    // Byte by byte, so that zlib can use only its window.
                     for byte in compressed {
                         let one = [byte]
                         #expect(inflater.inflate(one.span, into: &output, limit: .max) == nil)
@@ -272,11 +272,11 @@ func agreed(
         }
         let remembering = lengths(agreed())
         #expect(remembering[0] > 2000 && remembering[1] < 100)
-        // Without it a message that would only grow is sent as it is.
+        // Without it a message that would grow is sent uncompressed.
         #expect(lengths(agreed(serverForgets: true)) == [2004, 2004])
     }
 
-    @Test func shortMessagesAreSentAsTheyAre() {
+    @Test func shortMessagesAreSentUncompressed() {
         var server = WebSocketEndpoint(role: .server, compression: agreed(threshold: 10))
         let (nine, ten) = (bytes("'aaaaaaaaa'"), bytes("'aaaaaaaaaa'"))
         #expect(server.encode(.text, nine.span) == bytes("81 09 'aaaaaaaaa'"))
@@ -286,7 +286,7 @@ func agreed(
         #expect(eager.encode(.text, [UInt8]().span) == bytes("81 00"))
     }
 
-    @Test func anEventCompressedOnceServesEveryWindowAtLeastAsLarge() {
+    @Test func anEventCompressedOnceIsValidForLargerWindows() {
         let event = Array(String(repeating: "the same event, ", count: 100).utf8)
         let deflater = Deflater(windowBits: 9, memoryLevel: 1)
         var frames: [UInt8] = []
@@ -295,13 +295,13 @@ func agreed(
             let payload = deflater.deflate(event.span)
             FrameEncoder.append(.text, isCompressed: true, payload: payload.span, to: &frames)
         }
-        let text = Heard.text(String(decoding: event, as: UTF8.self))
+        let text = EndpointEvent.text(String(decoding: event, as: UTF8.self))
         for settings in [agreed(serverBits: 9), agreed(serverForgets: true), agreed()] {
-            #expect(hear([frames], as: .client, compression: settings) == [text, text, text])
+            #expect(receive([frames], as: .client, compression: settings) == [text, text, text])
         }
     }
 
-    @Test func aDeflaterBeginsAfreshAfterAResetOrRelease() {
+    @Test func aDeflaterStartsOverAfterAResetOrRelease() {
         let hello = bytes("'Hello'")
         let deflater = Deflater()
         #expect(deflater.deflate(hello.span) == bytes("f248cdc9c90700"))

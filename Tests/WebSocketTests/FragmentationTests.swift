@@ -7,32 +7,34 @@ import Testing
     func two() {
         expect(
             bytes("01 09 'fragment1' 80 09 'fragment2'"),
-            isHeardAs: [.text("fragment1fragment2")]
+            areReceivedAs: [.text("fragment1fragment2")]
         )
-        expect(bytes("02 02 FFFE 80 01 FD"), isHeardAs: [.binary([0xFF, 0xFE, 0xFD])])
+        expect(bytes("02 02 FFFE 80 01 FD"), areReceivedAs: [.binary([0xFF, 0xFE, 0xFD])])
     }
 
-    @Test("An incomplete message tells the memory that it takes, and gives it back")
+    @Test("An incomplete message reports its memory, and frees it")
     func memory() {
-        var ear = Ear(.server)
+        var receiver = Receiver(.server)
         let frames = masked(bytes("01 7E 2710") + [UInt8](repeating: 0x61, count: 10_000))
         var sizes: [Int] = []
         for piece in [frames[..<4], frames[4..<8], frames[8..<5_008], frames[5_008...]] {
-            ear.feed(piece)
-            sizes.append(ear.endpoint.incompleteMessageSize)
+            receiver.feed(piece)
+            sizes.append(receiver.endpoint.incompleteMessageSize)
         }
         #expect(sizes[0] == 0)
         #expect((1..<1_000).contains(sizes[1]))
         #expect((5_000..<11_000).contains(sizes[2]))
         #expect((10_000..<21_000).contains(sizes[3]))
-        ear.feed(masked(bytes("80 00")))
-        let (completeSize, heardCount) = (ear.endpoint.incompleteMessageSize, ear.heard.count)
-        #expect(completeSize == 0 && heardCount == 1)
+        receiver.feed(masked(bytes("80 00")))
+        let (completeSize, eventCount) = (
+            receiver.endpoint.incompleteMessageSize, receiver.events.count
+        )
+        #expect(completeSize == 0 && eventCount == 1)
 
-        ear.feed(frames[..<5_008])
-        ear.endpoint.discardIncompleteMessage()
-        let isLeft = ear.endpoint.hasIncompleteMessage
-        let size = ear.endpoint.incompleteMessageSize
+        receiver.feed(frames[..<5_008])
+        receiver.endpoint.discardIncompleteMessage()
+        let isLeft = receiver.endpoint.hasIncompleteMessage
+        let size = receiver.endpoint.incompleteMessageSize
         #expect(!isLeft && size == 0)
     }
 
@@ -40,11 +42,11 @@ import Testing
     func controlBetween() {
         expect(
             bytes("01 09 'fragment1' 89 04 'ping' 80 09 'fragment2'"),
-            isHeardAs: [.ping(bytes("'ping'")), .text("fragment1fragment2")]
+            areReceivedAs: [.ping(bytes("'ping'")), .text("fragment1fragment2")]
         )
         expect(
             bytes("01 01 'a' 00 01 'b' 89 01 '1' 00 01 'c' 00 01 'd' 89 01 '2' 80 01 'e'"),
-            isHeardAs: [.ping([0x31]), .ping([0x32]), .text("abcde")]
+            areReceivedAs: [.ping([0x31]), .ping([0x32]), .text("abcde")]
         )
     }
 
@@ -52,7 +54,7 @@ import Testing
     func nothingToContinue() {
         for first in ["80", "00"] {
             let stream = bytes("\(first) 18 'non-continuation payload' 81 05 'Hello'")
-            expect(stream, isHeardAs: [.failed(.unexpectedContinuation)])
+            expect(stream, areReceivedAs: [.failed(.unexpectedContinuation)])
         }
     }
 
@@ -60,27 +62,27 @@ import Testing
     func continuationAfterTheEnd() {
         expect(
             bytes("01 01 'a' 80 01 'b' 00 01 'c' 81 01 'd'"),
-            isHeardAs: [.text("ab"), .failed(.unexpectedContinuation)]
+            areReceivedAs: [.text("ab"), .failed(.unexpectedContinuation)]
         )
         expect(
             bytes("81 01 'a' 80 01 'b'"),
-            isHeardAs: [.text("a"), .failed(.unexpectedContinuation)]
+            areReceivedAs: [.text("a"), .failed(.unexpectedContinuation)]
         )
     }
 
     @Test("A second message inside the first (Autobahn 5.18)")
     func interrupted() {
-        expect(bytes("01 01 'a' 81 01 'b'"), isHeardAs: [.failed(.interruptedMessage)])
-        expect(bytes("02 01 'a' 01 01 'b'"), isHeardAs: [.failed(.interruptedMessage)])
-        expect(bytes("01 00 82 00"), isHeardAs: [.failed(.interruptedMessage)])
+        expect(bytes("01 01 'a' 81 01 'b'"), areReceivedAs: [.failed(.interruptedMessage)])
+        expect(bytes("02 01 'a' 01 01 'b'"), areReceivedAs: [.failed(.interruptedMessage)])
+        expect(bytes("01 00 82 00"), areReceivedAs: [.failed(.interruptedMessage)])
     }
 
     @Test("Empty fragments (Autobahn 6.1)")
     func empty() {
-        expect(bytes("81 00"), isHeardAs: [.text("")])
-        expect(bytes("01 00 00 00 80 00"), isHeardAs: [.text("")])
-        expect(bytes("01 00 00 06 'middle' 80 00"), isHeardAs: [.text("middle")])
-        expect(bytes("02 00 80 00"), isHeardAs: [.binary([])])
+        expect(bytes("81 00"), areReceivedAs: [.text("")])
+        expect(bytes("01 00 00 00 80 00"), areReceivedAs: [.text("")])
+        expect(bytes("01 00 00 06 'middle' 80 00"), areReceivedAs: [.text("middle")])
+        expect(bytes("02 00 80 00"), areReceivedAs: [.binary([])])
     }
 
     @Test("A message in fragments of each size (Autobahn 9.3, 9.4, 10.1)")
@@ -97,57 +99,57 @@ import Testing
                     to: &frames
                 )
             }
-            #expect(hear([frames], as: .client) == [.binary(payload)], "fragments of \(size)")
-            #expect(hear([masked(frames)], as: .server) == [.binary(payload)])
+            #expect(receive([frames], as: .client) == [.binary(payload)], "fragments of \(size)")
+            #expect(receive([masked(frames)], as: .server) == [.binary(payload)])
         }
     }
 }
 
 @Suite("Limits") struct LimitTests {
     private let ten = WebSocketLimits(messageLengthMax: 10, fragmentCountMax: 3)
-    private let tooLong = Heard.failed(.messageTooLong(limit: 10))
+    private let tooLong = EndpointEvent.failed(.messageTooLong(limit: 10))
 
-    @Test func aMessageAtTheLimitIsHeard() {
-        expect(bytes("81 0A '0123456789'"), isHeardAs: [.text("0123456789")], limits: ten)
+    @Test func aMessageAtTheLimitIsReceived() {
+        expect(bytes("81 0A '0123456789'"), areReceivedAs: [.text("0123456789")], limits: ten)
         expect(
             bytes("01 05 '01234' 00 05 '56789' 80 00"),
-            isHeardAs: [.text("0123456789")],
+            areReceivedAs: [.text("0123456789")],
             limits: ten
         )
     }
 
     @Test func aMessageOverTheLimitIsRefused() {
-        expect(bytes("81 0B '0123456789A'"), isHeardAs: [tooLong], limits: ten)
-        expect(bytes("01 05 '01234' 00 06 '56789A' 80 00"), isHeardAs: [tooLong], limits: ten)
+        expect(bytes("81 0B '0123456789A'"), areReceivedAs: [tooLong], limits: ten)
+        expect(bytes("01 05 '01234' 00 06 '56789A' 80 00"), areReceivedAs: [tooLong], limits: ten)
         expect(
             bytes("82 01 00 82 7F 7FFFFFFFFFFFFFFF 00"),
-            isHeardAs: [.binary([0]), tooLong],
+            areReceivedAs: [.binary([0]), tooLong],
             limits: ten
         )
     }
 
     @Test func aLengthIsRefusedWhenItIsAnnounced() {
-        #expect(hear([bytes("82 7E 4000")], as: .client, limits: ten) == [tooLong])
-        #expect(hear([masked(bytes("82 7E 4000"))], as: .server, limits: ten) == [tooLong])
+        #expect(receive([bytes("82 7E 4000")], as: .client, limits: ten) == [tooLong])
+        #expect(receive([masked(bytes("82 7E 4000"))], as: .server, limits: ten) == [tooLong])
         #expect(
-            hear([bytes("02 05 0000000000 00 06")], as: .client, limits: ten) == [tooLong]
+            receive([bytes("02 05 0000000000 00 06")], as: .client, limits: ten) == [tooLong]
         )
         #expect(
-            hear([bytes("82 7F 7FFFFFFFFFFFFFFF")], as: .client)
+            receive([bytes("82 7F 7FFFFFFFFFFFFFFF")], as: .client)
                 == [.failed(.messageTooLong(limit: 16 << 20))]
         )
     }
 
     @Test func tooManyFragments() {
-        expect(bytes("01 01 'a' 00 01 'b' 80 01 'c'"), isHeardAs: [.text("abc")], limits: ten)
+        expect(bytes("01 01 'a' 00 01 'b' 80 01 'c'"), areReceivedAs: [.text("abc")], limits: ten)
         expect(
             bytes("01 01 'a' 00 01 'b' 00 01 'c' 80 01 'd'"),
-            isHeardAs: [.failed(.tooManyFragments(limit: 3))],
+            areReceivedAs: [.failed(.tooManyFragments(limit: 3))],
             limits: ten
         )
         expect(
             bytes("01 00 00 00 00 00 00 00"),
-            isHeardAs: [.failed(.tooManyFragments(limit: 3))],
+            areReceivedAs: [.failed(.tooManyFragments(limit: 3))],
             limits: ten
         )
     }
@@ -156,12 +158,12 @@ import Testing
         let none = WebSocketLimits(messageLengthMax: 0)
         expect(
             bytes("89 03 'abc' 81 00"),
-            isHeardAs: [.ping(bytes("'abc'")), .text("")],
+            areReceivedAs: [.ping(bytes("'abc'")), .text("")],
             limits: none
         )
         expect(
             bytes("81 01 'a'"),
-            isHeardAs: [.failed(.messageTooLong(limit: 0))],
+            areReceivedAs: [.failed(.messageTooLong(limit: 0))],
             limits: none
         )
     }

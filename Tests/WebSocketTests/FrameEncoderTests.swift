@@ -82,7 +82,7 @@ import Testing
         )
     }
 
-    @Test func aReasonIsCutAtTheBoundaryOfAScalar() {
+    @Test func aReasonIsTruncatedAtTheBoundaryOfAScalar() {
         let long = FrameEncoder.close(.normal, reason: String(repeating: "a", count: 200))
         #expect(long == bytes("88 7D 03E8") + [UInt8](repeating: 0x61, count: 123))
         // 41 signs of three bytes fill 123 bytes exactly; after one letter only 40 fit.
@@ -92,7 +92,7 @@ import Testing
         #expect(shifted.count == 2 + 2 + 121)
     }
 
-    @Test func whatMustNotBeSentTraps() async {
+    @Test func invalidFramesTrap() async {
         await #expect(processExitsWith: .failure) {
             _ = FrameEncoder.close(CloseCode(rawValue: 1005))
         }

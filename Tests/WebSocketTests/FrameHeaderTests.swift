@@ -24,7 +24,7 @@ import Testing
         #expect(header?.mask == nil)
     }
 
-    @Test func readsTheMaskBehindEachLength() throws {
+    @Test func readsTheMaskAfterEachLength() throws {
         for length in ["80", "FE 007E", "FF 0000000000010000"] {
             let header = try parse("82 \(length) 01020304", .server)
             #expect(header?.mask == 0x0102_0304)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func asksForMoreAtEverySplit() throws {
+    @Test func needsMoreAtEverySplit() throws {
         for (literal, role) in [
             ("82 7F 0000000000010000", Role.client), ("82 7E 0100", .client), ("82 00", .client),
             ("82 FF 0000000000010000 01020304", .server), ("82 FE 0100 01020304", .server),
@@ -69,7 +69,7 @@ import Testing
     ])
     func refusesAtOnce(_ literal: String, role: Role, error: WebSocketError) {
         #expect(throws: error) { try parse(literal, role) }
-        // One byte less, and nothing is wrong yet.
+        // One byte less, and there is no error yet.
         let shorter = Array(bytes(literal).dropLast())
         #expect(throws: Never.self) {
             let header = try FrameHeader.parse(

@@ -3,7 +3,7 @@ import TestRandom
 
 @testable import WebSocket
 
-/// Random bytes and broken conversations: nothing traps, and how the bytes are cut changes nothing.
+/// Random bytes and corrupted conversations: nothing traps, and the result does not depend on how the bytes are split.
 @Suite("Fuzzing") struct FuzzTests {
     private func pieces(_ stream: [UInt8], _ random: inout SeededRandom) -> [[UInt8]] {
         var pieces: [[UInt8]] = []
@@ -20,8 +20,8 @@ import TestRandom
         let limits = WebSocketLimits(messageLengthMax: 2000, fragmentCountMax: 20)
         for role in [Role.client, .server] {
             for compression in [nil, agreed(serverForgets: seed % 2 == 0, clientBits: 9)] {
-                let whole = hear([stream], as: role, limits: limits, compression: compression)
-                let cut = hear(
+                let whole = receive([stream], as: role, limits: limits, compression: compression)
+                let cut = receive(
                     pieces(stream, &random),
                     as: role,
                     limits: limits,
@@ -102,7 +102,7 @@ import TestRandom
                 }
             )
             guard let elements = ExtensionElement.parse([text]) else { continue }
-            // What could be read says the same again when it is written down and read anew.
+            // Parsed elements are the same after encoding and parsing them again.
             let written = elements.map { element in
                 element.parameters.reduce(element.name) {
                     $0 + ";" + $1.name + ($1.value.map { "=\"\($0)\"" } ?? "")

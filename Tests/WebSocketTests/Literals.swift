@@ -2,7 +2,7 @@ import TestRandom
 
 @testable import WebSocket
 
-/// Bytes from hexadecimal digits and 'text', like `"81 05 'Hello'"`.
+/// Returns bytes from hexadecimal digits and 'text', like `"81 05 'Hello'"`.
 func bytes(_ literal: String) -> [UInt8] {
     var bytes: [UInt8] = []
     for (index, part) in literal.split(separator: "'", omittingEmptySubsequences: false)
@@ -21,9 +21,9 @@ func bytes(_ literal: String) -> [UInt8] {
     return bytes
 }
 
-/// The same frames as a client would send them: the naive twin of masking, byte by byte.
+/// Returns the same frames as a client would send them: the naive twin of masking, byte by byte.
 ///
-/// Whatever is wrong with the frames stays wrong in the same way.
+/// Errors in the frames are kept.
 func masked(_ frames: [UInt8], key: [UInt8] = [0x37, 0xFA, 0x21, 0x3D]) -> [UInt8] {
     var rest = frames[...]
     var result: [UInt8] = []

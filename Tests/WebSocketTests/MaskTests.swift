@@ -50,7 +50,7 @@ import TestRandom
         #expect(Mask.rotated(0x0102_0304, by: 7) == 0x0401_0203)
     }
 
-    @Test func maskingTwiceGivesTheBytesBack() {
+    @Test func maskingTwiceRestoresTheBytes() {
         var random = SeededRandom(seed: 3)
         let before = random.bytes(1000)
         var after = before

@@ -15,44 +15,44 @@ import TestRandom
         let payload = [UInt8](repeating: 0x2A, count: length)
         let text = String(repeating: "*", count: length)
         if length < 1000 {
-            expect(bytes("81 \(header)") + payload, isHeardAs: [.text(text)])
-            expect(bytes("82 \(header)") + payload, isHeardAs: [.binary(payload)])
+            expect(bytes("81 \(header)") + payload, areReceivedAs: [.text(text)])
+            expect(bytes("82 \(header)") + payload, areReceivedAs: [.binary(payload)])
         } else {
             // Cut in pieces of 997 bytes instead of everywhere (Autobahn 1.1.8).
             let stream = masked(bytes("81 \(header)") + payload + bytes("82 \(header)") + payload)
             let pieces = stride(from: 0, to: stream.count, by: 997).map {
                 Array(stream[$0..<min($0 + 997, stream.count)])
             }
-            #expect(hear(pieces, as: .server) == [.text(text), .binary(payload)])
-            #expect(hear([stream], as: .server) == [.text(text), .binary(payload)])
+            #expect(receive(pieces, as: .server) == [.text(text), .binary(payload)])
+            #expect(receive([stream], as: .server) == [.text(text), .binary(payload)])
         }
     }
 
     @Test func theExamplesOfSection5_7() {
-        #expect(hear([bytes("81 05 48656c6c6f")], as: .client) == [.text("Hello")])
-        #expect(hear([bytes("81 85 37fa213d 7f9f4d5158")], as: .server) == [.text("Hello")])
-        #expect(hear([bytes("01 03 48656c 80 02 6c6f")], as: .client) == [.text("Hello")])
-        #expect(hear([bytes("89 05 48656c6c6f")], as: .client) == [.ping(bytes("'Hello'"))])
+        #expect(receive([bytes("81 05 48656c6c6f")], as: .client) == [.text("Hello")])
+        #expect(receive([bytes("81 85 37fa213d 7f9f4d5158")], as: .server) == [.text("Hello")])
+        #expect(receive([bytes("01 03 48656c 80 02 6c6f")], as: .client) == [.text("Hello")])
+        #expect(receive([bytes("89 05 48656c6c6f")], as: .client) == [.ping(bytes("'Hello'"))])
         #expect(
-            hear([bytes("8a 85 37fa213d 7f9f4d5158")], as: .server) == [.pong(bytes("'Hello'"))]
+            receive([bytes("8a 85 37fa213d 7f9f4d5158")], as: .server) == [.pong(bytes("'Hello'"))]
         )
         let long = (0..<65536).map { UInt8(truncatingIfNeeded: $0) }
         #expect(
-            hear([bytes("82 7E 0100") + long[..<256]], as: .client) == [
+            receive([bytes("82 7E 0100") + long[..<256]], as: .client) == [
                 .binary(Array(long[..<256]))
             ]
         )
         #expect(
-            hear([bytes("82 7F 0000000000010000") + long], as: .client) == [.binary(long)]
+            receive([bytes("82 7F 0000000000010000") + long], as: .client) == [.binary(long)]
         )
     }
 
-    @Test func aMessageWholeInTheBytesIsLentFromThere() {
-        var ear = Ear(.server)
-        ear.feed(masked(bytes("81 05 'Hello' 82 02 FFFE 81 00")))
-        #expect(ear.heard == [.text("Hello"), .binary([0xFF, 0xFE]), .text("")])
-        #expect(ear.lentCount == 3)
-        #expect(ear.endpoint.hasIncompleteMessage == false)
+    @Test func aMessageCompleteInTheBytesIsNotCopied() {
+        var receiver = Receiver(.server)
+        receiver.feed(masked(bytes("81 05 'Hello' 82 02 FFFE 81 00")))
+        #expect(receiver.events == [.text("Hello"), .binary([0xFF, 0xFE]), .text("")])
+        #expect(receiver.uncopiedCount == 3)
+        #expect(receiver.endpoint.hasIncompleteMessage == false)
     }
 
     @Test func payloadsAreUnmaskedInPlace() throws {
@@ -65,36 +65,36 @@ import TestRandom
         #expect(Array(stream[6...]) == bytes("'Hello'"))
     }
 
-    @Test func messagesInOneReadComeOneByOne() {
+    @Test func messagesInOneReadAreReturnedOneByOne() {
         expect(
             bytes("81 01 'a' 82 01 'b' 89 01 'c' 8A 01 'd' 81 01 'e' 88 02 03E8"),
-            isHeardAs: [
+            areReceivedAs: [
                 .text("a"), .binary([0x62]), .ping([0x63]), .pong([0x64]), .text("e"),
                 .close(.normal, ""),
             ]
         )
     }
 
-    @Test func anIdleEndpointIsSmallAndHoldsNothing() {
+    @Test func anIdleEndpointIsSmallAndHasNoBuffer() {
         #expect(MemoryLayout<WebSocketEndpoint>.size <= 48)
-        var ear = Ear(.server)
+        var receiver = Receiver(.server)
         let stream = masked(bytes("81 05 'Hello'"))
-        ear.feed(stream[..<8])
-        #expect(ear.endpoint.hasIncompleteMessage == true)
-        ear.feed(stream[8...])
-        #expect(!ear.endpoint.hasIncompleteMessage && ear.unread.isEmpty)
+        receiver.feed(stream[..<8])
+        #expect(receiver.endpoint.hasIncompleteMessage == true)
+        receiver.feed(stream[8...])
+        #expect(!receiver.endpoint.hasIncompleteMessage && receiver.unread.isEmpty)
     }
 
     @Test func eachSideMasksAsItMust() {
-        let failed = [Heard.failed(.unmaskedFrame)]
-        #expect(hear([bytes("81 05 'Hello'")], as: .server) == failed)
+        let failed = [EndpointEvent.failed(.unmaskedFrame)]
+        #expect(receive([bytes("81 05 'Hello'")], as: .server) == failed)
         #expect(
-            hear([bytes("81 85 00000000 'Hello'")], as: .client) == [.failed(.maskedFrame)]
+            receive([bytes("81 85 00000000 'Hello'")], as: .client) == [.failed(.maskedFrame)]
         )
     }
 }
 
-@Suite("What an endpoint sends") struct SendingTests {
+@Suite("Sending") struct SendingTests {
     @Test func aServerDoesNotMask() {
         var server = WebSocketEndpoint(role: .server)
         let hello = bytes("'Hello'")
@@ -125,7 +125,7 @@ import TestRandom
         }
     }
 
-    @Test func whatOneSideSendsTheOtherHears() {
+    @Test func eachSideReceivesWhatTheOtherSends() {
         var random = SeededRandom(seed: 5)
         for length in [0, 1, 3, 125, 126, 65535, 65536, 100_000] {
             let payload = random.bytes(length)
@@ -134,8 +134,8 @@ import TestRandom
             let mask = UInt32(truncatingIfNeeded: random.next())
             let up = client.encode(.binary, payload.span, mask: mask) ?? []
             let down = server.encode(.binary, payload.span) ?? []
-            #expect(hear([up], as: .server) == [.binary(payload)])
-            #expect(hear([down], as: .client) == [.binary(payload)])
+            #expect(receive([up], as: .server) == [.binary(payload)])
+            #expect(receive([down], as: .client) == [.binary(payload)])
         }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocket
 
-/// The request of RFC 6455 §1.2, with some fields set otherwise.
+/// The request of RFC 6455 §1.2, with some fields replaced.
 private func request(_ changes: [String: [String]] = [:]) -> (String) -> [String] {
     var fields = [
         "host": ["server.example.com"], "upgrade": ["websocket"], "connection": ["Upgrade"],
@@ -35,7 +35,7 @@ private func request(_ changes: [String: [String]] = [:]) -> (String) -> [String
         )
     }
 
-    @Test func takesLentFieldsInAnyOrderAndCase() throws {
+    @Test func acceptsFieldsInAnyOrderAndCase() throws {
         let fields = [
             ("SEC-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), ("Upgrade", "websocket"),
             ("upgrade_", "h2c"), ("Sec-WebSocket-Protocol", "chat"), ("hosT", "a"),
@@ -66,7 +66,7 @@ private func request(_ changes: [String: [String]] = [:]) -> (String) -> [String
         for (name, refusal) in zip(repeated, refusals) {
             #expect(throws: refusal) { try judge(fields + [(name, "13")]) }
         }
-        // A line that is no list spoils the field, whatever stands in the others.
+        // A malformed line makes the field invalid.
         #expect(throws: HandshakeRefusal.upgrade) { try judge(fields + [("Upgrade", "a b")]) }
         #expect(throws: HandshakeRefusal.connection) {
             try judge(fields + [("Connection", "(")])
@@ -146,7 +146,7 @@ private func request(_ changes: [String: [String]] = [:]) -> (String) -> [String
         }
     }
 
-    @Test func theFirstSubprotocolThatTheServerSpeaksWins() throws {
+    @Test func theFirstSubprotocolThatTheServerSupportsIsChosen() throws {
         let handshake = ServerHandshake(subprotocols: ["chat", "superchat"])
         func chosen(_ lines: String...) throws -> String? {
             let acceptance = try accept(["sec-websocket-protocol": lines], handshake)
@@ -258,7 +258,7 @@ struct DeflateAcceptanceTests {
         #expect(ExtensionElement.parse([]) == [])
     }
 
-    @Test func offersOfSeveralLinesAreOneList() throws {
+    @Test func offersInSeveralLinesAreOneList() throws {
         let (text, _) = try answer([
             "permessage-deflate; server_max_window_bits=99",
             "permessage-deflate; server_no_context_takeover",
@@ -266,7 +266,7 @@ struct DeflateAcceptanceTests {
         #expect(text == "permessage-deflate; server_no_context_takeover")
     }
 
-    @Test func theServersOwnWishes() throws {
+    @Test func theServersOwnOptions() throws {
         let options = DeflateOptions(
             serverNoContextTakeover: true,
             clientNoContextTakeover: true,
@@ -278,7 +278,7 @@ struct DeflateAcceptanceTests {
             plain == "permessage-deflate; server_no_context_takeover; client_no_context_takeover; "
                 + "server_max_window_bits=11"
         )
-        // The client did not say that it can keep to a window, so it must not be asked to.
+        // The client did not offer the parameter, so the server must not request a window.
         #expect(first?.clientMaxWindowBits == 15 && first?.serverMaxWindowBits == 11)
         let (text, second) = try answer(
             ["permessage-deflate; client_max_window_bits; server_max_window_bits=9"],

@@ -32,7 +32,7 @@ import Testing
 
     private func frame(_ text: [UInt8]) -> [UInt8] { FrameEncoder.frame(.text, payload: text.span) }
 
-    /// The text with a frame for each byte.
+    /// Returns the text with a frame for each byte.
     private func fragments(_ text: [UInt8]) -> [UInt8] {
         var frames = bytes("01 00")
         for index in text.indices {
@@ -50,60 +50,62 @@ import Testing
     func isHeard() {
         for literal in Self.valid {
             let text = bytes(literal)
-            let expected = [Heard.text(String(decoding: text, as: UTF8.self))]
-            expect(frame(text), isHeardAs: expected)
-            expect(fragments(text), isHeardAs: expected)
+            let expected = [EndpointEvent.text(String(decoding: text, as: UTF8.self))]
+            expect(frame(text), areReceivedAs: expected)
+            expect(fragments(text), areReceivedAs: expected)
         }
     }
 
     @Test("Invalid texts, whole and in fragments (Autobahn 6.3, 6.6–6.21)")
     func isRefused() {
         for literal in Self.invalid {
-            expect(frame(bytes(literal)), isHeardAs: [.failed(.invalidText)])
-            expect(fragments(bytes(literal)), isHeardAs: [.failed(.invalidText)])
+            expect(frame(bytes(literal)), areReceivedAs: [.failed(.invalidText)])
+            expect(fragments(bytes(literal)), areReceivedAs: [.failed(.invalidText)])
         }
     }
 
-    @Test("The same bytes as a binary message are nobody's concern")
+    @Test("The same bytes are valid in a binary message")
     func binaryIsFree() {
         for literal in Self.invalid {
             let payload = bytes(literal)
             expect(
                 FrameEncoder.frame(.binary, payload: payload.span),
-                isHeardAs: [.binary(payload)]
+                areReceivedAs: [.binary(payload)]
             )
         }
     }
 
-    @Test("A bad byte fails at once in a later fragment (Autobahn 6.4.1, 6.4.2)")
+    @Test("An invalid byte fails at once in a later fragment (Autobahn 6.4.1, 6.4.2)")
     func failsInTheFragment() {
         let first = bytes("01 0B CEBAE1BDB9CF83CEBCCEB5")
-        #expect(hear([first], as: .client).isEmpty)
-        #expect(hear([first, bytes("00 04 F4908080")], as: .client) == [.failed(.invalidText)])
-        #expect(hear([first, bytes("00 01 F4 00 01 90")], as: .client) == [.failed(.invalidText)])
-        #expect(hear([first, bytes("00 01 F4")], as: .client).isEmpty)
+        #expect(receive([first], as: .client).isEmpty)
+        #expect(receive([first, bytes("00 04 F4908080")], as: .client) == [.failed(.invalidText)])
+        #expect(
+            receive([first, bytes("00 01 F4 00 01 90")], as: .client) == [.failed(.invalidText)]
+        )
+        #expect(receive([first, bytes("00 01 F4")], as: .client).isEmpty)
     }
 
-    @Test("A bad byte fails at once inside an incomplete frame (Autobahn 6.4.3, 6.4.4)")
+    @Test("An invalid byte fails at once inside an incomplete frame (Autobahn 6.4.3, 6.4.4)")
     func failsInsideTheFrame() {
-        // 11 good bytes, then U+110000, whose second byte is the first that is wrong.
+        // 11 valid bytes, then U+110000, whose second byte is the first invalid one.
         let stream = bytes("81 15 CEBAE1BDB9CF83CEBCCEB5 F4908080 656469746564")
         #expect(lengthRefused(stream) == 2 + 13)
         #expect(lengthRefused(stream, as: .server) == 6 + 13)
     }
 
-    @Test func aScalarMayBeCutByFragmentsAndControlFrames() {
+    @Test func aScalarMayBeSplitByFragmentsAndControlFrames() {
         expect(
             bytes("01 01 F0 89 00 00 01 9F 8A 00 00 00 00 01 8E 80 01 BA"),
-            isHeardAs: [.ping([]), .pong([]), .text("🎺")]
+            areReceivedAs: [.ping([]), .pong([]), .text("🎺")]
         )
-        expect(bytes("01 01 F0 80 02 9F8E"), isHeardAs: [.failed(.invalidText)])
+        expect(bytes("01 01 F0 80 02 9F8E"), areReceivedAs: [.failed(.invalidText)])
     }
 
-    @Test func aValidatorStartsAfreshWithEachMessage() {
+    @Test func aValidatorStartsOverWithEachMessage() {
         expect(
             bytes("01 02 C3A4 80 00 81 01 'a' 01 01 'b' 80 02 C3B6"),
-            isHeardAs: [.text("ä"), .text("a"), .text("bö")]
+            areReceivedAs: [.text("ä"), .text("a"), .text("bö")]
         )
     }
 }

@@ -43,14 +43,14 @@ final class Connector {
     var address: SocketAddress? { addresses.first }
 
     /// Opens a connection to the address in use.
-    func connect(on reactor: Reactor, owner: any StreamDelegate) throws(BenchError) -> Stream {
+    func connect(on reactor: Reactor, delegate: any StreamDelegate) throws(BenchError) -> Stream {
         guard let address else { throw .machine("no address to try") }
         do throws(SystemError) {
             return try reactor.connect(
                 to: address,
                 tls: tls,
                 timeout: target.stallTimeout,
-                owner: owner
+                delegate: delegate
             )
         } catch {
             throw error.code == EADDRNOTAVAIL
@@ -89,7 +89,7 @@ final class Connector {
             traffic: traffic,
             handshake: handshake
         )
-        _ = try connect(on: reactor, owner: client)
+        _ = try connect(on: reactor, delegate: client)
         return client
     }
 
@@ -120,7 +120,7 @@ final class ServerProbe: StreamDelegate {
 
     private func connect() {
         do throws(BenchError) {
-            _ = try connector.connect(on: reactor, owner: self)
+            _ = try connector.connect(on: reactor, delegate: self)
         } catch {
             failure = error
         }

@@ -23,12 +23,12 @@ final class RequestRouter: HTTPResponder {
         switch error {
         case .handshakeTimedOut: core.context.limitMet(.tlsHandshakeTime)
         case .overflow: core.context.limitMet(.queuedBytes)
-        case .overdrawn: core.context.limitMet(.queuedBytesTotal)
+        case .memoryBudgetExceeded: core.context.limitMet(.queuedBytesTotal)
         default: break
         }
     }
 
-    func connectionDisplaced() { core.context.limitMet(.handshakes) }
+    func connectionEvicted() { core.context.limitMet(.handshakes) }
 
     func contentRefused() { core.context.limitMet(.inboundBytes) }
 

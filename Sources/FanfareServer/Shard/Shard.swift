@@ -63,7 +63,7 @@ actor Shard: LoopResident {
             reusePort: sharing,
             tls: tls,
             streamLimits: core.context.settings.streamLimits,
-            hasRoom: site.hasRoom,
+            hasCapacity: site.hasCapacity,
             refused: core.context.ranOutOfDescriptors,
             accept: site.accept
         )
@@ -84,7 +84,7 @@ actor Shard: LoopResident {
 
     /// Presents other certificates to new connections; those that are open, or in their handshake, stay as they are.
     func present(_ certificates: TLSContext) {
-        for listener in listeners where listener.isSecure { listener.present(certificates) }
+        for listener in listeners where listener.isSecure { listener.updateTLS(certificates) }
     }
 
     /// Lets load balancers know that the broker is about to stop.

@@ -31,7 +31,7 @@ package final class ShardCore: TimerTarget {
         incompleteMessages = IncompleteMessages(context)
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
-        reactor.queueAccount.byteCountMax = settings.heldBytesMax
+        reactor.queueBudget.byteCountMax = settings.heldBytesMax
         reactor.inbound.byteCountMax = settings.inboundBytesMax
         reactor.batchLengthMax = min(
             reactor.batchLengthMax,
@@ -51,7 +51,7 @@ package final class ShardCore: TimerTarget {
         listings.advance()
         channels.advanceLeaves()
         // Before this shard's own fan-out, so that the others begin theirs at the same time.
-        context.links.dispatch(assists: context.reactor.hasRested)
+        context.links.dispatch(assists: context.reactor.wasIdle)
         flush()
     }
 
@@ -148,7 +148,7 @@ package final class ShardCore: TimerTarget {
         ShardReading(
             connections: connections.count,
             channels: channels.table.occupiedCount,
-            queuedBytes: context.reactor.queueAccount.byteCount,
+            queuedBytes: context.reactor.queueBudget.byteCount,
             inboundBytes: context.reactor.inbound.byteCount,
             received: context.receivedCount,
             published: context.publishedCount,

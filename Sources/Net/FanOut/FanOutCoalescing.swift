@@ -1,30 +1,66 @@
-/// When a group whose fan-out takes several turns begins the next one.
+/// The delay before a group's next fan-out pass, when passes take several turns.
 ///
-/// Frames that come during a walk wait for its end, and those that come soon after it are mostly the first of many: the
-/// publishers waited for the readers, and the readers for the processor. Are they fewer than the walk carried, then a
-/// little patience lets each send of the next walk carry more, and eight frames cost hardly more than one. It ends when
-/// as many have come, or with a quarter of the time that the walk took: nobody waits longer than that.
+/// Frames sent during a pass wait for its end. The first frames after it are mostly the start of a burst: publishers
+/// waited for readers, and readers for the processor. If fewer frames wait than the last pass carried, a short delay
+/// makes each send of the next pass carry more; eight frames cost little more than one. The delay ends when as many
+/// frames wait as the last pass carried, and after a quarter of that pass's duration at the latest.
 struct FanOutCoalescing {
     private var start = MonotonicTime(nanoseconds: 0)
     private var frameCount = 0
-    private var patienceEnd = MonotonicTime(nanoseconds: 0)
+    private var delayEnd = MonotonicTime(nanoseconds: 0)
 
-    /// A walk begins that carries this many frames, and that one turn is not enough for.
+    /// Records the start of a pass that takes more than one turn.
     mutating func begin(frameCount: Int, at now: MonotonicTime) {
         start = now
         self.frameCount = frameCount
     }
 
-    /// It has come to its end.
+    /// Records the end of the pass.
     mutating func end(at now: MonotonicTime) {
-        patienceEnd = now.advanced(by: start.duration(to: now) / 4)
+        delayEnd = now.advanced(by: start.duration(to: now) / 4)
     }
 
-    /// Whether the frames that wait are worth a walk.
-    func isWorthWhile(_ waitingCount: Int) -> Bool { waitingCount >= frameCount }
+    /// Whether the next pass carries at least as many frames as the last one.
+    func isLargeEnough(_ waitingCount: Int) -> Bool { waitingCount >= frameCount }
 
-    /// How long the frames that wait let others join them; nil for not at all.
-    func pause(before waitingCount: Int, at now: MonotonicTime) -> Duration? {
-        isWorthWhile(waitingCount) || now >= patienceEnd ? nil : now.duration(to: patienceEnd)
+    /// Returns the delay before the next pass; nil for none.
+    func delay(for waitingCount: Int, at now: MonotonicTime) -> Duration? {
+        isLargeEnough(waitingCount) || now >= delayEnd ? nil : now.duration(to: delayEnd)
+    }
+}
+
+/// The delay of frames that may be deferred to share a send with others, such as notices that members have joined.
+///
+/// The first such frame is sent at once. The following ones wait until the allowed delay since the last such send has
+/// passed, or until a frame that may not wait is sent. So the order is kept, a single frame is not delayed, and a burst
+/// costs each member one send per delay.
+struct FrameDeferral {
+    /// The time of the last send of deferrable frames.
+    private var sentAt = MonotonicTime(nanoseconds: 0)
+    /// The shortest delay that the waiting frames allow, in milliseconds; 0 if none may wait.
+    private var delayMax: UInt16 = 0
+    /// Whether a waiting frame may not be delayed.
+    private(set) var isUrgent = false
+
+    /// Adds a frame to the waiting ones.
+    ///
+    /// - Parameter delayMax: The longest delay, in milliseconds; 0 for none.
+    mutating func add(delayMax: UInt16) {
+        guard delayMax > 0 else { return isUrgent = true }
+        self.delayMax = self.delayMax == 0 ? delayMax : min(self.delayMax, delayMax)
+    }
+
+    /// Returns how long the waiting frames may still wait; `nil` if they are due.
+    func remainingDelay(at now: MonotonicTime) -> Duration? {
+        guard !isUrgent, delayMax > 0 else { return nil }
+        let end = sentAt.advanced(by: .milliseconds(Int(delayMax)))
+        return now < end ? now.duration(to: end) : nil
+    }
+
+    /// Records that the waiting frames are being sent.
+    mutating func end(at now: MonotonicTime) {
+        if delayMax > 0 { sentAt = now }
+        delayMax = 0
+        isUrgent = false
     }
 }

@@ -1,61 +1,63 @@
 import Glibc
 
-// The fan-out pass of a group, which is walked from its last member down.
+// The fan-out pass of a group. It visits the members from the last to the first.
 
-/// What one turn may still send to groups before the reactor polls again.
-struct FanOutShare {
-    /// Members to send to.
+/// The sends to groups that are left in this turn before the reactor polls again.
+struct FanOutBudget {
+    /// The number of members to send to.
     private var memberCount: Int
-    /// Bytes to give to the kernel.
+    /// The number of bytes to pass to the kernel.
     private var byteCount: Int
 
-    /// Makes the share of a turn: 64 KiB for each of four members take less time than short frames for 512.
+    /// Makes the budget of one turn.
+    ///
+    /// Sending 64 KiB to each of four members takes less time than short frames to 512.
     init(memberCount: Int = 512, byteCount: Int = 256 << 10) {
         self.memberCount = memberCount
         self.byteCount = byteCount
     }
 
-    /// Whether nothing more is to be sent in this turn.
-    var isUsedUp: Bool { memberCount <= 0 || byteCount <= 0 }
+    /// Whether nothing more may be sent in this turn.
+    var isExhausted: Bool { memberCount <= 0 || byteCount <= 0 }
 
-    /// The members to which `length` bytes each can be sent; at least one.
+    /// Returns the number of members that `length` bytes can still be sent to; at least one.
     func memberCount(for length: Int) -> Int {
         max(1, min(memberCount, byteCount / max(length, 1)))
     }
 
     /// Subtracts what was sent.
-    mutating func use(memberCount: Int, length: Int) {
+    mutating func spend(memberCount: Int, length: Int) {
         self.memberCount -= memberCount
         byteCount -= memberCount * length
     }
 }
 
 extension StreamGroup {
-    /// Sends to the next members, from the end down.
+    /// Sends to the next members, in descending order.
     ///
-    /// - Parameter share: What this turn may still send; what is sent is subtracted.
-    /// - Returns: Whether the group has nothing more to do now.
-    func walk(_ share: inout FanOutShare) -> Bool {
+    /// - Parameter budget: The rest of this turn's budget, from which the sends are subtracted.
+    /// - Returns: Whether the group has nothing more to send now.
+    func runPass(_ budget: inout FanOutBudget) -> Bool {
         let begins = cursor == 0
         if begins, waitsForReaders() { return true }
         let first = begins ? descriptors.count : Int(cursor)
-        let batch = begins ? begin() : exchange(&walking, with: FrameBatch())
-        let lower = max(0, Int(cursor) - share.memberCount(for: batch.bytes.count))
+        let batch = begins ? begin() : exchange(&passBatch, with: FrameBatch())
+        let lower = max(0, Int(cursor) - budget.memberCount(for: batch.bytes.count))
         send(batch, to: lower..<Int(cursor))
         cursor = Int32(lower)
-        share.use(memberCount: first - lower, length: batch.bytes.count)
+        budget.spend(memberCount: first - lower, length: batch.bytes.count)
         guard lower == 0 else {
-            if begins { pace.begin(frameCount: batch.frameCount, at: reactor.now) }
-            walking = batch
+            if begins { coalescing.begin(frameCount: batch.frameCount, at: reactor.now) }
+            passBatch = batch
             return false
         }
         finish(batch)
-        if !begins { pace.end(at: reactor.readClock()) }
+        if !begins { coalescing.end(at: reactor.readClock()) }
         isDirty = !waiting.isEmpty
-        return !isDirty || beginPause()
+        return !isDirty || startDelay()
     }
 
-    /// Makes the waiting batch the one that is walked; those who joined in its middle get their part.
+    /// Makes the waiting batch the pass's batch, and sends members that joined after its first frame their part of it.
     private func begin() -> FrameBatch {
         let batch = takeWaiting()
         deferral.end(at: reactor.now)
@@ -63,15 +65,15 @@ extension StreamGroup {
         cursor = min(whole, Int32(descriptors.count))
         for index in Int(cursor)..<descriptors.count {
             let stream = streams[index]
-            let start = stream.seats[self].map(\.start) ?? 0
-            stream.deliver(batch.part(for: stream, from: start))
+            let start = stream.memberships[self].map(\.start) ?? 0
+            stream.sendOrQueue(batch.part(for: stream, from: start))
         }
         return batch
     }
 
     /// Sends a batch to some members.
     ///
-    /// Nobody joins or leaves meanwhile, because no owner is called.
+    /// No delegate is called, so the members do not change meanwhile.
     private func send(_ batch: FrameBatch, to members: Range<Int>) {
         let frames = batch.bytes
         frames.withUnsafeBytes { bytes in
@@ -81,32 +83,32 @@ extension StreamGroup {
                 index -= 1
                 let fd = descriptors[index]
                 guard fd >= 0 else {
-                    deliver(batch, to: streams[index])
+                    sendOrQueue(batch, to: streams[index])
                     continue
                 }
                 let sent = Socket.send(fd, base, bytes.count)
                 if sent != bytes.count {
-                    streams[index].refused(frames, sent: sent, code: errno)
+                    streams[index].queueUnsent(frames, sent: sent, code: errno)
                 }
             }
         }
     }
 
     @inline(never)
-    private func deliver(_ batch: FrameBatch, to stream: Stream) {
+    private func sendOrQueue(_ batch: FrameBatch, to stream: Stream) {
         let isWhole = !stream.obstacles.contains(.excluded)
-        stream.deliver(isWhole ? batch.bytes : batch.part(for: stream, from: 0))
+        stream.sendOrQueue(isWhole ? batch.bytes : batch.part(for: stream, from: 0))
     }
 
     // MARK: Delays
 
     /// Starts the coalescing delay, if one is due.
     ///
-    /// - Returns: Whether the walk is delayed until ``resume()``.
-    func beginPause() -> Bool {
-        if let rest = deferral.rest(at: reactor.now) {
+    /// - Returns: Whether the pass is delayed until ``resume()``.
+    func startDelay() -> Bool {
+        if let rest = deferral.remainingDelay(at: reactor.now) {
             delay = .deferring(reactor.schedule(after: rest, .resume(self)))
-        } else if let rest = pace.pause(before: waiting.frameCount, at: reactor.now) {
+        } else if let rest = coalescing.delay(for: waiting.frameCount, at: reactor.now) {
             delay = .coalescing(reactor.schedule(after: rest, .resume(self)))
         } else {
             return false
@@ -114,17 +116,17 @@ extension StreamGroup {
         return true
     }
 
-    /// Whether frames that wait are worth a walk before the delay ends.
+    /// Whether the pass is to begin before the delay ends.
     func isDelayOver(with batch: FrameBatch) -> Bool {
         switch delay {
-        case .coalescing: pace.isWorthWhile(batch.frameCount)
+        case .coalescing: coalescing.isLargeEnough(batch.frameCount)
         case .deferring: deferral.isUrgent || isCongested
         case .readers, nil: false
         }
     }
 
     private func waitsForReaders() -> Bool {
-        guard !ignoresLag, let wait = patience.begin(memberCount: count, at: reactor.now) else {
+        guard !ignoresLag, let wait = readerWait.begin(memberCount: count, at: reactor.now) else {
             ignoresLag = false
             return false
         }
@@ -132,35 +134,35 @@ extension StreamGroup {
         return true
     }
 
-    /// Counts a member otherwise as its reader falls behind or catches up.
+    /// Updates the member counts when a reader falls behind or catches up.
     func lagChanged(from old: ReaderLag, to new: ReaderLag) {
-        patience.count(old, -1)
-        patience.count(new, 1)
+        readerWait.count(old, -1)
+        readerWait.count(new, 1)
         resumeIfReadersCaughtUp()
     }
 
     func resumeIfReadersCaughtUp() {
-        if case .readers = delay, !patience.isWanted(memberCount: count) { resume() }
+        if case .readers = delay, !readerWait.isNeeded(memberCount: count) { resume() }
     }
 
     /// Called when the timer of the delay fires.
     func delayEnded() {
         if case .readers = delay {
-            // Readers that take nothing must not delay the next walk again.
-            for stream in streams where stream.lag.isWaitedFor { stream.judgeProgress() }
+            // Stalled readers must not delay the next pass again.
+            for stream in streams where stream.lag.isWaitedFor { stream.checkProgress() }
             ignoresLag = true
         }
         resume()
     }
 
-    /// Ends the delay: the walk begins with this turn's.
+    /// Ends the delay; the pass begins with the others of this turn.
     func resume() {
         switch delay.take() {
         case .coalescing(let timer), .deferring(let timer): reactor.cancel(timer)
         case .readers(let timer):
             reactor.cancel(timer)
-            patience.end(at: reactor.now)
-        // The readers caught up while the progress of each was judged.
+            readerWait.end(at: reactor.now)
+        // The readers caught up while their progress was checked.
         case nil: return
         }
         reactor.dirtyGroups.append(self)
@@ -168,24 +170,24 @@ extension StreamGroup {
 }
 
 extension Reactor {
-    /// Sends to the groups that have frames, to each its share, in the order in which they got them.
+    /// Runs the passes of groups with frames, within this turn's budget, in the order of their first frames.
     ///
-    /// A group whose walk takes several turns comes behind those that begin in this one, so that a long walk of one
-    /// channel does not delay the events of others by another turn.
-    func walkGroups() {
-        var share = FanOutShare()
+    /// A group whose pass takes several turns comes after the groups that begin in this turn, so that a long pass of
+    /// one channel does not delay the events of others by another turn.
+    func runFanOutPasses() {
+        var budget = FanOutBudget()
         if let first = dirtyGroups.first, first.cursor > 0, dirtyGroups.count > 1 {
             dirtyGroups.removeFirst()
             dirtyGroups.append(first)
         }
         var next = 0
-        // Those put behind the others wait for the next turn.
+        // Groups appended in this loop wait for the next turn.
         let end = dirtyGroups.count
-        while !share.isUsedUp && next < end {
+        while !budget.isExhausted && next < end {
             let group = dirtyGroups[next]
             next += 1
-            // A group with members left goes behind the others.
-            if !group.walk(&share) { dirtyGroups.append(group) }
+            // A group with members left goes to the end of the list.
+            if !group.runPass(&budget) { dirtyGroups.append(group) }
         }
         dirtyGroups.removeFirst(next)
     }

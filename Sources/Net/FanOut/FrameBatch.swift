@@ -1,15 +1,15 @@
-/// Frames of a group joined into one buffer, and which streams are left out of which of them.
+/// Frames of a group joined into one buffer, and the streams excluded from some of them.
 struct FrameBatch {
-    /// The first frame itself, shared, while it is the only one.
+    /// The frames; a single frame is shared, not copied.
     private(set) var bytes: [UInt8] = []
-    /// Made for the first frame that is not for everybody, which most batches do not have.
+    /// Nil until a frame excludes a stream; most batches have no such frame.
     private var exclusions: Exclusions?
     private(set) var frameCount = 0
 
     /// Whether there is nothing to send.
     var isEmpty: Bool { frameCount == 0 }
 
-    /// Adds a frame, for all streams but one.
+    /// Appends a frame for all streams except one.
     mutating func append(_ frame: [UInt8], except: Stream?) {
         let start = bytes.count
         if start == 0 { bytes = frame } else { bytes.append(contentsOf: frame) }
@@ -20,7 +20,7 @@ struct FrameBatch {
         exclusions.add(except, start..<bytes.count)
     }
 
-    /// The bytes from `start` on that are meant for a stream; the batch itself where that is all.
+    /// Returns a stream's frames from byte `start` on; the batch itself, not a copy, if that is all of it.
     func part(for stream: Stream, from start: Int) -> [UInt8] {
         guard let ranges = exclusions?.ranges(of: stream) else {
             return start == 0 ? bytes : Array(bytes[start...])
@@ -34,22 +34,24 @@ struct FrameBatch {
         return part + bytes[position...]
     }
 
-    /// Lets go of the streams that are left out of a frame: nothing more is sent.
+    /// Releases the excluded streams.
+    ///
+    /// Called when the batch has been sent.
     func end() { exclusions?.end() }
 }
 
-/// The streams that are left out of frames of a batch.
+/// The streams excluded from frames of a batch.
 private final class Exclusions {
     private struct Exclusion {
-        /// Held, so that no other stream gets this one's identity.
+        /// Retained, so that no other stream gets this one's identity.
         let stream: Stream
-        /// Ascending, in bytes of the batch.
+        /// Byte ranges of the batch, ascending.
         var ranges: [Range<Int>]
     }
 
     private var exclusions: [ObjectIdentifier: Exclusion] = [:]
 
-    /// Leaves a stream out of a range, which lies behind all earlier ones.
+    /// Excludes a stream from a range, which lies after all earlier ones.
     func add(_ stream: Stream, _ range: Range<Int>) {
         let id = ObjectIdentifier(stream)
         if exclusions[id] == nil {

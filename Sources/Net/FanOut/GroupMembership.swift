@@ -1,33 +1,35 @@
-/// A stream's membership in a ``StreamGroup``: where it stands there.
+/// A stream's membership in a ``StreamGroup``.
 struct GroupMembership {
     let group: StreamGroup
-    /// Where the member begins in the group's waiting batch, in bytes; it joined after what precedes.
+    /// The byte of the group's waiting batch at which the member's frames begin; it joined after the earlier ones.
     var start: Int
-    /// The place among the group's members.
+    /// The index among the group's members.
     var index: Int32
 }
 
-/// The seats of one stream, by group; the usual one or none takes no memory of its own.
-enum Seats {
+/// The memberships of one stream, by group.
+///
+/// One or none, the usual case, allocates nothing.
+enum GroupMemberships {
     case none
     case one(GroupMembership)
     case many([ObjectIdentifier: GroupMembership])
 
-    /// How many groups the stream is a member of.
+    /// The number of groups that the stream is a member of.
     var count: Int {
         switch self {
         case .none: 0
         case .one: 1
-        case .many(let seats): seats.count
+        case .many(let memberships): memberships.count
         }
     }
 
-    /// The seat in `group`; nil if the stream is no member.
+    /// The membership in `group`; nil if the stream is not a member.
     subscript(group: StreamGroup) -> GroupMembership? {
         switch self {
         case .none: nil
-        case .one(let seat): seat.group === group ? seat : nil
-        case .many(let seats): seats[ObjectIdentifier(group)]
+        case .one(let membership): membership.group === group ? membership : nil
+        case .many(let memberships): memberships[ObjectIdentifier(group)]
         }
     }
 
@@ -35,72 +37,107 @@ enum Seats {
     func contains(_ group: StreamGroup) -> Bool {
         switch self {
         case .none: false
-        case .one(let seat): seat.group === group
-        case .many(let seats): seats[ObjectIdentifier(group)] != nil
+        case .one(let membership): membership.group === group
+        case .many(let memberships): memberships[ObjectIdentifier(group)] != nil
         }
     }
 
-    /// Calls `body` with each seat, in no order.
+    /// Calls `body` with each membership, in no particular order.
     func forEach(_ body: (GroupMembership) -> Void) {
         switch self {
         case .none: break
-        case .one(let seat): body(seat)
-        case .many(let seats): for seat in seats.values { body(seat) }
+        case .one(let membership): body(membership)
+        case .many(let memberships): for membership in memberships.values { body(membership) }
         }
     }
 
-    /// Adds a seat, or puts it in the place of an earlier one in the same group.
-    mutating func put(_ seat: GroupMembership) {
+    /// Adds a membership, or replaces the one in the same group.
+    mutating func put(_ membership: GroupMembership) {
         switch self {
         case .none:
-            self = .one(seat)
-        case .one(let only) where only.group === seat.group:
-            self = .one(seat)
+            self = .one(membership)
+        case .one(let only) where only.group === membership.group:
+            self = .one(membership)
         case .one(let only):
-            self = .many([ObjectIdentifier(only.group): only, ObjectIdentifier(seat.group): seat])
-        case .many(var seats):
-            // Out of the enumeration first: a second reference would copy all of them.
+            self = .many([
+                ObjectIdentifier(only.group): only, ObjectIdentifier(membership.group): membership,
+            ])
+        case .many(var memberships):
+            // Moved out of the enumeration first: a second reference would copy the dictionary.
             self = .none
-            seats[ObjectIdentifier(seat.group)] = seat
-            self = .many(seats)
+            memberships[ObjectIdentifier(membership.group)] = membership
+            self = .many(memberships)
         }
     }
 
-    /// Removes the seat in `group`, if there is one.
+    /// Removes and returns the membership in `group`, if there is one.
     mutating func take(_ group: StreamGroup) -> GroupMembership? {
         switch self {
         case .none: return nil
-        case .one(let seat):
-            guard seat.group === group else { return nil }
+        case .one(let membership):
+            guard membership.group === group else { return nil }
             self = .none
-            return seat
-        case .many(var seats):
+            return membership
+        case .many(var memberships):
             self = .none
-            let seat = seats.removeValue(forKey: ObjectIdentifier(group))
-            self = seats.isEmpty ? .none : .many(seats)
-            return seat
+            let membership = memberships.removeValue(forKey: ObjectIdentifier(group))
+            self = memberships.isEmpty ? .none : .many(memberships)
+            return membership
         }
     }
 }
 
 extension Stream {
-    /// How many groups the stream is a member of.
-    public var groupCount: Int { seats.count }
+    /// The number of groups that the stream is a member of.
+    public var groupCount: Int { memberships.count }
 
-    // Both change the seats outside of the stream, as `StreamGroup.change` does with the members.
+    // Both change the memberships outside of the stream, for the reason given at `StreamGroup.change`.
 
-    func put(_ seat: GroupMembership) {
-        var seats = exchange(&seats, with: .none)
-        seats.put(seat)
-        self.seats = seats
-        if seats.count > 1 { obstacles.insert(.shared) }
+    func put(_ membership: GroupMembership) {
+        var memberships = exchange(&memberships, with: .none)
+        memberships.put(membership)
+        self.memberships = memberships
+        if memberships.count > 1 { obstacles.insert(.shared) }
     }
 
-    func takeSeat(in group: StreamGroup) -> GroupMembership? {
-        var seats = exchange(&seats, with: .none)
-        let seat = seats.take(group)
-        self.seats = seats
-        if seats.count <= 1 { obstacles.remove(.shared) }
-        return seat
+    func removeMembership(in group: StreamGroup) -> GroupMembership? {
+        var memberships = exchange(&memberships, with: .none)
+        let membership = memberships.take(group)
+        self.memberships = memberships
+        if memberships.count <= 1 { obstacles.remove(.shared) }
+        return membership
+    }
+}
+
+// Leaving groups. A stream may have joined thousands.
+extension Stream {
+    /// The most groups that a stream leaves at once when it ends.
+    ///
+    /// It leaves more only after `streamClosed`, in which its delegate may detach it.
+    static var immediateLeaveCountMax: Int { 32 }
+
+    /// Writes the frames that wait in the stream's groups; later frames of the groups are dropped.
+    ///
+    /// For a delegate that closes a stream with thousands of groups, which take milliseconds to leave. The stream
+    /// remains a member of each, even after its end, until the delegate calls ``StreamGroup/leave(_:)``, some at a
+    /// time. Can be called as late as in ``StreamDelegate/streamClosed(_:error:)``.
+    public func detachFromGroups() {
+        guard !obstacles.contains(.detached) else { return }
+        if !isClosing {
+            // Only these have frames that the stream has not got.
+            for group in reactor.dirtyGroups where memberships.contains(group) { group.leave(self) }
+            for group in Array(reactor.delayedGroups.values) where memberships.contains(group) {
+                group.leave(self)
+            }
+        }
+        obstacles.insert(.detached)
+    }
+
+    /// Leaves all groups, dropping the frames that wait in them; does nothing for a detached stream.
+    func leaveAllGroups() {
+        guard !obstacles.contains(.detached) else { return }
+        let all = exchange(&memberships, with: .none)
+        obstacles.remove(.shared)
+        all.forEach { $0.group.removeMember($0) }
     }
 }

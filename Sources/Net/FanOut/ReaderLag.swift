@@ -1,34 +1,33 @@
-/// How far the reader at the other end of a stream is behind what was sent to it.
+/// How far a stream's peer is behind in reading what was sent to it.
 enum ReaderLag: UInt8 {
-    /// At most ``lengthMax(queuedBytesMax:)`` bytes wait for it.
+    /// At most ``lengthMax(queuedBytesMax:)`` bytes are queued.
     case none
-    /// More bytes wait for it, and it still reads: its groups wait for it if it is one of many.
+    /// More bytes are queued, and the peer still reads. Its groups wait for it if many members are behind.
     case behind
-    /// More than half of the bytes wait for it that its queue holds, and it still reads: its groups wait for it, though
-    /// not always. See ``ReaderPatience``.
+    /// The queue is more than half full, and the peer still reads. Its groups wait for it at times; see ``ReaderWait``.
     case farBehind
-    /// More bytes wait for it, and it has taken next to nothing for some seconds: nobody waits for it.
+    /// More bytes are queued, and the peer has read almost nothing for some seconds. No group waits for it.
     case stalled
 
-    /// Whether a reader is behind and still reads.
+    /// Whether the peer is behind and still reads.
     var isWaitedFor: Bool { self == .behind || self == .farBehind }
 
-    /// The bytes that may wait for a reader that keeps up.
+    /// Returns the most bytes that may be queued for a peer that keeps up.
     ///
-    /// - Parameter queuedBytesMax: The stream's ``StreamLimits/queuedBytesMax``: a reader has to be waited for long before
-    ///   its queue is full.
+    /// - Parameter queuedBytesMax: The stream's ``StreamLimits/queuedBytesMax``; waiting has to begin long before the
+    ///   queue is full.
     /// - Returns: 256 KiB, or a quarter of the limit where that is less.
     static func lengthMax(queuedBytesMax: Int) -> Int { min(256 << 10, queuedBytesMax / 4) }
 
-    /// The bytes that a reader takes at least while a group waits for it; who takes fewer has stalled.
+    /// The least bytes that a peer has to read while a group waits for it; with fewer it counts as stalled.
     static var progressMin: Int { 32 << 10 }
 }
 
 extension Stream {
-    /// Compares the queue with what may wait for a reader that keeps up, and tells the groups of a change.
+    /// Updates the lag from the queue's length, and notifies the groups of a change.
     ///
-    /// Called when the kernel has refused bytes, and when it has taken some again: a stream without a backlog never
-    /// comes here.
+    /// Called when the kernel has refused bytes, and when it has accepted some again; never for a stream without a
+    /// backlog.
     @inline(never)
     func updateLag() {
         let queued = queuedByteCount
@@ -36,17 +35,17 @@ extension Stream {
         let isFar = queued > Int(queuedBytesMax) / 2
         switch lag {
         case .none: if queued > lengthMax, flags.contains(.blocked) { setLag(.behind) }
-        // Half of it, so that a reader at the threshold does not change its state with every frame.
+        // Half of the limit, so that a reader at the threshold does not change its state with every frame.
         case _ where queued <= lengthMax / 2: setLag(.none)
-        // One that has taken nothing since it fell behind is not waited for at all.
+        // A peer that has read nothing since it fell behind is not waited for at all.
         case .behind: if isFar { setLag(hasProgressed ? .farBehind : .stalled) }
         case .farBehind: if queued <= lengthMax { setLag(.behind) }
         case .stalled: if hasProgressed { setLag(isFar ? .farBehind : .behind) }
         }
     }
 
-    /// Stops waiting for a reader that has taken next to nothing since the last call.
-    func judgeProgress() {
+    /// Marks the peer as stalled if it has read almost nothing since the last call.
+    func checkProgress() {
         guard case .queue(let queue) = pendingOutput else { return }
         let progress = queue.takeProgress()
         if lag.isWaitedFor, progress < ReaderLag.progressMin { setLag(.stalled) }
@@ -60,6 +59,6 @@ extension Stream {
     private func setLag(_ new: ReaderLag) {
         let old = exchange(&lag, with: new)
         guard old != new else { return }
-        seats.forEach { $0.group.lagChanged(from: old, to: new) }
+        memberships.forEach { $0.group.lagChanged(from: old, to: new) }
     }
 }

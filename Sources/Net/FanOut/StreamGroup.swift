@@ -1,118 +1,119 @@
 /// Streams that receive the same bytes: the fan-out.
 ///
-/// Frames sent in one turn are joined into a batch, encoded once and shared by reference; at the end
-/// of the turn each member gets the batch with one send. A group of many is walked in shares, between
-/// which the reactor polls, and frames sent meanwhile gather in the next batch.
+/// Frames sent in one turn are joined into a batch, encoded once and shared by reference. At the end of the turn a
+/// fan-out pass sends the batch to each member with one call. The pass of a large group takes several turns; the
+/// reactor polls in between, and frames sent meanwhile go into the next batch.
 ///
 /// Each member gets, in order and once each, exactly the frames sent between its `join` and its
 /// `leave`. The streams must belong to the group's reactor; a stream that ends leaves by itself.
 ///
-/// A group never refuses a frame. ``isCongested`` says that its members take frames more slowly than they come: whoever
-/// can slow the publishers down does so then, until ``ReliefTarget/groupRelieved()``.
+/// A group never refuses a frame. While ``isCongested`` is true, members take frames more slowly than they are sent,
+/// and publishers should be slowed down until ``ReliefTarget/groupRelieved()``.
 public final class StreamGroup {
-    // What every walk touches comes first: of a thousand groups nothing is in the processor's cache,
-    // and each line of it that is fetched takes as long as a hundred instructions.
+    // The properties that every pass reads come first: with a thousand groups none is in the processor's cache, and
+    // each cache line fetched takes as long as a hundred instructions.
     let reactor: Reactor
-    /// The members' descriptors, or -1 for one to which bytes cannot simply be sent: so a walk need
-    /// not touch the streams.
+    /// The members' fast-path descriptors, or -1 where a plain send is not allowed.
+    ///
+    /// With them a pass need not read the streams.
     var descriptors: [Int32] = []
-    /// Frames that wait for the next walk.
+    /// Frames that wait for the next pass.
     var waiting = FrameBatch()
-    /// Members before it get the waiting batch whole; later ones joined in the middle of it.
+    /// Members below this index get the whole waiting batch; the others joined after its first frame.
     var whole: Int32 = 0
-    /// Members before it have yet to get the batch being walked: the walk goes down to zero.
+    /// Members below this index have yet to get the pass's batch; the pass counts down to zero.
     var cursor: Int32 = 0
-    /// Whether it is in the reactor's list, or pauses.
+    /// Whether the group is in the reactor's list, or delayed.
     var isDirty = false
 
     var streams: [Stream] = []
-    /// The batch of a walk that takes several turns; empty between walks.
-    var walking = FrameBatch()
+    /// The batch of a pass that takes several turns; empty between passes.
+    var passBatch = FrameBatch()
     /// A value that calls nothing while it changes: exclusive access is unchecked.
-    @exclusivity(unchecked) var pace = FanOutCoalescing()
+    @exclusivity(unchecked) var coalescing = FanOutCoalescing()
     /// A value that calls nothing while it changes: exclusive access is unchecked.
     @exclusivity(unchecked) var deferral = FrameDeferral()
-    /// Why the next walk has not begun although frames wait.
+    /// Why the next pass has not begun although frames wait.
     var delay: Delay? {
         didSet { reactor.delayedGroups[ObjectIdentifier(self)] = delay == nil ? nil : self }
     }
 
-    /// Which members are behind, and how long the next walk waits for them.
+    /// The counts of members that are behind, and the wait for them.
     ///
     /// A value that calls nothing while it changes: exclusive access is unchecked.
-    @exclusivity(unchecked) var patience = ReaderPatience()
-    /// Whether the next walk begins without waiting for readers that are behind.
+    @exclusivity(unchecked) var readerWait = ReaderWait()
+    /// Whether the next pass begins without waiting for readers that are behind.
     var ignoresLag = false
-    /// Whether more waits for the next walk than the group is meant to hold: the members take frames more slowly than they
-    /// are sent.
+    /// Whether the waiting batch is over its limit: the members take frames more slowly than they are sent.
     public private(set) var isCongested = false
     private var reliefTarget: (any ReliefTarget)?
 
-    /// Why a walk waits, and the timer that ends the wait at the latest.
+    /// Why a pass is delayed, and the timer that ends the delay at the latest.
     enum Delay {
-        /// For frames that share its sends.
+        /// To coalesce more frames; see ``FanOutCoalescing``.
         case coalescing(TimerID)
-        /// For frames that share its sends, because all that wait may wait.
+        /// All waiting frames may be deferred; see ``FrameDeferral``.
         case deferring(TimerID)
-        /// For members to take what they were sent before.
+        /// Members are behind; see ``ReaderWait``.
         case readers(TimerID)
     }
 
     init(reactor: Reactor) { self.reactor = reactor }
 
-    /// How many members there are.
+    /// The number of members.
     public var count: Int { descriptors.count }
 
-    /// Makes a stream a member; it gets what is sent from now on.
+    /// Adds a stream, which gets the frames sent from now on.
     ///
-    /// - Precondition: It is no member yet.
+    /// - Precondition: The stream is not a member.
     public func join(_ stream: Stream) {
         assert(stream.reactor === reactor)
-        precondition(!stream.seats.contains(self), "a stream is a member once")
-        // At the end, past the cursor: it is no part of a walk under way.
+        precondition(!stream.memberships.contains(self), "a stream is a member once")
+        // At the end, past the cursor, so that the new member is not part of a pass under way.
         let (index, start) = (Int32(streams.count), waiting.bytes.count)
-        let seat = GroupMembership(group: self, start: start, index: index)
+        let membership = GroupMembership(group: self, start: start, index: index)
         change { streams, descriptors in
             streams.append(stream)
             descriptors.append(-1)
         }
-        stream.put(seat)
-        patience.count(stream.lag, 1)
-        noteWhetherFree(stream, at: seat)
+        stream.put(membership)
+        readerWait.count(stream.lag, 1)
+        updateDescriptor(of: stream, at: membership)
     }
 
-    /// Takes a stream out; what was sent before still reaches it.
+    /// Removes a stream; it still gets the frames sent before.
     ///
-    /// One that is no member, or no longer, as after its end, is no fault.
+    /// Does nothing if the stream is not a member, as after its end.
     public func leave(_ stream: Stream) {
-        guard let seat = stream.takeSeat(in: self) else { return }
-        // Mostly it has had all there is.
-        guard seat.index < cursor || !waiting.isEmpty, !stream.obstacles.contains(.detached) else {
-            return vacate(seat)
+        guard let membership = stream.removeMembership(in: self) else { return }
+        // The usual case: it has got everything already.
+        guard membership.index < cursor || !waiting.isEmpty, !stream.obstacles.contains(.detached)
+        else {
+            return removeMember(membership)
         }
-        let (walking, waiting) = (walking, waiting)
-        let rest = seat.index < cursor ? walking.part(for: stream, from: 0) : []
-        let start = seat.index < whole ? 0 : seat.start
-        let news = waiting.isEmpty ? [] : waiting.part(for: stream, from: start)
-        vacate(seat)
-        // Now, so that whatever the caller writes next comes after it.
+        let (passBatch, waiting) = (passBatch, waiting)
+        let rest = membership.index < cursor ? passBatch.part(for: stream, from: 0) : []
+        let start = membership.index < whole ? 0 : membership.start
+        let next = waiting.isEmpty ? [] : waiting.part(for: stream, from: start)
+        removeMember(membership)
+        // Written now, so that the caller's next write comes after it.
         stream.write(rest)
-        stream.write(news)
+        stream.write(next)
     }
 
     /// Sends a frame to all members at the end of the turn.
     ///
     /// - Parameters:
-    ///   - frame: The bytes, complete in themselves: a member may get any whole number of frames.
-    ///   - except: A member that does not get it.
-    ///   - delayMax: How long the frame may wait for others to share its sends, in milliseconds. It does not wait for longer
-    ///     than that after the last such frame was sent, nor when a frame comes that may not wait.
+    ///   - frame: A complete frame; a member gets a whole number of them.
+    ///   - except: A member that does not get the frame.
+    ///   - delayMax: The longest delay, in milliseconds since such frames were last sent, for which the frame may wait
+    ///     to share its sends with others; 0 for none. A frame that may not wait ends the delay.
     public func send(_ frame: [UInt8], except: Stream? = nil, delayMax: UInt16 = 0) {
         let count = descriptors.count
         guard !frame.isEmpty, count > 0 else { return }
         var batch = exchange(&waiting, with: FrameBatch())
         if batch.isEmpty { whole = Int32(count) }
-        batch.append(frame, except: except.flatMap { $0.seats.count > 0 ? $0 : nil })
+        batch.append(frame, except: except.flatMap { $0.memberships.count > 0 ? $0 : nil })
         reactor.inbound.charge(frame.count)
         if batch.bytes.count >= reactor.batchLengthMax || reactor.inbound.isFilling {
             isCongested = true
@@ -121,46 +122,46 @@ public final class StreamGroup {
         deferral.add(delayMax: delayMax)
         if !isDirty {
             isDirty = true
-            if !beginPause() { reactor.dirtyGroups.append(self) }
+            if !startDelay() { reactor.dirtyGroups.append(self) }
         } else if isDelayOver(with: batch) {
             resume()
         }
     }
 
-    /// Has `target` called once, as soon as the group is no longer congested; it takes the place of an earlier one.
+    /// Sets the target that is called once, when the group is no longer congested; replaces an earlier one.
     public func notifyRelief(_ target: any ReliefTarget) {
         if isCongested { reliefTarget = target } else { reactor.relieve(target) }
     }
 
-    /// Takes the frames that wait, so that there is room for others.
+    /// Removes and returns the waiting frames, which ends congestion.
     func takeWaiting() -> FrameBatch {
         isCongested = false
         if let target = reliefTarget.take() { reactor.relieve(target) }
         return exchange(&waiting, with: FrameBatch())
     }
 
-    /// Drops a batch that has reached every member that is left.
+    /// Releases a batch that all members have got.
     func finish(_ batch: consuming FrameBatch) {
         reactor.inbound.refund(batch.bytes.count)
         batch.end()
     }
 
-    /// Notes whether bytes can simply be sent to a member.
-    func noteWhetherFree(_ stream: Stream, at seat: GroupMembership) {
+    /// Sets the member's fast-path descriptor, or -1 if a plain send is not allowed.
+    func updateDescriptor(of stream: Stream, at membership: GroupMembership) {
         let descriptor = stream.obstacles.isEmpty ? stream.fd : -1
-        change { _, descriptors in descriptors[Int(seat.index)] = descriptor }
+        change { _, descriptors in descriptors[Int(membership.index)] = descriptor }
     }
 
-    /// Fills the place of a member that has left, without disturbing a walk.
-    func vacate(_ seat: GroupMembership) {
-        var hole = Int(seat.index)
-        patience.count(streams[hole].lag, -1)
-        // Each boundary gives up its last member to the hole, which so moves up to the end: nobody
-        // crosses a boundary, so nobody is served twice or left out.
+    /// Removes a member and fills its index, without disturbing a pass under way.
+    func removeMember(_ membership: GroupMembership) {
+        var hole = Int(membership.index)
+        readerWait.count(streams[hole].lag, -1)
+        // The last member of each section moves into the hole, which so moves up to the end. No member crosses a
+        // boundary, so none is served twice or left out.
         if hole < cursor {
             cursor -= 1
             hole = move(Int(cursor), to: hole)
-            if cursor == 0 { finish(exchange(&walking, with: FrameBatch())) }
+            if cursor == 0 { finish(exchange(&passBatch, with: FrameBatch())) }
         }
         if !waiting.isEmpty && hole < whole {
             whole -= 1
@@ -182,15 +183,17 @@ public final class StreamGroup {
             streams[hole] = stream
             descriptors[hole] = descriptors[source]
         }
-        if var seat = stream.seats[self] {
-            seat.index = Int32(hole)
-            stream.put(seat)
+        if var membership = stream.memberships[self] {
+            membership.index = Int32(hole)
+            stream.put(membership)
         }
         return source
     }
 
-    /// Lends the members for a change, moved out of the group: no access to its properties spans a call, so that the
-    /// optimizer can prove each of them exclusive and a publish is not checked for it.
+    /// Calls `body` with the members moved out of the group.
+    ///
+    /// So no access to its properties spans a call, the optimizer can prove each access exclusive, and a publish has no
+    /// dynamic exclusivity checks.
     private func change(_ body: (inout [Stream], inout [Int32]) -> Void) {
         var (streams, descriptors) = (
             exchange(&streams, with: []), exchange(&descriptors, with: [])
@@ -201,9 +204,9 @@ public final class StreamGroup {
     }
 }
 
-/// Called when a congested ``StreamGroup`` has room again.
+/// Called when a ``StreamGroup`` is no longer congested.
 public protocol ReliefTarget: AnyObject {
-    /// The group takes frames again; called once, from ``Reactor/relieveTargets()``.
+    /// Called once, from ``Reactor/relieveTargets()``, when publishers may go on.
     func groupRelieved()
 }
 
@@ -218,13 +221,13 @@ extension Reactor {
 
     /// Calls the targets of groups that are no longer congested.
     ///
-    /// For the resident, between `poll()` and `flush()` or after both: a target may send to any group.
+    /// To be called by the resident between `poll()` and `flush()` or after both, since a target may send to any group.
     public func relieveTargets() {
         guard !relieved.isEmpty else { return }
         for target in exchange(&relieved, with: []) { target.groupRelieved() }
     }
 
-    /// Calls `target` at the resident's next ``relieveTargets()``.
+    /// Schedules a call of `target` at the resident's next ``relieveTargets()``.
     public func relieve(_ target: any ReliefTarget) {
         relieved.append(target)
         // The next turn must not wait for an event.

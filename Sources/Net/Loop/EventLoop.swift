@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// The actor that lives on an ``EventLoop``'s thread.
+/// The actor that runs on an ``EventLoop``'s thread.
 ///
 /// Its `unownedExecutor` must be that loop, and it owns the ``Reactor`` that waits:
 ///
@@ -29,12 +29,12 @@ public protocol LoopResident: Actor {
     /// Waits once, handles what is ready, and flushes; false ends the loop.
     func turn() -> Bool
 
-    /// Handles what was posted, without waiting, while the loop's thread sleeps.
+    /// Handles posted messages, without waiting, while the loop's thread sleeps.
     ///
-    /// Called on the thread of the loop that posted (``EventLoop/assist()``): so it does little, and leaves what is
-    /// more to the loop's own thread.
+    /// Called on the thread of the loop that posted (``EventLoop/assist()``), so it should do little and leave longer
+    /// work to the loop's own thread.
     ///
-    /// - Returns: Whether the loop's thread has to wake up: something is left, or a timer is due earlier than before.
+    /// - Returns: Whether the loop's thread has to wake up: work is left, or a timer is due earlier than before.
     func assist() -> Bool
 }
 
@@ -45,18 +45,18 @@ extension LoopResident {
 
 /// A thread that is the serial executor of one actor, its ``LoopResident``.
 ///
-/// While it waits for events, the thread of another loop may run the resident for a moment (``assist()``): never both
-/// at once, and each sees what the other has done.
+/// While it waits for events, the thread of another loop may run the resident for a moment (``assist()``). The two
+/// never run it at the same time, and each sees the other's writes.
 ///
-/// Between two turns the jobs run that were sent to the actor: a call of one of its methods from
-/// elsewhere, the rest of its tasks. Before the thread starts and after it has ended, jobs run on
-/// the default executor of Swift, one at a time: a call of the actor always returns.
+/// Between two turns the thread runs the actor's jobs: calls of its methods from elsewhere, and the rest of its tasks.
+/// Before the thread starts and after it has ended, jobs run one at a time on Swift's default executor, so that a call
+/// of the actor always returns.
 public final class EventLoop: SerialExecutor, Sendable {
     /// The thread's name, of which Linux shows 15 bytes.
     public let name: String
     /// An eventfd in the reactor's epoll set.
     let wakeup: FileDescriptor
-    /// Who runs the resident, and whether something was posted since its last turn began.
+    /// Which thread runs the resident, and whether something was posted since its last turn began.
     let activity = LoopActivity()
     /// The resident, while the loop runs; locked by the thread that assists.
     private let resident = Mutex<(any LoopResident)?>(nil)
@@ -64,7 +64,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     private let ended: FileDescriptor
     /// The thread that runs jobs: the loop's own, or one of the default executor's; 0 for none.
     ///
-    /// It changes under the lock of `state`, but while the loop sleeps: then under that of `resident`.
+    /// Written under the lock of `state`; while the loop sleeps, under the lock of `resident`.
     private let thread = Atomic<UInt>(0)
     private let state = Mutex(State())
 
@@ -81,7 +81,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         /// Callers of `waitUntilStopped()`.
         var waiting: [CheckedContinuation<Void, Never>] = []
 
-        /// Whether a task is to be started for the jobs: the thread does not take them, and no other task does.
+        /// Returns whether to start a task for the jobs: neither the thread nor another task runs them.
         mutating func beginDraining() -> Bool {
             guard phase != .running, !isDrainStarted, !jobs.isEmpty else { return false }
             isDrainStarted = true
@@ -92,7 +92,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Makes a loop that does not run yet.
     ///
     /// - Parameter name: The name of its thread.
-    /// - Throws: What `eventfd` left: descriptors or memory have run out.
+    /// - Throws: The error of `eventfd`: descriptors or memory have run out.
     public init(name: String = "loop") throws(SystemError) {
         let flags = Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)
         self.name = name
@@ -110,33 +110,35 @@ public final class EventLoop: SerialExecutor, Sendable {
         if activity.post() { eventfd_write(wakeup.raw, 1) }
     }
 
-    /// Has the resident handle what was posted: on this thread if the loop's own sleeps, or else in its next turn.
+    /// Runs the resident's `assist()` on the calling thread if the loop's thread sleeps; else wakes the loop.
     ///
-    /// For posts that mean little work, by a thread that has nothing more urgent to do: waking another thread costs as
+    /// For posts that need little work, from a thread with nothing more urgent to do: waking another thread costs as
     /// much as several sends, on both sides.
     public func assist() {
         let isDone = resident.withLockIfAvailable { resident in
             guard let resident, activity.beginAssisting() else { return false }
-            let owner = thread.exchange(UInt(pthread_self()), ordering: .relaxed)
+            let previous = thread.exchange(UInt(pthread_self()), ordering: .relaxed)
             let needsThread = resident.assumeIsolated { $0.assist() }
-            thread.store(owner, ordering: .relaxed)
+            thread.store(previous, ordering: .relaxed)
             if activity.endAssisting(needsThread: needsThread) { eventfd_write(wakeup.raw, 1) }
             return true
         }
         if isDone != true { wake() }
     }
 
-    /// Takes the resident back after a wait, and what was posted as seen: for the reactor, before mailboxes are drained.
-    func rise() {
-        // The thread that assists holds the lock until it has done.
-        while !activity.rise() { resident.withLock { _ in } }
+    /// Ends the sleep after a wait and clears the posted mark.
+    ///
+    /// Called by the reactor, before mailboxes are drained.
+    func endSleep() {
+        // The assisting thread holds the lock until it has finished.
+        while !activity.endSleep() { resident.withLock { _ in } }
     }
 
     // MARK: Executor
 
-    /// Takes a job from the Swift runtime; it runs after the current turn.
+    /// Enqueues a job of the Swift runtime, to run after the current turn.
     ///
-    /// Never inside this call: the caller may hold a lock that the job needs.
+    /// It never runs inside this call: the caller may hold a lock that the job needs.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let (isRunning, beginsDraining) = state.withLock { state in
@@ -157,10 +159,10 @@ public final class EventLoop: SerialExecutor, Sendable {
 
     /// Starts the thread, which calls the resident's `turn()` until it returns false.
     ///
-    /// A loop runs once. The thread takes no signals: they reach the program's own threads.
+    /// A loop runs once. The thread blocks all signals, so that they are delivered to the program's other threads.
     ///
     /// - Parameter resident: The actor whose executor is this loop; the thread keeps it alive.
-    /// - Throws: What `pthread_create` returned: threads or memory have run out.
+    /// - Throws: The error of `pthread_create`: threads or memory have run out.
     public func start(_ resident: some LoopResident) throws(SystemError) {
         state.withLock { state in
             precondition(state.phase == .idle, "a loop runs once")
@@ -185,7 +187,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         while Glibc.poll(&poll, 1, -1) < 0 && errno == EINTR {}
     }
 
-    /// Returns when the loop has stopped; at once if it never ran.
+    /// Waits until the loop has stopped; returns at once if it never ran.
     public func waitUntilStopped() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -200,11 +202,11 @@ public final class EventLoop: SerialExecutor, Sendable {
     private func run(_ resident: some LoopResident) {
         pthread_setname_np(pthread_self(), String(name.prefix(15)))
         awaitDraining()
-        // Jobs that were sent before the start have woken nothing.
+        // Jobs enqueued before the start have not woken the loop.
         wake()
         self.resident.withLock { $0 = resident }
         while resident.assumeIsolated({ turns(of: $0) }) {
-            // A job may have told the resident something that its next turn must not wait for.
+            // A job may have changed the resident's state so that its next turn must not wait.
             if runJobs() { wake() }
         }
         self.resident.withLock { $0 = nil }
@@ -215,7 +217,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Ends the thread's part if no job is left for it.
+    /// Sets the phase to ended if no job is left.
     private func hasEnded() -> Bool {
         state.withLock { state in
             guard state.jobs.isEmpty else { return false }
@@ -225,7 +227,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         }
     }
 
-    /// Lets the resident turn until a job waits, without leaving its isolation in between.
+    /// Runs turns of the resident until a job waits, without leaving its isolation in between.
     private func turns(of resident: isolated some LoopResident) -> Bool {
         repeat {
             guard resident.turn() else { return false }
@@ -233,7 +235,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         return true
     }
 
-    /// Runs the jobs that are there now; those that they bring wait for the next turn.
+    /// Runs the enqueued jobs; jobs that these enqueue wait until after the next turn.
     private func runJobs() -> Bool {
         let jobs = state.withLock { exchange(&$0.jobs, with: []) }
         for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
@@ -254,13 +256,13 @@ extension EventLoop {
         }
     }
 
-    /// The jobs for ``drain()``; nil at its end.
+    /// Returns the jobs for ``drain()``; nil if it is to end.
     private func takeJobs() -> [UnownedJob]? {
         let (jobs, isAwaited) = state.withLock { state -> ([UnownedJob]?, Bool) in
             let isRunning = state.phase == .running
             guard !isRunning, !state.jobs.isEmpty else {
                 let wasDraining = exchange(&state.isDraining, with: false)
-                // A task that comes after the thread's start finds the thread's own number there.
+                // A task that runs only after the thread's start must not clear the thread's own ID.
                 if wasDraining { thread.store(0, ordering: .relaxed) }
                 state.isDrainStarted = false
                 return (nil, wasDraining && isRunning)
@@ -273,7 +275,7 @@ extension EventLoop {
         return jobs
     }
 
-    /// Makes the calling thread the loop's, as soon as no task runs jobs any more.
+    /// Makes the calling thread the loop's, once no task runs jobs any more.
     private func awaitDraining() {
         while true {
             let isFree = state.withLock { state in
@@ -283,14 +285,14 @@ extension EventLoop {
             if isFree { return }
             var poll = pollfd(fd: wakeup.raw, events: Int16(POLLIN), revents: 0)
             _ = Glibc.poll(&poll, 1, -1)
-            // Reset, so that the next wait ends by a later write. A wake that is lost by this is still pending.
+            // Reset, so that only a later write ends the next wait. A wake-up lost by this is still recorded as posted.
             var posted: eventfd_t = 0
             eventfd_read(wakeup.raw, &posted)
         }
     }
 }
 
-/// Runs `body` on a new, detached thread that all signals are blocked on.
+/// Runs `body` on a new, detached thread that blocks all signals.
 private func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
     final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -300,7 +302,7 @@ private func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemEr
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    // A thread inherits the mask of the one that makes it.
+    // A thread inherits its creator's signal mask.
     var all = sigset_t()
     var previous = sigset_t()
     sigfillset(&all)

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Who runs the resident of an event loop, and whether something was posted since its last turn began.
+/// Which thread runs an event loop's resident, and whether something was posted since its last turn began.
 ///
-/// One word, so that whoever posts knows at once whether the thread sleeps: only then the eventfd is written, and once a
-/// burst. Each change of hands makes what one thread has written visible to the other.
+/// A single atomic word, so that a post knows whether the thread sleeps. Only then the eventfd is written, once per
+/// burst. Each transition makes the writes of one thread visible to the next.
 struct LoopActivity: ~Copyable, Sendable {
     private let word = Atomic<UInt8>(Self.running)
 
@@ -11,8 +11,8 @@ struct LoopActivity: ~Copyable, Sendable {
     private static var running: UInt8 { 0 }
     /// Something was posted since the last turn began.
     private static var posted: UInt8 { 1 }
-    /// The loop's thread waits for events, and nobody runs the resident.
-    private static var asleep: UInt8 { 2 }
+    /// The loop's thread waits for events, and no thread runs the resident.
+    private static var sleeping: UInt8 { 2 }
     /// The loop's thread waits for events, and another thread runs the resident.
     private static var assisted: UInt8 { 4 }
 
@@ -23,23 +23,23 @@ struct LoopActivity: ~Copyable, Sendable {
 
     // MARK: By any thread
 
-    /// Notes that something was posted; returns whether the loop's thread has to be woken for it.
+    /// Records a post; returns whether the loop's thread has to be woken for it.
     ///
-    /// Otherwise whoever runs the resident looks before anybody waits.
+    /// If not, the thread that runs the resident checks for posts before it waits.
     func post() -> Bool {
-        word.bitwiseOr(Self.posted, ordering: .acquiringAndReleasing).oldValue == Self.asleep
+        word.bitwiseOr(Self.posted, ordering: .acquiringAndReleasing).oldValue == Self.sleeping
     }
 
-    /// Lets the calling thread run the resident; false unless the loop's thread sleeps and nothing was posted.
-    func beginAssisting() -> Bool { move(from: Self.asleep, to: Self.assisted) }
+    /// Makes the calling thread run the resident; false unless the loop's thread sleeps and nothing was posted.
+    func beginAssisting() -> Bool { move(from: Self.sleeping, to: Self.assisted) }
 
-    /// The calling thread has run the resident.
+    /// Records that the calling thread has run the resident.
     ///
-    /// - Parameter needsThread: Whether the loop's thread has to go on.
-    /// - Returns: Whether that thread has to be woken: it has to go on, or something was posted meanwhile.
+    /// - Parameter needsThread: Whether work is left for the loop's thread.
+    /// - Returns: Whether that thread has to be woken: work is left, or something was posted meanwhile.
     func endAssisting(needsThread: Bool) -> Bool {
-        if !needsThread, move(from: Self.assisted, to: Self.asleep) { return false }
-        word.store(Self.asleep | Self.posted, ordering: .releasing)
+        if !needsThread, move(from: Self.assisted, to: Self.sleeping) { return false }
+        word.store(Self.sleeping | Self.posted, ordering: .releasing)
         return true
     }
 
@@ -48,14 +48,14 @@ struct LoopActivity: ~Copyable, Sendable {
     /// Whether something was posted since the last turn began.
     var isPosted: Bool { word.load(ordering: .relaxed) & Self.posted != 0 }
 
-    /// Whether the thread waits for events, nothing was posted, and nobody assists.
-    var isAsleep: Bool { word.load(ordering: .relaxed) == Self.asleep }
+    /// Whether the thread waits for events, nothing was posted, and no thread assists.
+    var isAsleep: Bool { word.load(ordering: .relaxed) == Self.sleeping }
 
-    /// Lets others assist from here on; returns false, and lets nobody, if something was posted.
-    func fallAsleep() -> Bool { move(from: Self.running, to: Self.asleep) }
+    /// Allows other threads to assist; false, without allowing it, if something was posted.
+    func beginSleep() -> Bool { move(from: Self.running, to: Self.sleeping) }
 
-    /// Takes the resident back, and what was posted as seen; false while another thread runs it.
-    func rise() -> Bool {
+    /// Returns the resident to the loop's thread and clears the posted mark; false while another thread runs it.
+    func endSleep() -> Bool {
         while true {
             let seen = word.load(ordering: .acquiring)
             guard seen & Self.assisted == 0 else { return false }

@@ -5,9 +5,9 @@ import Synchronization
 /// Posting into an empty mailbox wakes the loop, so a burst costs one write to its eventfd. The
 /// loop's resident drains its mailboxes between `poll()` and `flush()`.
 public final class Mailbox<Message: Sendable>: Sendable {
-    /// How many messages wait: looked at each turn, mostly to find none.
+    /// The number of waiting messages; an atomic, because it is read every turn and is mostly zero.
     private let waiting = Atomic(0)
-    /// The weights of the messages that wait, in sum.
+    /// The total weight of the waiting messages.
     private let waitingWeight = Atomic(0)
     private let loop: EventLoop
     private let messages = Mutex<[Message]>([])
@@ -17,7 +17,9 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// - Parameter loop: The loop to wake.
     public init(wakes loop: EventLoop) { self.loop = loop }
 
-    /// Adds a message, from any thread; bounding their number is the poster's matter.
+    /// Posts a message, from any thread.
+    ///
+    /// The mailbox is unbounded; callers have to bound what they post.
     public func post(_ message: Message) {
         let wasEmpty = messages.withLock { messages in
             messages.append(message)
@@ -26,12 +28,12 @@ public final class Mailbox<Message: Sendable>: Sendable {
         if wasEmpty { loop.wake() }
     }
 
-    /// Adds a burst of messages, which the loop takes out together.
+    /// Posts several messages, which the loop drains together.
     ///
     /// - Parameters:
     ///   - burst: The messages.
-    ///   - weight: What they add to ``weight``, in a unit of the poster's choice.
-    ///   - assists: Whether the calling thread may handle them itself if the loop's sleeps (``EventLoop/assist()``).
+    ///   - weight: Added to ``weight``, in a unit of the caller's choice.
+    ///   - assists: Whether the calling thread may handle them if the loop's thread sleeps (``EventLoop/assist()``).
     public func post(_ burst: [Message], weight: Int = 0, assists: Bool = false) {
         guard !burst.isEmpty else { return }
         let wasEmpty = messages.withLock { messages in
@@ -43,7 +45,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
         if assists { loop.assist() } else { loop.wake() }
     }
 
-    /// Takes all messages that have been posted.
+    /// Removes and returns all messages.
     public func drain() -> [Message] {
         guard count > 0 else { return [] }
         return messages.withLock { messages in
@@ -53,9 +55,9 @@ public final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// How many messages wait.
+    /// The number of waiting messages.
     public var count: Int { waiting.load(ordering: .relaxed) }
 
-    /// The weights of the messages that wait, in sum.
+    /// The total weight of the waiting messages.
     public var weight: Int { waitingWeight.load(ordering: .relaxed) }
 }

@@ -1,35 +1,35 @@
 import CLinux
 
-/// Returns memory to the system after a peak of what a reactor held for its peers.
+/// Returns memory to the system after a peak of a reactor's buffers.
 ///
-/// glibc keeps freed memory in its arenas, and gives back by itself only what lies at an arena's end: one small buffer
-/// that came later holds all before it. malloc_trim(3) gives back every free page, of all arenas. While it does, which
-/// takes some milliseconds for each hundred MiB, whoever allocates waits: so ``look(at:)`` belongs into a timer that
-/// fires every few seconds, and trims only when the peak has been over for as long as from one look to the next. A load
-/// that goes up and down all the time is never over, and needs its memory again.
+/// glibc keeps freed memory in its arenas, and returns by itself only what lies at an arena's end, so one small later
+/// buffer keeps all memory before it. malloc_trim(3) returns every free page of all arenas. It takes some milliseconds
+/// per hundred MiB, during which allocations wait. So ``look(at:)`` belongs into a timer that fires every few seconds,
+/// and trims only if the peak has been over for a whole interval. A load that goes up and down all the time is never
+/// over, and needs its memory again.
 public struct MemoryTrim {
-    /// What must have been freed, in bytes: less is not worth the time.
+    /// The least bytes freed that are worth a trim.
     static var freedCountMin: Int { 16 << 20 }
 
-    /// The most bytes that were held since memory was last returned.
+    /// The peak since memory was last returned, in bytes.
     private var highest = 0
 
-    /// Begins before any peak.
+    /// Makes a trim without a peak.
     public init() {}
 
-    /// Returns memory if little was held since the last look, compared with before.
+    /// Trims if the peak since the last call is much lower than the one before.
     ///
-    /// - Parameter reactor: Whose memory for what has come in, and for what waits for slow readers, is compared.
+    /// - Parameter reactor: The reactor whose inbound and queued bytes are compared.
     public mutating func look(at reactor: Reactor) {
-        if isOver(peak: max(reactor.inbound.takePeak(), reactor.queueAccount.byteCount)) {
+        if isOver(peak: max(reactor.inbound.takePeak(), reactor.queueBudget.byteCount)) {
             _ = malloc_trim(0)
         }
     }
 
-    /// Compares what was held since the last call with what was held before.
+    /// Compares the peak since the last call with the one before.
     ///
-    /// - Parameter peak: The most bytes that were held since the last call.
-    /// - Returns: Whether a peak is over, once.
+    /// - Parameter peak: The most bytes held since the last call.
+    /// - Returns: Whether a peak is over; true once per peak.
     mutating func isOver(peak: Int) -> Bool {
         guard highest - peak >= Self.freedCountMin else {
             highest = max(highest, peak)

@@ -1,17 +1,17 @@
 import Glibc
 import Primitives
 
-/// A point in time that never goes back and that no change of the calendar moves.
+/// A point in time of a clock that never goes back and is unaffected by changes of the calendar time.
 ///
-/// It counts from an arbitrary start (`CLOCK_MONOTONIC`, clock_gettime(2)), so only differences mean
-/// something, and only within one run of the machine.
+/// It counts from an arbitrary start (`CLOCK_MONOTONIC`, clock_gettime(2)), so only differences are meaningful, and
+/// only until the machine is restarted.
 public struct MonotonicTime: InstantProtocol, Sendable {
     /// Nanoseconds since the clock's start.
     public var nanoseconds: Int64
 
-    /// A point so many nanoseconds after the clock's start.
+    /// Makes a point in time.
     ///
-    /// - Parameter nanoseconds: Zero or more.
+    /// - Parameter nanoseconds: Nanoseconds since the clock's start; zero or more.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     /// Reads the clock.
@@ -21,13 +21,13 @@ public struct MonotonicTime: InstantProtocol, Sendable {
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// The point that lies `duration` later; past the end of the clock it is the end.
+    /// Returns the point `duration` later, clamped to the clock's end.
     public func advanced(by duration: Duration) -> MonotonicTime {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? .max : sum)
     }
 
-    /// How much later `other` is.
+    /// Returns the duration from this point to `other`.
     public func duration(to other: MonotonicTime) -> Duration {
         .nanoseconds(other.nanoseconds - nanoseconds)
     }
@@ -38,9 +38,49 @@ public struct MonotonicTime: InstantProtocol, Sendable {
     }
 }
 
-/// Seconds since 1970 (`CLOCK_REALTIME`), which may jump.
+/// Returns the seconds since 1970 (`CLOCK_REALTIME`), which may jump.
 func currentUnixTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec)
+}
+
+/// The clocks that a reactor reads once a turn: the kernel's, or those of a simulation.
+public struct LoopClock {
+    /// Reads the monotonic time.
+    let now: () -> MonotonicTime
+    /// Reads the seconds since 1970.
+    let unixTime: () -> Int64
+    /// How late a poll may be before it counts as a pause, which timers exclude; nil if none ever does.
+    let pauseTolerance: Duration?
+
+    /// The kernel's clocks.
+    ///
+    /// A loop whose next poll is more than 200 ms late counts as paused.
+    public static var system: LoopClock {
+        LoopClock(
+            now: { .current },
+            unixTime: currentUnixTime,
+            pauseTolerance: .milliseconds(200)
+        )
+    }
+
+    /// A clock that is set from outside, as by a simulation.
+    ///
+    /// The kernel does not know it, so poll a reactor with such a clock with a limit.
+    ///
+    /// - Parameters:
+    ///   - now: Reads the monotonic time, which never goes back.
+    ///   - unixTime: Reads the seconds since 1970, which may jump.
+    ///   - pauseTolerance: How late a poll may be before it counts as a pause of the process, which timers exclude; nil
+    ///     for a clock that moves in steps.
+    public init(
+        now: @escaping () -> MonotonicTime,
+        unixTime: @escaping () -> Int64,
+        pauseTolerance: Duration? = nil
+    ) {
+        self.now = now
+        self.unixTime = unixTime
+        self.pauseTolerance = pauseTolerance
+    }
 }

@@ -1,24 +1,24 @@
 import CLinux
 import Glibc
 
-// How streams and listeners come into being.
+// Making streams and listeners, and their registration with epoll.
 extension Reactor {
-    /// Listens on an address and accepts what connects.
+    /// Listens on an address and accepts connections.
     ///
-    /// A Unix-domain socket's file is removed first if nobody listens on it any more, and again when
+    /// A Unix-domain socket's file is removed first if no process listens on it any more, and again when
     /// the listener is closed.
     ///
     /// - Parameters:
-    ///   - address: Port 0 lets the kernel choose; ``Listener/address`` says which.
-    ///   - backlog: How many connections may wait to be accepted; Linux caps it (`somaxconn`).
+    ///   - address: The address. With port 0 the kernel chooses a port, given by ``Listener/address``.
+    ///   - backlog: The most connections that may wait to be accepted; Linux caps it (`somaxconn`).
     ///   - reusePort: Whether other loops listen on the same address, each accepting its share.
-    ///   - tls: Encrypts all streams of this listener; nil for plain ones.
+    ///   - tls: The encryption of all streams of this listener; nil for none.
     ///   - streamLimits: The limits of each accepted stream.
-    ///   - hasRoom: Whether one more connection is to be accepted; if not, those that come wait in the backlog, and it
-    ///     is asked again every few milliseconds.
-    ///   - refused: Is told of each connection that is closed at once because no descriptor is left for it.
-    ///   - accept: Names the owner of a new stream, before it is opened.
-    /// - Returns: The listener, which the reactor keeps until it is closed.
+    ///   - hasCapacity: Returns whether one more connection may be accepted. If not, connections wait in the backlog,
+    ///     and it is called again after 50 ms.
+    ///   - refused: Called for each connection that is closed at once because no descriptor is left for it.
+    ///   - accept: Returns the delegate of a new stream, before it is opened.
+    /// - Returns: The listener, which the reactor retains until it is closed.
     /// - Throws: The call that failed, for example `bind` if the address is in use.
     @discardableResult
     public func listen(
@@ -27,7 +27,7 @@ extension Reactor {
         reusePort: Bool = false,
         tls: TLSContext? = nil,
         streamLimits: StreamLimits = .init(),
-        hasRoom: @escaping () -> Bool = { true },
+        hasCapacity: @escaping () -> Bool = { true },
         refused: @escaping () -> Void = {},
         accept: @escaping (Stream) -> any StreamDelegate
     ) throws(SystemError) -> Listener {
@@ -46,7 +46,7 @@ extension Reactor {
             reactor: self,
             tls: tls,
             limits: streamLimits,
-            hasRoom: hasRoom,
+            hasCapacity: hasCapacity,
             refused: refused,
             accept: accept
         )
@@ -61,23 +61,23 @@ extension Reactor {
 
     /// Connects to an address.
     ///
-    /// Whether it succeeds is told to the owner, by `streamOpened` or by `streamClosed`, never from
-    /// inside this call. What is written before waits.
+    /// The delegate's `streamOpened` or `streamClosed` is called with the result, never from inside this call. What is
+    /// written before is sent once the stream is open.
     ///
     /// - Parameters:
-    ///   - address: Where to.
+    ///   - address: The address to connect to.
     ///   - tls: The encryption and the host to ask for and to verify: a name, or an IP address.
-    ///   - timeout: How long it may take until the stream is opened, TLS handshake included.
+    ///   - timeout: The time until the stream is opened, TLS handshake included.
     ///   - limits: The stream's limits; its handshake is bounded by `timeout`.
-    ///   - owner: Who is told.
+    ///   - delegate: The stream's delegate.
     /// - Returns: The stream, not open yet.
-    /// - Throws: A call that failed before anything was sent: no descriptor is left, say.
+    /// - Throws: A call that failed before anything was sent, for example for lack of descriptors.
     public func connect(
         to address: SocketAddress,
         tls: (TLSContext, serverName: String)? = nil,
         timeout: Duration,
         limits: StreamLimits = .init(),
-        owner: any StreamDelegate
+        delegate: any StreamDelegate
     ) throws(SystemError) -> Stream {
         let descriptor = try Socket.make(address.protocolFamily)
         if !address.isUnix { try Socket.setNoDelay(on: descriptor.raw) }
@@ -85,7 +85,12 @@ extension Reactor {
         var code: Int32 = 0
         let result = try address.withRaw { Glibc.connect(fd, $0, $1) }
         if result != 0 { code = errno }
-        let stream = try enter(descriptor, limits: limits, owner: owner, phase: .connecting)
+        let stream = try addStream(
+            descriptor,
+            limits: limits,
+            delegate: delegate,
+            phase: .connecting
+        )
         stream.setDeadline(after: timeout)
         if code != 0 && code != EINPROGRESS && code != EINTR {
             stream.end(with: .system(SystemError(call: "connect", code: code)))
@@ -95,32 +100,37 @@ extension Reactor {
         return stream
     }
 
-    /// Takes over a connected stream socket, for example one end of a socketpair(2).
+    /// Makes a stream of a connected socket, for example one end of a socketpair(2).
     ///
     /// - Parameters:
     ///   - descriptor: The socket; it is made non-blocking.
     ///   - limits: The stream's limits.
-    ///   - owner: Who is told; `streamOpened` is called before this returns.
+    ///   - delegate: The stream's delegate; `streamOpened` is called before this returns.
     /// - Returns: The open stream.
     /// - Throws: The call that failed.
     @discardableResult
     public func adopt(
         _ descriptor: consuming FileDescriptor,
         limits: StreamLimits = .init(),
-        owner: any StreamDelegate
+        delegate: any StreamDelegate
     ) throws(SystemError) -> Stream {
         let state = try SystemError.check(fcntl(descriptor.raw, F_GETFL), "fcntl")
         try SystemError.check(fcntl(descriptor.raw, F_SETFL, state | O_NONBLOCK), "fcntl")
-        let stream = try enter(descriptor, limits: limits, owner: owner, phase: .handshaking)
+        let stream = try addStream(
+            descriptor,
+            limits: limits,
+            delegate: delegate,
+            phase: .handshaking
+        )
         stream.open()
         return stream
     }
 
-    /// Makes a stream of a descriptor and enters it into the tables.
-    func enter(
+    /// Makes a stream of a descriptor and registers it.
+    func addStream(
         _ descriptor: consuming FileDescriptor,
         limits: StreamLimits,
-        owner: any StreamDelegate,
+        delegate: any StreamDelegate,
         phase: Stream.Phase
     ) throws(SystemError) -> Stream {
         let stream = Stream(
@@ -128,10 +138,60 @@ extension Reactor {
             generation: makeGeneration(),
             reactor: self,
             limits: limits,
-            owner: owner,
+            delegate: delegate,
             phase: phase
         )
         try register(stream)
         return stream
     }
+
+    // MARK: Registration
+
+    /// Adds a stream to the epoll set and the table.
+    func register(_ stream: Stream) throws(SystemError) {
+        try control(EPOLL_CTL_ADD, stream.fd, stream.generation, stream.interest)
+        while streams.count <= stream.fd { streams.append(nil) }
+        streams[Int(stream.fd)] = stream
+        liveStreamCount += 1
+    }
+
+    /// Adds a listener to the epoll set and the list.
+    func register(_ listener: Listener) throws(SystemError) {
+        try control(EPOLL_CTL_ADD, listener.fd, listener.generation, EPOLLIN.rawValue)
+        listeners.append(listener)
+    }
+
+    /// Updates the stream's interest in the epoll set; a condition that is true already makes an event.
+    func update(_ stream: Stream) throws(SystemError) {
+        try control(EPOLL_CTL_MOD, stream.fd, stream.generation, stream.interest)
+    }
+
+    /// Adds a descriptor to the epoll set, where it stays until it is closed, or changes its events there.
+    private func control(
+        _ operation: Int32,
+        _ fd: Int32,
+        _ generation: UInt32,
+        _ events: UInt32
+    ) throws(SystemError) {
+        var interest = epoll_event()
+        interest.events = events | EPOLLET.rawValue
+        interest.data.u64 = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: fd))
+        try SystemError.check(epoll_ctl(epoll.raw, operation, fd, &interest), "epoll_ctl")
+    }
+
+    func makeGeneration() -> UInt32 {
+        // Never `.max`, which is the upper half of the wakeup's mark.
+        lastGeneration = lastGeneration == .max - 1 ? 0 : lastGeneration + 1
+        return lastGeneration
+    }
+
+    /// Removes an ended stream, so that it gets no more events; its delegate is notified later in the turn.
+    func unregister(_ stream: Stream, _ error: StreamError?) {
+        streams[Int(stream.fd)] = nil
+        liveStreamCount -= 1
+        closed.append(ClosedStream(stream: stream, error: error))
+    }
+
+    /// Removes a listener that has stopped listening.
+    func unregister(_ listener: Listener) { listeners.removeAll { $0 === listener } }
 }

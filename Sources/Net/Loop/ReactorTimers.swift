@@ -1,14 +1,14 @@
 /// Called when a timer of ``Reactor/schedule(after:_:tag:)`` is due.
 public protocol TimerTarget: AnyObject {
-    /// The time has come.
+    /// Called when the timer is due.
     ///
     /// - Parameter tag: The number given when the timer was scheduled.
     func timerFired(tag: Int)
 }
 
-// What is to happen later.
+// Timers.
 extension Reactor {
-    /// What a timer is for.
+    /// The purpose of a timer.
     enum Alarm {
         case target(any TimerTarget, tag: Int)
         case deadline(Stream)
@@ -19,10 +19,10 @@ extension Reactor {
     /// Calls `target` once, from `poll()`, when `delay` has passed since this turn's ``timerTime``.
     ///
     /// - Parameters:
-    ///   - delay: Kept to the millisecond, never early.
-    ///   - target: Kept alive until then.
-    ///   - tag: What the target is called with.
-    /// - Returns: What ``cancel(_:)`` takes.
+    ///   - delay: Rounded up to whole milliseconds; a timer never fires early.
+    ///   - target: Retained until then.
+    ///   - tag: A number to call the target with.
+    /// - Returns: The timer's ID, for ``cancel(_:)``.
     @discardableResult
     public func schedule(
         after delay: Duration,
@@ -32,7 +32,9 @@ extension Reactor {
         schedule(after: delay, .target(target, tag: tag))
     }
 
-    /// Cancels a timer; one that has fired, or was cancelled before, is no fault.
+    /// Cancels a timer.
+    ///
+    /// Does nothing if it has fired or was cancelled before.
     public func cancel(_ id: TimerID) { timers.cancel(id) }
 
     func schedule(after delay: Duration, _ alarm: Alarm) -> TimerID {

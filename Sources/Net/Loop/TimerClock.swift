@@ -1,25 +1,25 @@
 import Primitives
 
-/// The time that a reactor's timers count by: the loop's clock without its pauses.
+/// The time that a reactor's timers use: the loop's clock without its pauses.
 ///
-/// A process that is stopped (SIGSTOP), a virtual machine that is suspended or a thread that is blocked does not read
-/// what its peers have sent meanwhile. Deadlines that went on in that time would punish the peers for it, so:
+/// A process that is stopped (SIGSTOP), on a suspended virtual machine, or whose thread is blocked does not read what
+/// its peers send meanwhile. If deadlines went on in that time, peers would miss them without a fault. So:
 ///
-/// - A poll that comes later than it was due advances the time by no more than it was due to, and a tolerance.
-/// - After that timers fire only once everything that was readable has been read (``mayFire``).
+/// - A late poll advances the time to when it was due plus a tolerance at most.
+/// - After that, timers fire only once everything readable has been read (``mayFire``).
 ///
-/// A loop whose turns all take longer than the tolerance still has its timers fire, later than they were scheduled.
+/// In a loop whose turns all take longer than the tolerance timers still fire, but late.
 struct TimerClock {
-    /// How late a poll may come before it counts as a pause, in nanoseconds; nil if none ever does.
+    /// How late a poll may be before it counts as a pause, in nanoseconds; nil if none ever does.
     private let tolerance: Int64?
-    /// The pauses so far, in nanoseconds.
+    /// The total duration of all pauses so far, in nanoseconds.
     private(set) var pausedTime: Int64 = 0
-    /// Polls that are left for reading what has come during a pause; 0 if all of it has been read.
+    /// The most polls that reading the input of a pause may still take; 0 if all of it has been read.
     private var pollsLeft = 0
 
-    /// Makes a clock that has had no pause.
+    /// Makes a clock without pauses so far.
     ///
-    /// - Parameter tolerance: How late a poll may come before it counts as a pause; nil if none ever does.
+    /// - Parameter tolerance: How late a poll may be before it counts as a pause; nil if none ever does.
     init(tolerance: Duration?) {
         self.tolerance = tolerance?.wholeNanoseconds
     }
@@ -31,20 +31,20 @@ struct TimerClock {
     ///
     /// - Parameters:
     ///   - elapsed: The time since the wait before this one ended, in nanoseconds.
-    ///   - timeout: How long this wait was to last at the longest, in milliseconds; negative without a limit.
-    ///   - pollCountMax: How many polls it takes at the most until every stream's event has been seen.
+    ///   - timeout: The timeout of this wait, in milliseconds; negative for none.
+    ///   - pollCountMax: The most polls that it takes to see every stream's event.
     mutating func waitEnded(after elapsed: Int64, timeout: Int32, pollCountMax: Int) {
         guard let tolerance, timeout >= 0 else { return }
         let excess = elapsed - Int64(timeout) * 1_000_000 - tolerance
         guard excess > 0 else { return }
         pausedTime += excess
-        // A loop that is late at each poll must not postpone its timers for ever.
+        // A loop that is late at every poll must not postpone its timers forever.
         if pollsLeft == 0 { pollsLeft = pollCountMax }
     }
 
     /// Records that a poll's events have been handled.
     ///
-    /// - Parameter hasMore: Whether there may be events that this poll had no room for.
+    /// - Parameter hasMore: Whether there may be events that did not fit into this poll's array.
     mutating func eventsHandled(hasMore: Bool) {
         guard pollsLeft > 0 else { return }
         pollsLeft = hasMore ? pollsLeft - 1 : 0

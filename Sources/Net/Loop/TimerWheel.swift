@@ -1,24 +1,24 @@
-/// Names one scheduled timer; of no use once that timer has fired or was cancelled.
+/// Identifies a scheduled timer; without effect once it has fired or was cancelled.
 public struct TimerID: Hashable, Sendable {
     let index: UInt32
-    /// Entries are used again: an old name must not cancel a new timer.
+    /// Entries are reused: an old ID must not cancel a new timer.
     let generation: UInt32
 }
 
-/// Timers hashed by deadline into a wheel of wheels (Varghese and Lauck, 1987, scheme 7).
+/// Timers hashed by deadline into a hierarchical wheel (Varghese and Lauck, 1987, scheme 7).
 ///
-/// Six levels of 64 slots: a slot of level *n* spans 64ⁿ ticks, so the wheel reaches 2³⁶ ticks, two
-/// years of milliseconds. A timer is put by the highest six bits in which its deadline differs from
-/// now, and moves down a level each time now reaches its slot: five times at most. One whose deadline
-/// is out of reach waits in the last slot of the uppermost level and is put anew there. One word a level
-/// says which slots are taken, so the next deadline is found without a search. The entries lie in
-/// one array and are used again: a million timers that come and go allocate nothing.
+/// Six levels of 64 slots. A slot of level *n* spans 64ⁿ ticks, so the wheel reaches 2³⁶ ticks: two
+/// years of milliseconds. A timer's level and slot follow from the highest six bits in which its deadline differs from
+/// now. It moves down a level each time now reaches its slot: five times at most. A timer whose deadline
+/// is out of reach waits in the last slot of the uppermost level, and is placed again when now reaches that slot.
+/// One word per level marks the occupied slots, so the next deadline is found without a search. The entries are in
+/// one array and are reused, so a million timers that come and go allocate nothing.
 struct TimerWheel<Payload> {
     private static var none: Int32 { -1 }
     private static var levelCount: Int { 6 }
-    /// The bits of a tick below those that choose a slot of the uppermost level.
+    /// The number of tick bits below those that select a slot of the uppermost level.
     private static var topShift: UInt64 { 30 }
-    /// The list after all slots: timers that are due and wait to be taken.
+    /// The list after all slots, of timers that are due.
     private static var due: Int { levelCount * 64 }
 
     private struct Entry {
@@ -37,13 +37,13 @@ struct TimerWheel<Payload> {
     private var taken: [6 of UInt64] = .init(repeating: 0)
     /// The tick up to which all timers have been made due.
     private var now: UInt64
-    /// How many timers are scheduled.
+    /// The number of scheduled timers.
     private(set) var count = 0
 
-    /// An empty wheel at the tick `now`.
+    /// Makes an empty wheel at the tick `now`.
     init(now: UInt64 = 0) { self.now = now }
 
-    /// The tick at which the wheel has work: a deadline, or a slot to spread; nil without timers.
+    /// The next tick with a deadline or a slot to spread; nil without timers.
     ///
     /// Never later than the earliest deadline.
     var nextTick: UInt64? {
@@ -54,11 +54,11 @@ struct TimerWheel<Payload> {
     /// Schedules a timer.
     ///
     /// - Parameters:
-    ///   - deadline: The tick at which it is due; one that has passed counts as the next tick.
-    ///   - payload: What ``takeDue(at:)`` returns then.
-    /// - Returns: The timer's name, for ``cancel(_:)``.
+    ///   - deadline: The tick at which it is due; a past one counts as the next tick.
+    ///   - payload: The value that ``takeDue(at:)`` returns.
+    /// - Returns: The timer's ID, for ``cancel(_:)``.
     mutating func schedule(at deadline: UInt64, _ payload: Payload) -> TimerID {
-        // The next tick: a timer that renews itself at once must not hold up this one for ever.
+        // The next tick at the earliest: a timer that reschedules itself must not keep this tick from ending.
         let deadline = max(deadline, now + 1)
         let index: Int32
         if firstFree == Self.none {
@@ -95,9 +95,9 @@ struct TimerWheel<Payload> {
         return free(index)
     }
 
-    /// Takes one timer whose deadline is not after `tick`, earliest first; nil when none is left.
+    /// Removes one timer whose deadline is not after `tick`, earliest first; nil if none is left.
     ///
-    /// A timer at a time, so that the caller may schedule and cancel between them.
+    /// One timer per call, so that the caller may schedule and cancel in between.
     mutating func takeDue(at tick: UInt64) -> Payload? {
         while heads[Self.due] == Self.none {
             guard let slot = nextSlot, slot.tick <= tick else {
@@ -112,7 +112,7 @@ struct TimerWheel<Payload> {
         return free(index)
     }
 
-    /// Drops all timers.
+    /// Removes all timers.
     mutating func removeAll() {
         self = TimerWheel(now: now)
     }
@@ -125,14 +125,14 @@ struct TimerWheel<Payload> {
             let slotNow = (now >> shift) & 63
             let rotated = taken[level] >> slotNow | taken[level] << ((64 - slotNow) & 63)
             let distance = UInt64(rotated.trailingZeroBitCount)
-            // All of a level lies ahead of now, and before all of the levels above.
+            // All timers of a level are after now, and before those of the levels above.
             let tick = ((now >> shift) + distance) << shift
             return (max(tick, now), level * 64 + Int((slotNow + distance) & 63))
         }
         return nil
     }
 
-    /// Moves what lies in a slot that now has reached: to the due list, or a level or more down.
+    /// Moves the timers of a slot that now has reached: to the due list, or to a lower level.
     private mutating func spread(_ list: Int) {
         var index = heads[list]
         heads[list] = Self.none
@@ -147,7 +147,7 @@ struct TimerWheel<Payload> {
     private mutating func place(_ index: Int32) {
         var deadline = entries[Int(index)].deadline
         guard deadline > now else { return link(index, into: Self.due) }
-        // At most 63 slots ahead in the uppermost level: the 64th is the slot of now, which would be spread for ever.
+        // At most 63 slots ahead in the uppermost level: the 64th is the slot of now, which would be spread forever.
         let last = now >> Self.topShift + 63
         if deadline >> Self.topShift > last { deadline = last << Self.topShift }
         let highestBit = 63 - ((now ^ deadline) | 63).leadingZeroBitCount

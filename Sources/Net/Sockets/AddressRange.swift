@@ -1,15 +1,16 @@
 import Glibc
 
-/// IP addresses that begin alike (RFC 4632): a single one, or all of a network.
+/// The IP addresses with a common prefix (RFC 4632): a single one, or all of a network.
 public struct AddressRange: Sendable, Hashable {
     private let bytes: [UInt8]
     private let prefixLength: Int
 
-    /// Reads `127.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`; nil for anything else.
+    /// Parses `127.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`; nil for anything else.
     ///
-    /// What the address has behind the prefix does not count.
+    /// The address's bits after the prefix are ignored.
     ///
-    /// - Parameter text: An address in numbers, without brackets, and perhaps a slash and the length of the prefix.
+    /// - Parameter text: A numeric address without brackets, optionally followed by a slash and the prefix length in
+    ///   bits.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let address = SocketAddress(ip: String(parts[0]), port: 0),
@@ -26,7 +27,7 @@ public struct AddressRange: Sendable, Hashable {
         prefixLength = length
     }
 
-    /// Whether an address is one of them; none is that has another family, nor a Unix-domain socket.
+    /// Returns whether the range contains an address; false for another family or a Unix-domain socket.
     public func contains(_ address: SocketAddress) -> Bool {
         guard let other = address.ipBytes, other.count == bytes.count else { return false }
         let (whole, rest) = prefixLength.quotientAndRemainder(dividingBy: 8)

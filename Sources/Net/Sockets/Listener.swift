@@ -1,17 +1,16 @@
 import CLinux
 import Glibc
 
-/// A listening socket that makes streams of what connects to it.
+/// A listening socket that makes a stream of each connection.
 ///
-/// Running out of descriptors neither stops it nor makes it spin: a connection that finds none is
-/// taken with a descriptor held in reserve and closed at once, so that its peer knows; what remains
-/// in the kernel's backlog is taken up by a timer.
+/// Running out of descriptors neither stops it nor makes it spin: a connection without a descriptor is accepted with a
+/// reserved one and closed at once, so that its peer knows. The rest of the kernel's backlog is retried by a timer.
 public final class Listener {
     /// The address, with the port that the kernel chose.
     public let address: SocketAddress
-    /// How many connections have been accepted and given to an owner.
-    public var acceptedCount: Int { admittedCount }
-    /// How many connections were closed at once because no descriptor was left for them.
+    /// The number of connections that were accepted.
+    public var acceptedCount: Int { storedAcceptedCount }
+    /// The number of connections that were closed at once because no descriptor was left for them.
     public private(set) var refusedCount = 0
 
     let fd: Int32
@@ -22,15 +21,15 @@ public final class Listener {
     private let reactor: Reactor
     private var tls: TLSContext?
     private let limits: StreamLimits
-    private var admittedCount = 0
+    private var storedAcceptedCount = 0
     private var accept: ((Stream) -> any StreamDelegate)?
-    private let hasRoom: () -> Bool
+    private let hasCapacity: () -> Bool
     private let refused: () -> Void
     private var retryTimer: TimerID?
 
-    /// Connections taken in one turn, so that a crowd at the door does not hold up those inside.
+    /// The most connections accepted in one turn, so that a burst does not delay the open ones.
     private static var burstCountMax: Int { 64 }
-    /// How long to wait for a descriptor, or memory, to become free.
+    /// The delay before accepting again when descriptors, memory or capacity have run out.
     private static var retryDelay: Duration { .milliseconds(50) }
 
     init(
@@ -41,7 +40,7 @@ public final class Listener {
         reactor: Reactor,
         tls: TLSContext?,
         limits: StreamLimits,
-        hasRoom: @escaping () -> Bool,
+        hasCapacity: @escaping () -> Bool,
         refused: @escaping () -> Void,
         accept: @escaping (Stream) -> any StreamDelegate
     ) {
@@ -53,35 +52,36 @@ public final class Listener {
         self.reactor = reactor
         self.tls = tls
         self.limits = limits
-        self.hasRoom = hasRoom
+        self.hasCapacity = hasCapacity
         self.refused = refused
         self.accept = accept
     }
 
-    /// Whether it has stopped listening.
+    /// Whether the listener has stopped listening.
     public var isClosed: Bool { descriptor == nil }
 
     /// Whether its streams are encrypted.
     public var isSecure: Bool { tls != nil }
 
-    /// Presents other certificates to those who connect from now on; who is connected, or shaking hands, stays with the
-    /// context that it began with.
+    /// Replaces the certificates for new connections; existing ones, and those in a handshake, keep their context.
     ///
-    /// Their sessions cannot be resumed with this context: such a client gets a whole handshake, and notices nothing.
+    /// Earlier sessions cannot be resumed with the new context; their clients make a full handshake.
     ///
-    /// - Parameter context: A server's side, for a listener that has one already.
-    public func present(_ context: TLSContext) {
+    /// - Parameter context: A server context, for a listener that already has one.
+    public func updateTLS(_ context: TLSContext) {
         precondition(isSecure && context.isServer, "a plain listener cannot become a secure one")
         tls = context
     }
 
-    /// Stops listening; streams already accepted live on, those still in the backlog are reset.
+    /// Stops listening.
+    ///
+    /// Accepted streams stay open; connections in the backlog are reset.
     public func close() {
         guard descriptor != nil else { return }
         file?.remove()
-        reactor.forget(self)
+        reactor.unregister(self)
         descriptor = nil
-        // It may refer to whoever refers to the listener.
+        // Breaks a reference cycle: the closure may refer to an object that refers to the listener.
         accept = nil
         if let timer = retryTimer.take() { reactor.cancel(timer) }
     }
@@ -91,16 +91,16 @@ public final class Listener {
         acceptBurst()
     }
 
-    /// Accepts what waits, at most a burst of it.
+    /// Accepts waiting connections, up to `burstCountMax`.
     func acceptBurst() {
         isReady = false
         var hasRefused = false
         for _ in 0..<Self.burstCountMax {
             guard descriptor != nil else { return }
-            guard hasRoom() else { return retryLater() }
+            guard hasCapacity() else { return retryLater() }
             let accepted = acceptOne()
             guard accepted < 0 else {
-                admit(accepted)
+                startStream(accepted)
                 continue
             }
             switch errno {
@@ -109,7 +109,7 @@ public final class Listener {
                 guard refuseOne() else { return retryLater() }
                 hasRefused = true
             case ENOBUFS, ENOMEM: return retryLater()
-            // Errors of the connection that was to be accepted (accept(2)): the next one may be fine.
+            // Errors of the connection to be accepted (accept(2)): the next one may be fine.
             default: continue
             }
         }
@@ -120,27 +120,27 @@ public final class Listener {
         accept4(fd, nil, nil, Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue))
     }
 
-    private func admit(_ accepted: Int32) {
+    private func startStream(_ accepted: Int32) {
         guard let accept,
             let descriptor = try? FileDescriptor(accepted, from: "accept4"),
-            let stream = try? reactor.enter(
+            let stream = try? reactor.addStream(
                 descriptor,
                 limits: limits,
-                owner: NullStreamDelegate.shared,
+                delegate: NullStreamDelegate.shared,
                 phase: .handshaking
             )
         else { return }
-        admittedCount += 1
-        stream.currentOwner = accept(stream)
+        storedAcceptedCount += 1
+        stream.currentDelegate = accept(stream)
         guard stream.phase == .handshaking else { return }
         guard let tls else { return stream.open() }
-        // The handshake begins with the event that brings the rest of the client's first record.
+        // The handshake begins with the event that completes the client's first record.
         if stream.encrypt(tls, serverName: nil) {
             stream.setDeadline(after: limits.handshakeTimeout)
         }
     }
 
-    /// Closes one waiting connection, by means of the descriptor in reserve.
+    /// Accepts one waiting connection with the reserved descriptor and closes it.
     private func refuseOne() -> Bool {
         reactor.replaceSpareDescriptor()
         guard reactor.spareDescriptor != nil else { return false }
@@ -152,8 +152,8 @@ public final class Listener {
         }
         refusedCount += 1
         refused()
-        // In one step the connection is closed and its descriptor is the reserve again: no other thread of the process
-        // can take the place in between.
+        // dup2 closes the connection and makes its descriptor the reserve again in one step, so that no other thread of
+        // the process can take the descriptor in between.
         if dup2(reactor.loop.wakeup.raw, accepted) < 0 { return Glibc.close(accepted) == 0 }
         _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
         reactor.spareDescriptor = try? FileDescriptor(accepted, from: "dup2")
@@ -163,5 +163,41 @@ public final class Listener {
     private func retryLater() {
         guard retryTimer == nil, !isClosed else { return }
         retryTimer = reactor.schedule(after: Self.retryDelay, .accept(self))
+    }
+}
+
+/// The file of a listening Unix-domain socket, which its listener removes.
+struct UnixSocketFile {
+    let path: String
+    /// The file's identity: when the listener is closed, another program may listen at the path.
+    private let device: dev_t
+    private let inode: ino_t
+
+    /// Records the identity of the file that was just bound; nil if it no longer exists.
+    init?(path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        self.path = path
+        (device, inode) = (status.st_dev, status.st_ino)
+    }
+
+    /// Removes the file, unless it was replaced by another.
+    func remove() {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_dev == device, status.st_ino == inode else {
+            return
+        }
+        unlink(path)
+    }
+
+    /// Removes the socket file if no process listens on it; leaves files of other kinds.
+    static func removeStale(at address: SocketAddress, path: String) throws(SystemError) {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+        let probe = try Socket.make(AF_UNIX)
+        let result = try address.withRaw { Glibc.connect(probe.raw, $0, $1) }
+        let code = errno
+        // Only ECONNREFUSED means that no process listens; a full backlog (EAGAIN) means the opposite.
+        if result != 0 && code == ECONNREFUSED { unlink(path) }
     }
 }

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// A host name that led to no address.
+/// A host name that cannot be resolved.
 public struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The name that was asked for.
+    /// The host name.
     public var host: String
-    /// What `getaddrinfo` returned (getaddrinfo(3)).
+    /// The error code of getaddrinfo(3).
     public var code: Int32
 
     /// For example `no.such.host: Name or service not known`.
@@ -13,15 +13,15 @@ public struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// Looks up a host's addresses, in the order in which to try them (RFC 6724).
+    /// Resolves a host to addresses, in the order in which to try them (RFC 6724).
     ///
     /// Blocks for as long as the name servers take: never call it on a loop's thread.
     ///
     /// - Parameters:
     ///   - host: A name, or an IP address with or without brackets.
-    ///   - port: The port that the addresses get.
+    ///   - port: The port of the returned addresses.
     /// - Returns: At least one address.
-    /// - Throws: Why the name led to no address.
+    /// - Throws: The reason why the name cannot be resolved.
     public static func resolve(
         host: String,
         port: UInt16
@@ -32,7 +32,7 @@ extension SocketAddress {
         hints.ai_flags = AI_ADDRCONFIG
         var first: UnsafeMutablePointer<addrinfo>?
         var code = getaddrinfo(host, String(port), &hints, &first)
-        // A machine with nothing but its loopback has no "configured" family, yet has localhost.
+        // With AI_ADDRCONFIG a machine that has only a loopback interface cannot resolve localhost.
         if code != 0 {
             hints.ai_flags = 0
             code = getaddrinfo(host, String(port), &hints, &first)

@@ -1,12 +1,14 @@
 import CLinux
 import Glibc
 
-/// The calls that make and tune sockets, each named in the error it throws.
+/// The system calls that make and configure sockets.
+///
+/// Errors name the call.
 enum Socket {
-    /// Without waiting, and without the SIGPIPE that a lost peer would bring.
+    /// Flags to send without waiting, and without a SIGPIPE when the connection is lost.
     static var sendFlags: Int32 { Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL) }
 
-    /// The same, for last words: they wait for the FIN that is to follow at once, and leave in one segment with it.
+    /// The same for a stream's last bytes: they wait for the FIN that follows at once, and share a segment with it.
     static var lastSendFlags: Int32 { sendFlags | Int32(MSG_MORE) }
 
     /// send(2), by default without waiting and without SIGPIPE.
@@ -19,7 +21,7 @@ enum Socket {
         shim_send(fd, base, count, flags)
     }
 
-    /// The same, of all bytes of a buffer.
+    /// The same for all bytes of an array.
     static func send(_ fd: Int32, _ bytes: [UInt8], flags: Int32 = sendFlags) -> Int {
         bytes.withUnsafeBytes {
             $0.baseAddress.map { send(fd, $0, bytes.count, flags: flags) } ?? 0
@@ -47,32 +49,33 @@ enum Socket {
         try SystemError.check(setsockopt(fd, level, option, &value, length), "setsockopt")
     }
 
-    /// Sends small writes at once (TCP_NODELAY): what leaves a turn together is gathered by us.
+    /// Sends small writes at once (TCP_NODELAY); streams already join the writes of a turn.
     static func setNoDelay(on fd: Int32) throws(SystemError) {
         try set(Int32(TCP_NODELAY), of: Int32(IPPROTO_TCP), to: 1, on: fd)
     }
 
-    /// Bounds what the kernel takes for a peer beyond what that peer's window has room for (TCP_NOTSENT_LOWAT).
+    /// Bounds the bytes that the kernel buffers beyond the peer's receive window (TCP_NOTSENT_LOWAT).
     ///
-    /// Without it a peer that does not read makes the kernel hold up to 4 MiB (`tcp_wmem`), which is copied for each,
-    /// is nobody's resident memory, and comes out of a pool (`tcp_mem`) whose end slows every connection of the machine.
-    /// What is beyond waits in our queue, which is bounded and shares its frames. A fast peer misses nothing: what is on
-    /// its way to it does not count.
+    /// Without it the kernel holds up to 4 MiB (`tcp_wmem`) for a peer that does not read. That memory is copied per
+    /// socket, is not in the process's resident memory, and comes out of a pool (`tcp_mem`) whose exhaustion slows
+    /// every connection of the machine. With it the rest waits in the stream's queue, which is bounded and shares its
+    /// frames. A fast peer is not slowed: bytes in flight do not count.
     static func setUnsentMax(on fd: Int32) throws(SystemError) {
         try set(Int32(TCP_NOTSENT_LOWAT), of: Int32(IPPROTO_TCP), to: unsentMax, on: fd)
     }
 
-    /// Takes that bound away: the rest of the kernel's buffer is for last words.
+    /// Removes that bound, so that the kernel's whole buffer is available for a stream's last bytes.
     ///
-    /// A socket of another kind has no such bound, and refuses.
+    /// Fails without effect for a socket other than TCP, which has no such bound.
     static func liftUnsentMax(on fd: Int32) {
         try? set(Int32(TCP_NOTSENT_LOWAT), of: Int32(IPPROTO_TCP), to: 0, on: fd)
     }
 
-    /// Bytes; several of the largest events, so that the kernel never runs dry between two turns.
+    /// The bound, in bytes; several of the largest events, so that the kernel always has bytes to send between two
+    /// turns.
     static var unsentMax: Int32 { 128 << 10 }
 
-    /// Takes the error that a socket has kept for us; 0 is none.
+    /// Returns and clears a socket's pending error; 0 for none.
     static func takeError(of fd: Int32) -> Int32 {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -80,7 +83,7 @@ enum Socket {
         return code
     }
 
-    /// Binds and listens.
+    /// Makes a socket, binds it, and listens.
     static func listen(
         on address: SocketAddress,
         backlog: Int32,
@@ -95,7 +98,7 @@ enum Socket {
             try setUnsentMax(on: descriptor.raw)
         }
         if address.protocolFamily == AF_INET6 {
-            // [::] and 0.0.0.0 are two listeners: one meaning on every machine.
+            // [::] and 0.0.0.0 are separate listeners, independent of the machine's settings.
             try set(Int32(IPV6_V6ONLY), of: Int32(IPPROTO_IPV6), to: 1, on: descriptor.raw)
         }
         let bound = try address.withRaw { Glibc.bind(descriptor.raw, $0, $1) }

@@ -6,7 +6,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     enum Family: Hashable {
         /// Four bytes in the order of the text.
         case version4([UInt8], port: UInt16)
-        /// Sixteen bytes, and the interface that a link-local address belongs to.
+        /// Sixteen bytes, and the interface of a link-local address.
         case version6([UInt8], port: UInt16, scope: UInt32)
         case unix(path: String)
     }
@@ -14,10 +14,10 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     init(family: Family) { self.family = family }
 
-    /// Reads an IP address in numbers; nil if it is none.
+    /// Parses a numeric IP address; nil for anything else.
     ///
     /// - Parameters:
-    ///   - ip: `127.0.0.1`, `::1`, or `[::1]`; not a host's name.
+    ///   - ip: `127.0.0.1`, `::1`, or `[::1]`; not a host name.
     ///   - port: The port; 0 lets the kernel choose one when listening.
     public init?(ip: String, port: UInt16) {
         let isBracketed = ip.hasPrefix("[") && ip.hasSuffix("]")
@@ -33,9 +33,9 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A Unix-domain stream socket.
+    /// Makes the address of a Unix-domain stream socket.
     ///
-    /// - Parameter path: Its file's path; Linux allows 107 bytes, and a longer one fails when used.
+    /// - Parameter path: The file's path. Linux allows 107 bytes; a longer one fails when used.
     /// - Returns: The address; nothing is looked up.
     public static func unix(path: String) -> SocketAddress {
         SocketAddress(family: .unix(path: path))
@@ -58,7 +58,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether only this machine can reach it: 127/8, `::1` or a Unix-domain socket.
+    /// Whether only this machine can reach the address: 127/8, `::1` or a Unix-domain socket.
     public var isLoopback: Bool {
         switch family {
         case .version4(let bytes, _):
@@ -83,7 +83,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What precedes an IPv4 address inside an IPv6 one (RFC 4291 §2.5.5.2).
+    /// The prefix of an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
     private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [255, 255]
 
     private static func text(_ family: Int32, _ bytes: [UInt8]) -> String {
@@ -107,7 +107,7 @@ extension SocketAddress {
         }
     }
 
-    /// Lends the address as the kernel reads it.
+    /// Calls `body` with the address in the kernel's form.
     func withRaw<R>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
     ) throws(SystemError) -> R {
@@ -143,7 +143,7 @@ extension SocketAddress {
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             let bytes = Array(path.utf8)
-            // The path ends with a zero byte, and one that begins with it is another namespace.
+            // The path ends with a zero byte; one that begins with it is in the abstract namespace.
             guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
                 throw SystemError(call: "bind or connect", code: ENAMETOOLONG)
             }
@@ -158,9 +158,9 @@ extension SocketAddress {
         }
     }
 
-    /// Reads what the kernel filled in; nil for a family that is none of ours.
+    /// Reads an address that the kernel filled in; nil for an unknown family.
     ///
-    /// An IPv4 address inside an IPv6 one counts as the IPv4 address that it is.
+    /// An IPv4-mapped IPv6 address becomes the IPv4 address.
     init?(_ storage: sockaddr_storage) {
         var storage = storage
         let family: Family? = withUnsafeBytes(of: &storage) { raw in
@@ -189,7 +189,7 @@ extension SocketAddress {
         self.family = family
     }
 
-    /// Asks `getsockname` or `getpeername`.
+    /// Reads the address with `getsockname` or `getpeername`.
     init?(of fd: Int32, _ ask: (Int32, UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A failed system call and the `errno` that it left.
+/// A failed system call and its `errno`.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The call's own name, as in its manual page: `bind`, `accept4`.
     public var call: String
     /// The value of `errno`.
     public var code: Int32
 
-    /// Names a call and the code that it left.
+    /// Makes the error of a call.
     ///
     /// - Parameters:
     ///   - call: The call's own name.
@@ -20,13 +20,13 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// For example `bind: Address already in use (98)`.
     public var description: String { "\(call): \(String(cString: strerror(code))) (\(code))" }
 
-    /// Takes what the call that just failed left in `errno`; nothing may run in between.
+    /// Makes the error of the call that just failed, from `errno`; no other call may come in between.
     static func last(_ call: String) -> SystemError {
         let code = errno
         return SystemError(call: call, code: code)
     }
 
-    /// Throws if `result` is negative, as system calls say that they failed.
+    /// Throws if `result` is negative, which is how system calls report failure.
     @discardableResult
     static func check(_ result: Int32, _ call: String) throws(SystemError) -> Int32 {
         let code = errno

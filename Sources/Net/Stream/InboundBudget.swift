@@ -1,42 +1,41 @@
-/// The memory for what has come in and is not dealt with yet: events before their fan-out, and requests and messages of
-/// which a part has arrived.
+/// The memory of input that is not processed yet: events before their fan-out, and incomplete requests and messages.
 ///
-/// It is a share of its own beside ``MemoryBudget``, so that what is taken in too fast never closes a reader: whoever
-/// adds to it is slowed down or refused instead. Confined to the reactor's thread.
+/// It is separate from ``MemoryBudget``, so that input that comes too fast never closes a reader; its senders are
+/// slowed down or refused instead. Confined to the reactor's thread.
 public final class InboundBudget {
-    // Unchecked is the exclusive access to numbers that every published event changes.
+    // Exclusive access is unchecked for numbers that every published event changes.
 
-    /// Bytes that are held.
+    /// The number of bytes in use.
     @exclusivity(unchecked) public private(set) var byteCount = 0
 
-    /// Past so many bytes nothing more is to be taken in.
+    /// The limit, in bytes, from which on no more input should be accepted.
     @exclusivity(unchecked) public var byteCountMax: Int
 
-    /// The most that was held since it was last taken; see ``takePeak()``.
+    /// The peak of `byteCount` since the last ``takePeak()``.
     @exclusivity(unchecked) private var peak = 0
 
-    /// Makes a budget of which nothing is used.
+    /// Makes an unused budget.
     public init(byteCountMax: Int = .max) { self.byteCountMax = byteCountMax }
 
-    /// Whether nothing more is to be taken in.
+    /// Whether no more input should be accepted.
     public var isExhausted: Bool { byteCount >= byteCountMax }
 
-    /// Whether more than half is used: the time to take in less.
+    /// Whether more than half is used, so that less input should be accepted.
     public var isFilling: Bool { byteCount > byteCountMax / 2 }
 
-    /// Adds bytes that are held from now on, also beyond the maximum: ask ``isExhausted`` before taking in more.
+    /// Adds bytes in use, even beyond the limit: check ``isExhausted`` before accepting input.
     public func charge(_ count: Int) {
         byteCount += count
         peak = max(peak, byteCount)
     }
 
-    /// Subtracts bytes that are no longer held.
+    /// Subtracts bytes that are no longer in use.
     public func refund(_ count: Int) {
         byteCount -= count
-        assert(byteCount >= 0, "more was given back than was taken")
+        assert(byteCount >= 0, "more was refunded than charged")
     }
 
-    /// Returns the most bytes that were held at a time since the last call.
+    /// Returns the most bytes in use at a time since the last call.
     public func takePeak() -> Int {
         defer { peak = byteCount }
         return peak

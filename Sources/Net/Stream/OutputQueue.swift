@@ -1,46 +1,46 @@
 import Glibc
 
-/// What a stream has to send and the kernel has not accepted yet, as references to shared buffers.
+/// A stream's bytes that the kernel has not accepted yet, as references to shared buffers.
 ///
-/// A stream has one only while it holds bytes; the reactor keeps a few empty ones for the next.
+/// A stream has a queue only while bytes are queued; the reactor keeps a few empty ones for reuse.
 final class OutputQueue {
-    /// How many buffers one system call takes.
+    /// The most buffers in one system call.
     static let vectorCountMax = 64
 
-    /// The most bytes of a buffer that is copied behind another rather than referred to.
+    /// The most bytes of a buffer that is copied to the end of another instead of being referenced.
     static let shortLengthMax = 256
-    /// The most bytes of short buffers that are gathered in one.
+    /// The most bytes of short buffers gathered in one.
     static let gatheredLengthMax = 2_016
 
     private var buffers: [[UInt8]] = []
-    /// Whether short buffers may be added to the last one: it is nobody else's.
+    /// Whether short buffers may be appended to the last one, because it is not shared.
     private var gathers = false
-    /// The index of the first buffer that is not sent; those before it are empty.
+    /// The index of the first unsent buffer; those before it are empty.
     private var first = 0
-    /// How many bytes of the first buffer have been accepted.
+    /// The number of accepted bytes of the first unsent buffer.
     private var offset = 0
-    /// Bytes queued.
+    /// The number of queued bytes.
     private(set) var byteCount = 0
-    /// Bytes accepted since ``takeProgress()``.
+    /// The number of bytes accepted since the last ``takeProgress()``.
     private(set) var progress = 0
-    /// Where its buffers are counted, once the kernel has refused some; until it is empty.
-    private var held: QueuedBufferLedger?
-    /// Whose buffers they are.
-    private(set) var account: MemoryBudget?
+    /// The ledger that counts the buffers, from when the kernel refuses bytes until the queue is empty.
+    private var ledger: QueuedBufferLedger?
+    /// The budget that the buffers are charged to, besides the reactor's.
+    private(set) var budget: MemoryBudget?
 
-    /// Whether its buffers are counted.
-    var isHeld: Bool { held != nil }
+    /// Whether the buffers are counted in a ledger.
+    var isCounted: Bool { ledger != nil }
 
-    /// Counts its buffers, and those to come.
-    func hold(in held: QueuedBufferLedger, for account: MemoryBudget?) {
-        assert(!isHeld)
-        (self.held, self.account) = (held, account)
-        for buffer in buffers[first...] { held.retain(buffer, for: account) }
+    /// Counts the buffers in a ledger, and those added later.
+    func count(in ledger: QueuedBufferLedger, for budget: MemoryBudget?) {
+        assert(!isCounted)
+        (self.ledger, self.budget) = (ledger, budget)
+        for buffer in buffers[first...] { ledger.retain(buffer, for: budget) }
     }
 
     var isEmpty: Bool { byteCount == 0 }
 
-    /// Adds a buffer, of which the bytes before `start` have been sent already.
+    /// Appends a buffer whose bytes before `start` have been sent already.
     ///
     /// - Precondition: The queue is empty, or `start` is 0.
     func append(_ bytes: [UInt8], from start: Int = 0) {
@@ -49,16 +49,16 @@ final class OutputQueue {
         buffers.append(bytes)
         gathers = false
         byteCount += bytes.count - start
-        held?.retain(bytes, for: account)
+        ledger?.retain(bytes, for: budget)
     }
 
-    /// Adds a buffer that is written to this queue alone; short ones are gathered.
+    /// Appends a buffer that no other queue refers to; short ones are gathered.
     ///
-    /// A buffer costs some 50 bytes besides its own. A peer that asks for answers of two bytes and reads none of them
-    /// would make a queue cost 28 times what it counts.
+    /// A buffer takes about 50 bytes in addition to its contents. Without gathering, a peer that requests two-byte
+    /// answers and reads none of them would make a queue take 28 times the memory that it counts.
     func gather(_ bytes: [UInt8]) {
         let last = buffers.count - 1
-        // Never the first one: the kernel, or TLS, may have begun with it.
+        // Never the first one: a part of it may be sent, or TLS may have to retry it.
         guard gathers, last > first, bytes.count <= Self.shortLengthMax,
             buffers[last].count + bytes.count <= Self.gatheredLengthMax
         else {
@@ -66,27 +66,27 @@ final class OutputQueue {
             gathers = bytes.count <= Self.shortLengthMax
             return
         }
-        held?.release(buffers[last])
+        ledger?.release(buffers[last])
         if buffers[last].capacity < buffers[last].count + bytes.count {
             buffers[last].reserveCapacity(Self.gatheredLengthMax)
         }
         buffers[last].append(contentsOf: bytes)
-        held?.retain(buffers[last], for: account)
+        ledger?.retain(buffers[last], for: budget)
         byteCount += bytes.count
     }
 
-    /// Returns how many bytes have been accepted since the last call, or since the queue was last empty.
+    /// Returns the number of bytes accepted since the last call, or since the queue was last empty.
     func takeProgress() -> Int { exchange(&progress, with: 0) }
 
-    /// The buffers that are held, for a test.
+    /// The number of queued buffers, for tests.
     var bufferCount: Int { buffers.count - first }
 
-    /// Offers the first buffers to the kernel in one call.
+    /// Sends the first buffers with one system call.
     ///
     /// - Parameters:
     ///   - fd: The socket.
     ///   - flags: As of send(2).
-    /// - Returns: The bytes accepted, which are removed; negative as sendmsg(2).
+    /// - Returns: The number of bytes accepted, which are removed from the queue; negative as for sendmsg(2).
     func send(to fd: Int32, flags: Int32) -> Int {
         let sent: Int
         if first == buffers.count - 1 {
@@ -109,7 +109,9 @@ final class OutputQueue {
         return sent
     }
 
-    /// Points the vectors at the buffers, one level of the stack each: so all are lent at once.
+    /// Points the vectors at the buffers.
+    ///
+    /// Each buffer takes one stack frame, in which its pointer is valid.
     private func fill(
         _ vectors: UnsafeMutableBufferPointer<iovec>,
         at index: Int,
@@ -124,29 +126,30 @@ final class OutputQueue {
         }
     }
 
-    /// Lends the first bytes in one piece and leaves them queued.
+    /// Calls `body` with the first bytes in one contiguous piece; they stay queued.
     ///
+    /// - Precondition: The queue is not empty.
     /// - Parameters:
-    ///   - limit: How many bytes at most.
-    ///   - room: Where to gather them, if they lie in several buffers; `limit` bytes.
-    ///   - body: Called with the first byte and their number; the queue is not empty.
-    /// - Returns: What `body` returns.
+    ///   - limit: The most bytes.
+    ///   - buffer: Memory of `limit` bytes, in which the bytes are gathered if they are in several buffers.
+    ///   - body: Called with a pointer to the bytes and their number.
+    /// - Returns: The result of `body`.
     func withFirst<R>(
         _ limit: Int,
-        _ room: UnsafeMutableRawBufferPointer,
+        _ buffer: UnsafeMutableRawBufferPointer,
         _ body: (UnsafeRawPointer, Int) -> R?
     ) -> R? {
         let first = buffers[first]
         guard first.count - offset >= min(limit, byteCount) else {
-            let count = copy(to: room)
-            return room.baseAddress.flatMap { body($0, count) }
+            let count = copy(to: buffer)
+            return buffer.baseAddress.flatMap { body($0, count) }
         }
         return first.withUnsafeBytes { bytes in
             bytes.baseAddress.flatMap { body($0 + offset, min(bytes.count - offset, limit)) }
         }
     }
 
-    /// Copies the first bytes, as many as fit, and returns how many.
+    /// Copies as many of the first bytes as fit, and returns their number.
     private func copy(to target: UnsafeMutableRawBufferPointer) -> Int {
         var copied = 0
         var index = first
@@ -163,7 +166,7 @@ final class OutputQueue {
         return copied
     }
 
-    /// Removes the first bytes, which have been accepted.
+    /// Removes the first bytes, which the kernel has accepted.
     func remove(_ count: Int) {
         assert(count <= byteCount)
         byteCount -= count
@@ -172,41 +175,41 @@ final class OutputQueue {
         var rest = count
         while rest >= buffers[first].count - offset {
             rest -= buffers[first].count - offset
-            held?.release(buffers[first])
+            ledger?.release(buffers[first])
             buffers[first] = []
             first += 1
             offset = 0
         }
         offset += rest
-        // A queue that never empties must not keep the places of what it has sent.
+        // A queue that is never empty must not keep the slots of sent buffers.
         if first >= 64 && first * 2 >= buffers.count {
             buffers.removeFirst(first)
             first = 0
         }
     }
 
-    /// Drops the buffers of which no byte has been accepted, nor is among the first `promised`.
-    func discard(promised: Int) {
+    /// Drops the buffers, except those that are partly sent or that contain one of the first `retryLength` bytes.
+    func discard(keeping retryLength: Int) {
         var kept = 0
         var index = first
         while index < buffers.count {
             let start = index == first ? offset : 0
-            guard start > 0 || kept < promised else { break }
+            guard start > 0 || kept < retryLength else { break }
             kept += buffers[index].count - start
             index += 1
         }
-        if let held { for buffer in buffers[index...] { held.release(buffer) } }
+        if let ledger { for buffer in buffers[index...] { ledger.release(buffer) } }
         buffers.removeLast(buffers.count - index)
         gathers = false
         byteCount = kept
         if kept == 0 { clear() }
     }
 
-    /// Drops everything and keeps a little room for the next use.
+    /// Drops everything; keeps a small capacity for reuse.
     func clear() {
-        if let held {
-            for buffer in buffers[first...] { held.release(buffer) }
-            (self.held, account) = (nil, nil)
+        if let ledger {
+            for buffer in buffers[first...] { ledger.release(buffer) }
+            (self.ledger, budget) = (nil, nil)
         }
         if buffers.count == 1 {
             buffers.removeLast()

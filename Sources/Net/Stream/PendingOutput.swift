@@ -1,11 +1,11 @@
-/// What a stream has to send: mostly nothing, or the one buffer that was written in this turn.
+/// A stream's unsent bytes: mostly none, or the one buffer that was written in this turn.
 enum PendingOutput {
     case nothing
-    /// A buffer of which the kernel has accepted nothing.
+    /// A single buffer, no byte of which the kernel has accepted.
     case buffer([UInt8])
     case queue(OutputQueue)
 
-    /// How many bytes wait for the kernel.
+    /// The number of unsent bytes.
     var byteCount: Int {
         switch self {
         case .nothing: 0
@@ -14,12 +14,12 @@ enum PendingOutput {
         }
     }
 
-    /// Whether no bytes wait for the kernel.
+    /// Whether there are no unsent bytes.
     var isEmpty: Bool { byteCount == 0 }
 }
 
 extension Stream {
-    /// The queue, to which a single buffer is moved first.
+    /// Returns the queue; makes it and moves the single buffer there if needed.
     func makeQueue() -> OutputQueue {
         if case .queue(let queue) = pendingOutput { return queue }
         let queue = reactor.takeQueue()
@@ -28,23 +28,25 @@ extension Stream {
         return queue
     }
 
-    /// Drops what is pendingOutput.
+    /// Drops the unsent bytes.
     func clearPendingOutput() {
         if case .queue(let queue) = pendingOutput {
             queue.clear()
-            reactor.giveBack(queue)
+            reactor.recycle(queue)
         }
         pendingOutput = .nothing
     }
 
-    /// How the kernel is offered what is pendingOutput: once the stream closes, the end follows when all of it is accepted.
+    /// The flags of the next send.
+    ///
+    /// While the stream closes, a FIN follows the last bytes.
     private var sendFlags: Int32 {
         phase == .draining ? Socket.lastSendFlags : Socket.sendFlags
     }
 
-    /// Offers what is pendingOutput to the kernel, as much of it as one call takes.
+    /// Sends as many of the unsent bytes as one system call takes.
     ///
-    /// - Returns: The bytes accepted, which are removed; negative as sendmsg(2).
+    /// - Returns: The number of bytes accepted, which are removed; negative as for sendmsg(2).
     func offerPendingOutput() -> Int {
         switch pendingOutput {
         case .nothing: return 0
@@ -53,7 +55,7 @@ extension Stream {
         }
     }
 
-    /// The same, of a single buffer: it is moved out of the stream, for mostly the kernel takes all of it.
+    /// The same for a single buffer, which is moved out of the stream, since the kernel mostly accepts all of it.
     private func offerBuffer() -> Int {
         guard case .buffer(let bytes) = exchange(&pendingOutput, with: .nothing) else { return 0 }
         let sent = Socket.send(fd, bytes, flags: sendFlags)

@@ -1,116 +1,119 @@
-/// How much memory queues may hold, and hold: of one reactor, or of a part of its streams.
+/// The memory that the output queues of a reactor, or of some of its streams, use, and its limit.
 ///
 /// Confined to the reactor's thread.
 public final class MemoryBudget {
-    // Unchecked is the exclusive access to two numbers that each newcomer is measured by.
+    // Exclusive access is unchecked for two numbers that are read for each new connection.
 
-    /// Bytes of memory that are held; see ``QueuedBufferLedger``.
+    /// The number of bytes in use; see ``QueuedBufferLedger``.
     @exclusivity(unchecked) public private(set) var byteCount = 0
 
-    /// Past so many bytes the longest queues are given up, one after the other, until an eighth is free.
+    /// The limit, in bytes.
+    ///
+    /// Past it the connections with the longest queues are closed until an eighth is free.
     @exclusivity(unchecked) public var byteCountMax: Int {
-        didSet { alarmCount = byteCountMax }
+        didSet { threshold = byteCountMax }
     }
 
-    /// Past so many bytes something is to be done: more than the maximum where that was in vain.
-    private var alarmCount: Int
+    /// The byte count past which connections are closed; more than the limit after an attempt that did not suffice.
+    private var threshold: Int
 
-    /// Makes an account of which nothing is used.
+    /// Makes an unused budget.
     public init(byteCountMax: Int = .max) {
         self.byteCountMax = byteCountMax
-        alarmCount = byteCountMax
+        threshold = byteCountMax
     }
 
-    /// Whether three quarters are used: the time to let nobody else in.
+    /// Whether more than three quarters are used, so that new connections should be refused.
     public var isNearlyFull: Bool { byteCount > byteCountMax - byteCountMax / 4 }
 
-    /// Whether queues have to be given up.
-    var isOverdrawn: Bool { byteCount > byteCountMax - byteCountMax / 8 }
+    /// Whether more than 7/8 are used, so that further connections have to be closed.
+    var exceedsTarget: Bool { byteCount > byteCountMax - byteCountMax / 8 }
 
-    /// Adds to what is held.
+    /// Adds bytes in use.
     ///
-    /// - Returns: Whether it is too much from here on.
+    /// - Returns: Whether the threshold is exceeded.
     func charge(_ count: Int) -> Bool {
         byteCount += count
-        return byteCount > alarmCount
+        return byteCount > threshold
     }
 
-    /// Takes back what was added.
+    /// Subtracts bytes that are no longer in use.
     func refund(_ count: Int) {
         byteCount -= count
-        if byteCount <= byteCountMax { alarmCount = byteCountMax }
+        if byteCount <= byteCountMax { threshold = byteCountMax }
     }
 
-    /// Takes in that what could be done is done.
-    func quieten() {
+    /// Raises the threshold above the current use, after all that can be closed has been closed.
+    func raiseThreshold() {
         let (next, isOver) = byteCount.addingReportingOverflow(byteCountMax / 16 + 1)
-        alarmCount = max(byteCountMax, isOver ? .max : next)
+        threshold = max(byteCountMax, isOver ? .max : next)
     }
 }
 
-/// The buffers that queues of one reactor hold because the kernel has no room for them.
+/// The buffers that are queued by a reactor's streams because the kernel's send buffers are full.
 ///
-/// A frame for a thousand readers that have all stopped is held once, however many queues refer to it: so each buffer
-/// is counted once, with what its places in the queues take. What is written and sent within a turn is never entered.
+/// A frame for a thousand stalled readers is in memory once, however many queues refer to it: so each buffer
+/// is counted once, and each reference to it adds 16 bytes. Bytes that are sent in the turn in which they are written
+/// are never counted.
 ///
 /// Confined to the reactor's thread.
 final class QueuedBufferLedger {
     private struct Entry {
         var references: Int
         let length: Int
-        let account: MemoryBudget?
+        let budget: MemoryBudget?
     }
 
-    /// By the address of the first byte, which is nobody else's while a queue refers to the buffer.
+    /// The entries by address of the first byte, which is unique while a queue refers to the buffer.
     private var entries: [UnsafeRawPointer: Entry] = [:]
-    /// What all queues hold together.
+    /// The budget of all queues together.
     let total = MemoryBudget()
-    /// The accounts that hold too much; few at a time.
-    private(set) var overdrawn: [MemoryBudget] = []
+    /// The budgets over their thresholds; few at a time.
+    private(set) var overLimit: [MemoryBudget] = []
 
-    /// What a buffer takes beside its bytes: its header, and its entry here.
+    /// The memory of a buffer in addition to its bytes: its header and its entry here.
     static var bufferOverhead: Int { 96 }
-    /// What a place in a queue takes, in an array that may have twice the room.
-    static var placeLength: Int { 16 }
+    /// The memory of a queue's reference to a buffer, in an array whose capacity may be twice its count.
+    static var slotLength: Int { 16 }
 
-    /// Enters one more reference to a buffer.
+    /// Adds a reference to a buffer.
     ///
     /// - Parameters:
     ///   - bytes: The buffer, not empty.
-    ///   - account: Whose it is, beside everybody's; the first to refer to a buffer decides.
-    func retain(_ bytes: [UInt8], for account: MemoryBudget?) {
+    ///   - budget: The budget to charge besides `total`; the first reference to a buffer decides.
+    func retain(_ bytes: [UInt8], for budget: MemoryBudget?) {
         guard let address = Self.address(of: bytes) else { return }
         if var entry = entries[address] {
             entry.references += 1
             entries[address] = entry
-            return charge(Self.placeLength, entry.account)
+            return charge(Self.slotLength, entry.budget)
         }
         let length = bytes.count + Self.bufferOverhead
-        entries[address] = Entry(references: 1, length: length, account: account)
-        charge(length + Self.placeLength, account)
+        entries[address] = Entry(references: 1, length: length, budget: budget)
+        charge(length + Self.slotLength, budget)
     }
 
-    /// Strikes one reference off.
+    /// Removes a reference to a buffer.
     func release(_ bytes: [UInt8]) {
         guard let address = Self.address(of: bytes), var entry = entries[address] else { return }
         entry.references -= 1
         let isLast = entry.references == 0
         entries[address] = isLast ? nil : entry
-        let count = Self.placeLength + (isLast ? entry.length : 0)
+        let count = Self.slotLength + (isLast ? entry.length : 0)
         total.refund(count)
-        entry.account?.refund(count)
+        entry.budget?.refund(count)
     }
 
-    /// Takes the accounts that hold too much.
-    func takeOverdrawn() -> [MemoryBudget] { exchange(&overdrawn, with: []) }
+    /// Removes and returns the budgets over their thresholds.
+    func takeOverLimit() -> [MemoryBudget] { exchange(&overLimit, with: []) }
 
-    private func charge(_ count: Int, _ account: MemoryBudget?) {
-        if total.charge(count) { note(total) }
-        if let account, account.charge(count) { note(account) }
+    private func charge(_ count: Int, _ budget: MemoryBudget?) {
+        if total.charge(count) { report(total) }
+        if let budget, budget.charge(count) { report(budget) }
     }
 
-    private func note(_ account: MemoryBudget) {
-        if !overdrawn.contains(where: { $0 === account }) { overdrawn.append(account) }
+    private func report(_ budget: MemoryBudget) {
+        if !overLimit.contains(where: { $0 === budget }) { overLimit.append(budget) }
     }
 
     private static func address(of bytes: [UInt8]) -> UnsafeRawPointer? {
@@ -119,38 +122,42 @@ final class QueuedBufferLedger {
 }
 
 extension Stream {
-    /// Counts what is queued, and what will be until the queue is empty, as held: the kernel has no room for it.
+    /// Counts the queue in the ledger until it is empty.
+    ///
+    /// Called when the kernel's send buffer is full.
     @inline(never)
     func hold() {
         guard !pendingOutput.isEmpty else { return }
         let queue = makeQueue()
-        if !queue.isHeld {
-            queue.hold(in: reactor.held, for: currentOwner.queueAccount(of: self))
+        if !queue.isCounted {
+            queue.count(in: reactor.ledger, for: currentDelegate.memoryBudget(of: self))
         }
         updateLag()
     }
 }
 
 extension Reactor {
-    /// What the queues of all its streams hold, and may hold.
-    public var queueAccount: MemoryBudget { held.total }
+    /// The budget of all streams' queues together.
+    public var queueBudget: MemoryBudget { ledger.total }
 
-    /// Has the owners of the longest queues give them up, where accounts hold too much.
-    func relieveAccounts() {
-        for account in held.takeOverdrawn() {
+    /// Closes the connections with the longest queues until every budget over its threshold is below 7/8.
+    func enforceMemoryBudgets() {
+        for budget in ledger.takeOverLimit() {
             var streams = streams.compactMap { stream -> Stream? in
                 guard let stream, stream.isOpen,
-                    case .queue(let queue) = stream.pendingOutput, queue.isHeld,
-                    account === held.total || queue.account === account
+                    case .queue(let queue) = stream.pendingOutput, queue.isCounted,
+                    budget === ledger.total || queue.budget === budget
                 else { return nil }
                 return stream
             }
             streams.sort { $0.queuedByteCount > $1.queuedByteCount }
-            for stream in streams where account.isOverdrawn {
-                stream.currentOwner.streamOverdrawn(stream, account)
-                if stream.isOpen { stream.end(with: .overdrawn(limit: account.byteCountMax)) }
+            for stream in streams where budget.exceedsTarget {
+                stream.currentDelegate.streamExceededBudget(stream, budget)
+                if stream.isOpen {
+                    stream.end(with: .memoryBudgetExceeded(limit: budget.byteCountMax))
+                }
             }
-            account.quieten()
+            budget.raiseThreshold()
         }
     }
 }

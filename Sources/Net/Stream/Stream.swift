@@ -2,42 +2,41 @@ import Glibc
 
 /// A connection: bytes in both directions, plain or TLS.
 ///
-/// Confined to its reactor's thread. It holds no buffer while nothing is under way: what arrives is
-/// lent to the ``owner`` from the reactor's buffer, and what is written goes to the kernel, which
-/// alone decides how much of it has to be queued here.
+/// Confined to its reactor's thread. An idle stream has no buffer: received bytes are passed to the ``delegate`` in the
+/// reactor's buffer, and written bytes go to the kernel; only what it does not accept is queued.
 public final class Stream {
-    /// The descriptor's number, for a log; another's once the stream is closed.
+    /// The descriptor's number, for logs; it may be reused once the stream is closed.
     public let fd: Int32
     let generation: UInt32
     let reactor: Reactor
 
     // Internal, so that the optimizer sees every access and drops the dynamic exclusivity checks; and
-    // in an order without gaps, since a broker holds many of these.
-    var currentOwner: any StreamDelegate
-    /// Bytes that wait for the kernel.
+    // in an order without padding, since a broker has many streams.
+    var currentDelegate: any StreamDelegate
+    /// Bytes that the kernel has not accepted.
     var pendingOutput = PendingOutput.nothing
-    /// Bytes that the owner has not consumed.
+    /// Bytes that the delegate has not consumed.
     var unread: [UInt8] = []
-    /// The encryption; nil for a plain stream, and for any that is not connected.
+    /// The encryption; nil for a plain stream, and for one that is not connected.
     var session: TLSSession?
-    /// Its memberships in groups.
-    var seats = Seats.none
-    /// ``StreamLimits/queuedBytesMax``, of which 4 GiB are as good as no limit.
+    /// The stream's memberships in groups.
+    var memberships = GroupMemberships.none
+    /// ``StreamLimits/queuedBytesMax``, clamped to 4 GiB.
     let queuedBytesMax: UInt32
     /// The deadline of connecting, of the handshake or of closing.
     var deadline: TimerID?
-    /// Unchecked is the exclusive access: closing it calls nobody.
+    /// Exclusive access is unchecked: closing it makes no callbacks.
     @exclusivity(unchecked) var descriptor: FileDescriptor?
     var phase: Phase
     var obstacles: Obstacles = [.notOpen] {
         didSet {
             guard oldValue.isEmpty != obstacles.isEmpty else { return }
-            seats.forEach { $0.group.noteWhetherFree(self, at: $0) }
+            memberships.forEach { $0.group.updateDescriptor(of: self, at: $0) }
         }
     }
     var flags: Flags = []
     var lag = ReaderLag.none
-    /// In how many batches that are being sent it is left out of a frame.
+    /// The number of unsent batches with frames that exclude this stream.
     var exclusionCount: Int32 = 0
 
     init(
@@ -45,7 +44,7 @@ public final class Stream {
         generation: UInt32,
         reactor: Reactor,
         limits: StreamLimits,
-        owner: any StreamDelegate,
+        delegate: any StreamDelegate,
         phase: Phase
     ) {
         fd = descriptor.raw
@@ -53,137 +52,137 @@ public final class Stream {
         self.generation = generation
         self.reactor = reactor
         queuedBytesMax = UInt32(clamping: limits.queuedBytesMax)
-        currentOwner = owner
+        currentDelegate = delegate
         self.phase = phase
-        // That is how the kernel tells that it is connected.
-        if phase == .connecting { flags.insert(.awaitsRoom) }
+        // The socket becomes writable when it is connected.
+        if phase == .connecting { flags.insert(.watchesWritable) }
         if phase == .open { obstacles = [] }
     }
 
-    /// Where a stream is in its life; it never goes back.
+    /// The phases of a stream, in order.
     enum Phase: UInt8 {
         case connecting, handshaking, open
-        /// Closing: what is queued is still written.
+        /// Closing: the queue is still being sent.
         case draining
-        /// Closing: everything is written and the peer's end is awaited.
+        /// Closing: everything is sent, and the stream waits for the peer's FIN.
         case finishing
         case closed
     }
 
-    /// Why bytes for the stream cannot simply be sent.
+    /// The reasons why a plain send to the stream is not allowed.
     struct Obstacles: OptionSet {
         let rawValue: UInt8
         /// Earlier bytes are queued.
         static let queued = Obstacles(rawValue: 1)
-        /// They have to be encrypted.
+        /// The bytes have to be encrypted.
         static let secure = Obstacles(rawValue: 2)
-        /// It sits in several groups, whose bytes leave together.
+        /// The stream is in several groups, whose bytes are sent together.
         static let shared = Obstacles(rawValue: 4)
-        /// It is left out of a frame of a batch.
+        /// A frame of a batch excludes the stream.
         static let excluded = Obstacles(rawValue: 8)
-        /// It is not open yet, or no longer.
+        /// The stream is not open yet, or no longer.
         static let notOpen = Obstacles(rawValue: 16)
-        /// It takes nothing from its groups any more; see ``Stream/detachFromGroups()``.
+        /// The stream gets no more frames from its groups; see ``Stream/detachFromGroups()``.
         static let detached = Obstacles(rawValue: 32)
     }
 
     struct Flags: OptionSet {
         let rawValue: UInt16
-        /// The kernel said that it has bytes, or the end, for us.
+        /// The kernel has reported bytes, or the end.
         static let readable = Flags(rawValue: 1 << 0)
-        /// The kernel takes bytes again.
+        /// The kernel has reported that it accepts bytes again.
         static let writable = Flags(rawValue: 1 << 1)
-        /// The peer has ended its side: reading goes on until it is seen.
+        /// The peer has ended its side; reading goes on until that end.
         static let hungUp = Flags(rawValue: 1 << 2)
-        /// The socket has an error for us.
+        /// The socket has a pending error.
         static let broken = Flags(rawValue: 1 << 3)
-        /// It is in the reactor's list of streams to serve.
+        /// The stream is in the reactor's list of streams to serve.
         static let isReady = Flags(rawValue: 1 << 4)
-        /// It will be flushed in this turn: it is being served, or in the reactor's list.
+        /// The stream will be flushed in this turn: it is being served, or in the reactor's list.
         static let isDirty = Flags(rawValue: 1 << 5)
-        /// The kernel's buffer is full; an event will say when it no longer is.
+        /// The kernel's send buffer is full; an event will report when it accepts bytes again.
         static let blocked = Flags(rawValue: 1 << 6)
         /// The kernel has refused bytes since the queue was last empty.
         static let refused = Flags(rawValue: 1 << 7)
         static let overflowed = Flags(rawValue: 1 << 8)
         static let paused = Flags(rawValue: 1 << 9)
-        /// What is kept in `unread` is to be lent again without waiting for more.
-        static let lendsAgain = Flags(rawValue: 1 << 10)
-        /// The peer's end has been seen.
+        /// The `unread` bytes are to be delivered again without waiting for more.
+        static let redelivers = Flags(rawValue: 1 << 10)
+        /// The peer's end has been read.
         static let ended = Flags(rawValue: 1 << 11)
-        /// A failure has been noted and will be told in this turn.
+        /// A failure has been recorded; the delegate is notified in this turn.
         static let failed = Flags(rawValue: 1 << 12)
-        // TLS may have to write in order to read, and to read in order to write.
+        // TLS may have to write in order to read, and to read in order to write (SSL_get_error(3)).
         static let readsWhenWritable = Flags(rawValue: 1 << 13)
         static let writesWhenReadable = Flags(rawValue: 1 << 14)
-        /// Events tell of room in the kernel's buffer too.
-        static let awaitsRoom = Flags(rawValue: 1 << 15)
+        /// The epoll interest includes EPOLLOUT.
+        static let watchesWritable = Flags(rawValue: 1 << 15)
     }
 
-    // MARK: For the owner
+    // MARK: For the delegate
 
-    /// Who is told what happens.
+    /// The delegate for this stream's events.
     ///
-    /// A new owner is lent at once what the old one left unconsumed.
-    public var owner: any StreamDelegate {
-        get { currentOwner }
+    /// Bytes that the old delegate has not consumed are delivered to a new one at once.
+    public var delegate: any StreamDelegate {
+        get { currentDelegate }
         set {
-            currentOwner = newValue
+            currentDelegate = newValue
             guard !unread.isEmpty else { return }
-            flags.insert(.lendsAgain)
-            reactor.serve(self)
+            flags.insert(.redelivers)
+            reactor.serveLater(self)
         }
     }
 
-    /// Whether the stream has ended, or is about to be told so.
+    /// Whether the stream has ended; the delegate may not have been notified yet.
     public var isClosed: Bool { phase == .closed }
 
-    /// Whether the stream takes no more bytes.
+    /// Whether the stream accepts no more writes.
     public var isClosing: Bool { phase.rawValue > Phase.open.rawValue || flags.contains(.failed) }
 
-    /// Whether the stream has been opened and takes bytes.
+    /// Whether the stream has been opened and accepts writes.
     public var isOpen: Bool { phase == .open && !flags.contains(.failed) }
 
-    /// How many bytes wait for the kernel.
+    /// The number of written bytes that the kernel has not accepted.
     public var queuedByteCount: Int { pendingOutput.byteCount }
 
-    /// The peer's address; nil if it has gone.
+    /// Returns the peer's address; nil if the connection is lost or closed.
     public func remoteAddress() -> SocketAddress? {
         guard descriptor != nil else { return nil }
         return SocketAddress(of: fd) { getpeername($0, $1, &$2) }
     }
 
-    /// Our own address; nil if the stream is closed.
+    /// Returns the local address; nil if the stream is closed.
     public func localAddress() -> SocketAddress? {
         guard descriptor != nil else { return nil }
         return SocketAddress(of: fd) { getsockname($0, $1, &$2) }
     }
 
-    /// Stops lending bytes, so that the peer is held up when the kernel's buffer is full.
+    /// Stops reading, so that TCP flow control stops the peer once the kernel's receive buffer is full.
     ///
-    /// Inside ``StreamDelegate/stream(_:received:)`` what is returned as not consumed is kept.
+    /// Inside ``StreamDelegate/stream(_:received:)`` the unconsumed bytes are kept.
     public func pauseReading() {
         guard !isClosing else { return }
         flags.insert(.paused)
     }
 
-    /// Lends what the owner does not consume again in the next turn, without waiting for more.
+    /// Delivers the unconsumed bytes again in the next turn, without waiting for more.
     ///
-    /// For an owner that was lent more than it should deal with in one turn, inside ``StreamDelegate/stream(_:received:)``:
-    /// others are served first, and nothing more is read until it has consumed this.
-    public func lendAgain() {
+    /// For a delegate that got more than it should process in one turn, inside ``StreamDelegate/stream(_:received:)``.
+    /// Other streams are served first, and nothing more is read until the bytes are consumed.
+    public func redeliverUnread() {
         guard !isClosing else { return }
-        flags.insert(.lendsAgain)
-        reactor.serve(self)
+        flags.insert(.redelivers)
+        reactor.serveLater(self)
     }
 
-    /// Goes on after ``pauseReading()``, with what was kept.
+    /// Resumes after ``pauseReading()``, beginning with the kept bytes.
     public func resumeReading() {
         guard flags.contains(.paused) else { return }
         flags.remove(.paused)
-        if !unread.isEmpty { flags.insert(.lendsAgain) }
-        // Whatever came meanwhile has made its event already, and it will not come again.
+        if !unread.isEmpty { flags.insert(.redelivers) }
+        // Bytes that arrived meanwhile have had their edge-triggered event already.
         flags.insert(.readable)
-        reactor.serve(self)
+        reactor.serveLater(self)
     }
 }

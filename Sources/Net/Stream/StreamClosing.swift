@@ -1,20 +1,20 @@
 import CLinux
 import Glibc
 
-// The end of a stream, and the beginning of one that connects.
+// Opening and closing a stream.
 extension Stream {
-    /// Closes the stream in order: queue, end, the peer's end.
+    /// Closes the stream gracefully.
     ///
-    /// Writes what is queued, sends the TLS `close_notify` and a FIN, and then waits for the peer's
-    /// FIN, since a descriptor closed earlier may reset the connection and take back the last bytes.
-    /// What arrives meanwhile is dropped. The stream leaves its groups at once, without what waits
-    /// in them: leave them, or call ``detachFromGroups()``, before the last `write` if that is to come after it.
+    /// Sends the queue, the TLS `close_notify` and a FIN, and then waits for the peer's FIN, since closing the
+    /// descriptor earlier may reset the connection and discard the last bytes. Bytes that arrive meanwhile are dropped.
+    /// The stream leaves its groups at once, and their waiting frames are dropped; to send these first, leave the
+    /// groups or call ``detachFromGroups()`` before the last `write`.
     ///
     /// - Parameters:
-    ///   - limit: How long all this may take before the descriptor is closed anyway.
-    ///   - peerIsDone: Whether the peer has said, in its own protocol, that it sends nothing more. Then its FIN is not
-    ///     waited for: nothing can arrive that would make the kernel reset the connection. With TLS it is, for the
-    ///     peer's `close_notify` is still to come.
+    ///   - limit: The longest time that this may take before the descriptor is closed anyway.
+    ///   - peerIsDone: Whether the peer's protocol has ended its side. Then the stream does not wait for its FIN:
+    ///     nothing can arrive that would make the kernel reset the connection. With TLS it waits, because the peer's
+    ///     `close_notify` is still to come.
     public func close(within limit: Duration, peerIsDone: Bool = false) {
         guard phase == .open, !flags.contains(.failed) else {
             if phase == .connecting || phase == .handshaking { end(with: nil) }
@@ -24,19 +24,19 @@ extension Stream {
         phase = .draining
         obstacles.insert(.notOpen)
         unread = []
-        flags.remove([.paused, .lendsAgain])
+        flags.remove([.paused, .redelivers])
         if session == nil {
             if peerIsDone { flags.insert(.ended) }
             if flags.contains(.ended), endsAtOnce() { return }
         }
         setDeadline(after: limit)
-        // Input that came while reading was paused will make no second event.
+        // Input that arrived while reading was paused makes no second event.
         flags.insert(.readable)
-        reactor.serve(self)
+        reactor.serveLater(self)
         reactor.flushLater(self)
     }
 
-    /// Closes the descriptor if the kernel takes all that is queued: there is nothing else to wait for.
+    /// Closes the descriptor if the kernel accepts the whole queue, since there is nothing else to wait for.
     private func endsAtOnce() -> Bool {
         drain()
         guard pendingOutput.isEmpty, !flags.contains(.failed) else { return false }
@@ -44,30 +44,30 @@ extension Stream {
         return true
     }
 
-    /// Closes the descriptor at once; what is queued is lost.
+    /// Closes the descriptor at once; queued bytes are lost.
     public func abort() { end(with: nil) }
 
-    /// Everything queued is sent.
+    /// Called when the queue is sent: sends `close_notify` and the FIN.
     func finish() {
-        if let session, !farewell(session) { return }
+        if let session, !sendCloseNotify(session) { return }
         guard !flags.contains(.ended) else { return end(with: nil) }
         phase = .finishing
         if shutdown(fd, Int32(SHUT_WR)) != 0 { end(with: nil) }
     }
 
-    /// Ends the stream; the owner is told at the end of the turn.
+    /// Ends the stream; the delegate is notified at the end of the turn.
     func end(with error: StreamError?) {
         guard phase != .closed else { return }
         phase = .closed
         obstacles.insert(.notOpen)
-        // Else the owner may detach it when it is told.
-        if seats.count <= Self.seatCountLeftAtOnceMax { leaveAllGroups() }
+        // With more groups the delegate may detach the stream in `streamClosed`.
+        if memberships.count <= Self.immediateLeaveCountMax { leaveAllGroups() }
         clearDeadline()
         unread = []
         clearPendingOutput()
         session = nil
-        reactor.forget(self, error)
-        // Closing the descriptor takes it out of the epoll set.
+        reactor.unregister(self, error)
+        // Closing the descriptor removes it from the epoll set.
         descriptor = nil
     }
 
@@ -94,7 +94,7 @@ extension Stream {
 
     // MARK: Opening
 
-    /// The kernel has decided about connect(2).
+    /// Called when connect(2) has succeeded or failed.
     func finishConnecting() {
         let code = Socket.takeError(of: fd)
         guard code == 0 else {
@@ -102,20 +102,20 @@ extension Stream {
         }
         if let session {
             phase = .handshaking
-            shakeHands(session)
+            continueHandshake(session)
         } else {
             open()
         }
     }
 
-    /// From here on bytes flow.
+    /// Opens the stream for reading and writing.
     func open() {
         clearDeadline()
         phase = .open
         obstacles.remove(.notOpen)
         if !pendingOutput.isEmpty { reactor.flushLater(self) }
-        currentOwner.streamOpened(self)
-        // They may have come with the same event.
-        if flags.contains(.readable) && phase == .open { reactor.serve(self) }
+        currentDelegate.streamOpened(self)
+        // Bytes may have come with the same event.
+        if flags.contains(.readable) && phase == .open { reactor.serveLater(self) }
     }
 }

@@ -1,54 +1,53 @@
-/// Who is told what happens on a ``Stream``.
+/// The events of a ``Stream``.
 ///
-/// All calls come on the loop's thread, from inside the reactor's `poll()` or `flush()`, and never
-/// from inside one of the stream's own methods: calling `write`, `close` or `abort` is safe anywhere.
+/// All methods are called on the loop's thread, inside the reactor's `poll()` or `flush()`, and never
+/// inside one of the stream's own methods: calling `write`, `close` or `abort` is safe anywhere.
 public protocol StreamDelegate: AnyObject {
-    /// The stream can carry bytes: accepted, connected, and past the TLS handshake.
+    /// Called when the stream is connected and its TLS handshake, if any, is complete.
     func streamOpened(_ stream: Stream)
 
-    /// Bytes have arrived.
+    /// Called when bytes have arrived.
     ///
-    /// They are lent for the call and may be changed in place. What is not consumed is kept and lent
-    /// again in front of what comes next, or at once if the call gave the stream a new owner.
+    /// The bytes are valid during the call and may be changed in place. Unconsumed bytes are kept and delivered
+    /// again in front of the next ones, or at once if the call has set a new delegate.
     ///
     /// - Parameters:
     ///   - stream: The stream.
-    ///   - bytes: Not empty.
-    /// - Returns: How many bytes, from the first, were consumed.
+    ///   - bytes: The received bytes; at least one.
+    /// - Returns: The number of bytes consumed, from the first.
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int
 
-    /// The peer will send no more; told once. The stream can still be written to.
+    /// Called once, when the peer has ended its side. The stream can still be written to.
     ///
     /// By default the stream is closed.
     func streamReachedEnd(_ stream: Stream)
 
-    /// More bytes are queued than ``StreamLimits/queuedBytesMax``.
+    /// Called when more bytes are queued than ``StreamLimits/queuedBytesMax``.
     ///
-    /// The owner discards the queue or closes the stream; if it does neither, the stream is aborted,
-    /// as it is by default.
+    /// The delegate has to discard the queue or close the stream. Otherwise, and by default, the stream is aborted.
     func streamOverflowed(_ stream: Stream)
 
-    /// Whose the bytes are that wait for this stream's peer, as those of an app that has a limit of its own.
+    /// Returns the budget to charge this stream's queued bytes to besides the reactor's, such as the one of an app.
     ///
-    /// Asked when the kernel refuses bytes. By default they are nobody's in particular.
-    func queueAccount(of stream: Stream) -> MemoryBudget?
+    /// Called when the kernel refuses bytes. By default there is none.
+    func memoryBudget(of stream: Stream) -> MemoryBudget?
 
-    /// What waits for all the streams of an account takes more memory than it may, and of this one among the most.
+    /// Called when a budget is exceeded and this stream's queue is among the longest of its streams.
     ///
-    /// The owner closes the stream; if it does not, the stream is aborted, as it is by default.
-    func streamOverdrawn(_ stream: Stream, _ account: MemoryBudget)
+    /// The delegate has to close the stream. Otherwise, and by default, the stream is aborted.
+    func streamExceededBudget(_ stream: Stream, _ budget: MemoryBudget)
 
-    /// The queue is empty again after the kernel had refused bytes, or while reading is paused.
+    /// Called when the queue is empty again after the kernel had refused bytes, or while reading is paused.
     ///
-    /// So an owner with much in the queue can pause reading and go on here, however fast the kernel
-    /// takes it. By default nothing is done.
+    /// So a delegate with a long queue can pause reading and resume it here, even if the kernel refuses nothing.
+    /// Does nothing by default.
     func streamDrained(_ stream: Stream)
 
-    /// The stream has ended: exactly once, and last.
+    /// Called exactly once, as the last event, when the stream has ended.
     ///
     /// - Parameters:
     ///   - stream: The stream; its descriptor is closed.
-    ///   - error: nil after a normal close and after `abort()`.
+    ///   - error: The reason; nil after a normal close and after `abort()`.
     func streamClosed(_ stream: Stream, error: StreamError?)
 }
 
@@ -56,18 +55,26 @@ extension StreamDelegate {
     /// Does nothing.
     public func streamOpened(_ stream: Stream) {}
 
-    /// Closes the stream, with five seconds for what is queued.
+    /// Closes the stream within five seconds.
     public func streamReachedEnd(_ stream: Stream) { stream.close(within: .seconds(5)) }
 
     /// Does nothing, so that the stream is aborted.
     public func streamOverflowed(_ stream: Stream) {}
 
-    /// Nobody's in particular.
-    public func queueAccount(of stream: Stream) -> MemoryBudget? { nil }
+    /// Returns nil.
+    public func memoryBudget(of stream: Stream) -> MemoryBudget? { nil }
 
     /// Does nothing, so that the stream is aborted.
-    public func streamOverdrawn(_ stream: Stream, _ account: MemoryBudget) {}
+    public func streamExceededBudget(_ stream: Stream, _ budget: MemoryBudget) {}
 
     /// Does nothing.
     public func streamDrained(_ stream: Stream) {}
+}
+
+/// The delegate of a stream before its listener has set one, and after the stream has ended.
+final class NullStreamDelegate: StreamDelegate, Sendable {
+    static let shared = NullStreamDelegate()
+
+    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { 0 }
+    func streamClosed(_ stream: Stream, error: StreamError?) {}
 }

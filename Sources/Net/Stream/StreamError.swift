@@ -8,12 +8,12 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
     case connectTimedOut
     /// The peer did not finish the TLS handshake in time.
     case handshakeTimedOut
-    /// The peer did not close its side in time after we closed ours.
+    /// The peer did not close its side in time after ours was closed.
     case closeTimedOut
-    /// The owner did nothing about a queue past `queuedBytesMax`, in bytes.
+    /// The queue was longer than `queuedBytesMax`, in bytes, and the delegate did not close the stream.
     case overflow(queued: Int, limit: Int)
-    /// The owner did nothing about its queue when all queues together held more than `limit` bytes.
-    case overdrawn(limit: Int)
+    /// A memory budget of `limit` bytes was exceeded, and the delegate did not close the stream.
+    case memoryBudgetExceeded(limit: Int)
     /// The reactor was shut down.
     case shutDown
 
@@ -27,22 +27,22 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
         case .closeTimedOut: "the peer did not close its side in time"
         case .overflow(let queued, let limit):
             "\(queued) bytes queued for a peer that does not read; the limit is \(limit)"
-        case .overdrawn(let limit):
-            "all that waits for peers that do not read takes more than \(limit) bytes"
+        case .memoryBudgetExceeded(let limit):
+            "the output queued for peers that do not read exceeds \(limit) bytes"
         case .shutDown: "shut down"
         }
     }
 }
 
-/// What a stream may hold and how long it may take.
+/// The limits of a stream.
 public struct StreamLimits: Hashable, Sendable {
-    /// Bytes queued and not accepted by the kernel, past which ``StreamDelegate/streamOverflowed(_:)``
-    /// is told: a peer that does not read must not grow our memory.
+    /// The most bytes that may be queued before ``StreamDelegate/streamOverflowed(_:)`` is called: a peer that does not
+    /// read must not use up the memory.
     public var queuedBytesMax: Int
-    /// How long a TLS handshake may take.
+    /// The longest duration of a TLS handshake.
     public var handshakeTimeout: Duration
 
-    /// Limits of a stream.
+    /// Makes the limits of a stream.
     ///
     /// - Parameters:
     ///   - queuedBytesMax: In bytes; buffers shared by many streams count in each.

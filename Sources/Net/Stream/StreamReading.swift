@@ -1,27 +1,27 @@
 import CLinux
 import Glibc
 
-// Bytes from the kernel to the owner.
+// Reading: bytes from the kernel to the delegate.
 extension Stream {
-    /// How many times a stream reads in one turn, so that a busy one does not starve the others.
+    /// The most reads of a stream in one turn, so that a busy one does not starve the others.
     static var readCountMax: Int { 4 }
-    /// How long a turn may last, in nanoseconds, before each stream reads but once in it: what fits into one read can be
+    /// How long a turn may last, in nanoseconds, before each stream may read only once: a single read may contain
     /// thousands of small messages.
     private static var longTurn: Int64 { 1_000_000 }
 
-    /// Whether others have waited for long, so that whoever could read on does so in the next turn.
+    /// Whether the turn has lasted so long that further reads of a stream wait for the next.
     var isTurnLong: Bool {
         reactor.readClock().nanoseconds - reactor.now.nanoseconds > Self.longTurn
     }
 
-    /// What events are to tell, in the words of epoll_ctl(2).
+    /// The epoll interest (epoll_ctl(2)).
     var interest: UInt32 {
         let always = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
-        return flags.contains(.awaitsRoom) ? always | EPOLLOUT.rawValue : always
+        return flags.contains(.watchesWritable) ? always | EPOLLOUT.rawValue : always
     }
 
-    /// Notes what an event says, in the words of epoll_ctl(2).
-    func note(_ events: UInt32) {
+    /// Records the epoll event bits.
+    func record(_ events: UInt32) {
         if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 {
             flags.insert(.readable)
         }
@@ -32,16 +32,16 @@ extension Stream {
         }
     }
 
-    /// Whether room for its queue is all that the events of this turn said.
-    var hasOnlyRoom: Bool {
+    /// Whether the events of this turn reported only that a blocked stream is writable.
+    var isOnlyWritable: Bool {
         phase == .open && flags.isSuperset(of: [.writable, .blocked])
             && flags.isDisjoint(with: [.readable, .hungUp, .broken, .readsWhenWritable])
     }
 
-    /// Deals with what the events of this turn said, and sends what the owner wrote meanwhile.
+    /// Handles the recorded events, and sends what the delegate writes meanwhile.
     func serve() {
         flags.remove(.isReady)
-        // Whatever it says is sent below, while the kernel's part of it is still in the processor's cache.
+        // Marked, so that writes are sent by the `flush()` below, while the socket is still in the processor's cache.
         flags.insert(.isDirty)
         defer { flush() }
         let isWritable = flags.contains(.writable)
@@ -60,7 +60,11 @@ extension Stream {
         case .connecting: if isWritable || flags.contains(.broken) { finishConnecting() }
         case .handshaking:
             guard let session else { break }
-            if reactor.takeHandshake() { shakeHands(session) } else { reactor.serve(self) }
+            if reactor.takeHandshakeStep() {
+                continueHandshake(session)
+            } else {
+                reactor.serveLater(self)
+            }
         case .open: serveOpen()
         case .draining, .finishing: discardInput()
         case .closed: break
@@ -70,34 +74,34 @@ extension Stream {
     private func serveOpen() {
         guard !flags.contains(.failed) else { return }
         if flags.contains(.paused) || flags.contains(.ended) {
-            // Nobody reads, so nobody would find the error.
+            // No read would find the error.
             if flags.contains(.broken) { end(with: .system(brokenError())) }
             return
         }
-        if flags.contains(.lendsAgain) {
-            flags.remove(.lendsAgain)
-            lendKept([])
+        if flags.contains(.redelivers) {
+            flags.remove(.redelivers)
+            deliverUnread([])
         }
         guard mayRead, flags.contains(.readable) else { return }
         if let session { readSecure(session) } else { readPlain() }
     }
 
     var mayRead: Bool {
-        phase == .open && flags.isDisjoint(with: [.paused, .ended, .failed, .lendsAgain])
+        phase == .open && flags.isDisjoint(with: [.paused, .ended, .failed, .redelivers])
     }
 
-    /// Reads until the kernel has no more, or the turn's share is used up.
+    /// Reads until the kernel has no more bytes, or the stream's share of the turn is used up.
     private func readPlain() {
         for number in 0..<Self.readCountMax {
             if number > 0, isTurnLong { break }
-            let room = reactor.room(behind: unread.count)
-            let count = recv(fd, room.baseAddress, room.count, 0)
+            let buffer = reactor.receiveBuffer(after: unread.count)
+            let count = recv(fd, buffer.baseAddress, buffer.count, 0)
             if count > 0 {
-                take(count, at: room)
+                receive(count, in: buffer)
                 guard mayRead else { return }
-                // Less than asked for means that the rest will come with an event of its own,
-                // except for an end that came together with these bytes.
-                if count < room.count && !flags.contains(.hungUp) {
+                // A short read means that later bytes make an event of their own, except for an end that came together
+                // with these bytes.
+                if count < buffer.count && !flags.contains(.hungUp) {
                     flags.remove(.readable)
                     return
                 }
@@ -111,36 +115,36 @@ extension Stream {
                 }
             }
         }
-        reactor.serve(self)
+        reactor.serveLater(self)
     }
 
-    /// Lends `count` bytes that were read into `room`, behind what was kept.
-    func take(_ count: Int, at room: UnsafeMutableBufferPointer<UInt8>) {
-        guard let base = room.baseAddress else { return }
+    /// Delivers `count` bytes that were read into `buffer`, after the kept ones.
+    func receive(_ count: Int, in buffer: UnsafeMutableBufferPointer<UInt8>) {
+        guard let base = buffer.baseAddress else { return }
         if unread.isEmpty {
-            let consumed = lend(base, count)
+            let consumed = deliver(base, count)
             if consumed < count { keep(base + consumed, count - consumed) }
-        } else if let front = reactor.front(of: room, byteCount: unread.count) {
-            // The kept bytes fit in front of the new ones.
+        } else if let front = reactor.front(of: buffer, byteCount: unread.count) {
+            // The kept bytes fit in front of the received ones.
             let total = unread.count + count
             _ = UnsafeMutableBufferPointer(start: front, count: unread.count).update(from: unread)
             unread = []
-            let consumed = lend(front, total)
+            let consumed = deliver(front, total)
             if consumed < total { keep(front + consumed, total - consumed) }
         } else {
-            lendKept(UnsafeBufferPointer(start: base, count: count))
+            deliverUnread(UnsafeBufferPointer(start: base, count: count))
         }
     }
 
-    /// Lends what was kept, with `more` behind it, from memory of its own.
-    private func lendKept(_ more: some Collection<UInt8>) {
-        // Moved out: the owner may close the stream, which empties `unread`.
+    /// Delivers the kept bytes followed by `more`, from an array.
+    private func deliverUnread(_ more: some Collection<UInt8>) {
+        // Moved out: the delegate may close the stream, which clears `unread`.
         var kept = unread
         unread = []
         kept.append(contentsOf: more)
         guard !kept.isEmpty else { return }
         let consumed = kept.withUnsafeMutableBufferPointer { bytes in
-            bytes.baseAddress.map { lend($0, bytes.count) } ?? 0
+            bytes.baseAddress.map { deliver($0, bytes.count) } ?? 0
         }
         guard consumed < kept.count, phase == .open else { return }
         kept.removeFirst(consumed)
@@ -152,53 +156,55 @@ extension Stream {
         unread = Array(UnsafeBufferPointer(start: base, count: count))
     }
 
-    /// Lends bytes to the owner, and what it leaves to the one that it put in its place.
-    private func lend(_ base: UnsafeMutablePointer<UInt8>, _ count: Int) -> Int {
+    /// Passes bytes to the delegate; if it sets a new delegate, passes the rest to that one.
+    private func deliver(_ base: UnsafeMutablePointer<UInt8>, _ count: Int) -> Int {
         var consumed = 0
         while consumed < count {
-            let owner = currentOwner
+            let delegate = currentDelegate
             let rest = UnsafeMutableBufferPointer(start: base + consumed, count: count - consumed)
-            // SAFETY: the reactor's buffer, or the array moved out in `lendKept`, outlives the
+            // SAFETY: the reactor's buffer, or the array moved out in `deliverUnread`, outlives the
             // call, and nothing else writes to it meanwhile: `poll` does not nest.
             var span = rest.mutableSpan
-            let taken = owner.stream(self, received: &span)
+            let taken = delegate.stream(self, received: &span)
             precondition(
                 taken >= 0 && taken <= rest.count,
-                "an owner consumed what it was not lent"
+                "a delegate consumed more than it was passed"
             )
             consumed += taken
-            let isSucceeded = owner !== currentOwner
+            let isSucceeded = delegate !== currentDelegate
             guard isSucceeded, mayRead else { break }
         }
         return consumed
     }
 
-    /// The peer will send no more.
+    /// Records the peer's end and notifies the delegate.
     func reachEnd() {
         flags.insert(.ended)
         flags.remove(.readable)
         unread = []
-        currentOwner.streamReachedEnd(self)
+        currentDelegate.streamReachedEnd(self)
     }
 
-    /// Reads and drops: a descriptor closed with bytes unread resets the connection, and the reset
-    /// takes from the peer what we sent last.
+    /// Reads and drops bytes.
+    ///
+    /// Closing a descriptor with unread bytes resets the connection, and the reset may discard the last bytes sent to
+    /// the peer.
     private func discardInput() {
         guard flags.contains(.readable), !flags.contains(.ended) else { return }
-        let room = reactor.room(behind: 0)
+        let buffer = reactor.receiveBuffer(after: 0)
         for _ in 0..<Self.readCountMax {
-            let count = recv(fd, room.baseAddress, room.count, 0)
+            let count = recv(fd, buffer.baseAddress, buffer.count, 0)
             if count > 0 || (count < 0 && errno == EINTR) { continue }
             if count < 0 && errno == EAGAIN { return _ = flags.remove(.readable) }
-            // The end, or a reset, which also means that nobody waits for anything.
+            // The end, or a reset, after which there is nothing to wait for either.
             flags.insert(.ended)
             if phase == .finishing { end(with: nil) }
             return
         }
-        reactor.serve(self)
+        reactor.serveLater(self)
     }
 
-    /// What the socket kept for us; an event without an error is a reset.
+    /// Returns the socket's pending error; ECONNRESET if an error event comes without one.
     func brokenError() -> SystemError {
         let code = Socket.takeError(of: fd)
         return SystemError(call: "epoll_wait", code: code == 0 ? ECONNRESET : code)

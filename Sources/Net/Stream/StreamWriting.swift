@@ -1,13 +1,15 @@
 import CLinux
 import Glibc
 
-// Bytes from the owner to the kernel.
+// Writing: bytes from the delegate to the kernel.
 extension Stream {
-    /// Sends bytes together with all else that is queued: at the end of the turn or, when they are written while the
-    /// owner is told of this stream, right after that.
+    /// Queues bytes.
     ///
-    /// The buffer is referred to, not copied, unless it is a short one behind others. Before the stream is open the bytes
-    /// wait; once it is closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the owner is told.
+    /// They are sent with everything queued before: at the end of the turn or, if written while the stream is being
+    /// served, right after that.
+    ///
+    /// The buffer is referenced, not copied, unless it is short and follows others. Before the stream is open the bytes
+    /// wait; once it is closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the delegate is notified.
     public func write(_ bytes: consuming [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
         if pendingOutput.isEmpty {
@@ -15,50 +17,51 @@ extension Stream {
         } else {
             makeQueue().gather(bytes)
         }
-        noteQueued()
+        didQueue()
     }
 
-    /// Drops what is queued and not begun, so that last words reach a peer that does not read.
+    /// Drops the queue, so that a last message reaches a peer that does not read.
     ///
-    /// A buffer of which the kernel has some bytes stays: the peer must get it whole. What is written from then on the
-    /// kernel takes although the peer does not read, and keeps for it some minutes after the stream has been closed.
+    /// A buffer of which the kernel has accepted a part stays, since the peer must get it whole. Bytes written
+    /// afterwards are accepted by the kernel although the peer does not read; it keeps them for some minutes after the
+    /// stream is closed.
     public func discardQueue() {
         guard !pendingOutput.isEmpty else { return }
         let queue = makeQueue()
-        queue.discard(promised: session?.promised ?? 0)
-        if queue.isEmpty { releaseQueue() } else if lag != .none { updateLag() }
+        queue.discard(keeping: session?.retryLength ?? 0)
+        if queue.isEmpty { queueEmptied() } else if lag != .none { updateLag() }
         guard flags.contains(.blocked) else { return }
         Socket.liftUnsentMax(on: fd)
         flags.remove(.blocked)
         reactor.flushLater(self)
     }
 
-    /// Adds a buffer to which other streams refer too to the queue, from the byte `start` on.
+    /// Queues a buffer that is shared with other streams, from byte `start` on.
     func enqueue(_ bytes: [UInt8], from start: Int) {
         if start == 0, pendingOutput.isEmpty {
             pendingOutput = .buffer(bytes)
         } else {
             makeQueue().append(bytes, from: start)
         }
-        noteQueued()
+        didQueue()
     }
 
-    /// Notes that something was queued: it leaves later in the turn, unless it is too much.
-    private func noteQueued() {
+    /// Called when bytes were queued: schedules a flush, or the overflow event if the queue is too long.
+    private func didQueue() {
         obstacles.insert(.queued)
         if queuedByteCount > queuedBytesMax {
-            // The kernel may take what this turn has gathered.
+            // The kernel may accept what was queued in this turn.
             if phase == .open && !flags.contains(.blocked) { drain() }
             if queuedByteCount > queuedBytesMax && !flags.contains(.overflowed) {
                 flags.insert(.overflowed)
-                reactor.notify(self, .overflowed)
+                reactor.notifyLater(self, .overflowed)
             }
         }
         if flags.contains(.blocked) { hold() } else { reactor.flushLater(self) }
     }
 
-    /// Sends or queues one batch of a group.
-    func deliver(_ bytes: [UInt8]) {
+    /// Sends a batch of a group, or queues it behind earlier bytes.
+    func sendOrQueue(_ bytes: [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
         if !obstacles.isDisjoint(with: [.queued, .shared, .notOpen, .detached]) {
             if !obstacles.contains(.detached) { enqueue(bytes, from: 0) }
@@ -66,21 +69,21 @@ extension Stream {
             sendSecure(bytes, session)
         } else {
             let sent = Socket.send(fd, bytes)
-            if sent != bytes.count { refused(bytes, sent: sent, code: errno) }
+            if sent != bytes.count { queueUnsent(bytes, sent: sent, code: errno) }
         }
     }
 
-    /// Takes over what the kernel did not accept of a buffer of which nothing was queued.
+    /// Queues the part of a buffer that the kernel did not accept.
     ///
     /// - Parameters:
-    ///   - bytes: The buffer, to be referred to by the queue.
-    ///   - sent: What send(2) returned.
-    ///   - code: The `errno` that it left.
+    ///   - bytes: The buffer, which the queue references.
+    ///   - sent: The result of send(2).
+    ///   - code: The `errno` after it.
     @inline(never)
-    func refused(_ bytes: [UInt8], sent: Int, code: Int32) {
+    func queueUnsent(_ bytes: [UInt8], sent: Int, code: Int32) {
         if sent < 0 {
             switch code {
-            case EAGAIN: block()
+            case EAGAIN: markBlocked()
             case EINTR, ENOBUFS: break
             default: return fail(.system(SystemError(call: "send", code: code)))
             }
@@ -89,63 +92,63 @@ extension Stream {
         enqueue(bytes, from: max(sent, 0))
     }
 
-    /// Offers the queue to the kernel until it is empty or refused.
+    /// Sends the queue until it is empty or the kernel refuses bytes.
     ///
-    /// Tells nobody anything at once: a group may be in the middle of its members.
+    /// Calls no delegate, because a fan-out pass may be under way.
     func drain() {
         guard !pendingOutput.isEmpty, flags.isDisjoint(with: [.blocked, .failed]) else { return }
         if let session { return drainSecure(session) }
         while !pendingOutput.isEmpty {
-            // Until EAGAIN, not until a short write: only a refusal promises an event.
+            // Until EAGAIN, not until a short write: only EAGAIN guarantees an event.
             guard offerPendingOutput() < 0 else { continue }
             let code = errno
             switch code {
             case EINTR: continue
             case EAGAIN:
                 flags.insert(.refused)
-                block()
+                markBlocked()
                 return hold()
             default: return fail(.system(SystemError(call: "sendmsg", code: code)))
             }
         }
-        releaseQueue()
+        queueEmptied()
     }
 
-    /// Notes that the kernel's buffer is full.
-    func block() {
+    /// Records that the kernel's send buffer is full.
+    func markBlocked() {
         flags.insert(.blocked)
-        awaitRoom()
+        watchWritable()
     }
 
-    /// Has an event tell when the kernel takes bytes, at once if it does already.
+    /// Adds EPOLLOUT to the epoll interest; the event comes at once if the socket is writable already.
     @inline(never)
-    func awaitRoom() {
-        guard !flags.contains(.awaitsRoom) else { return }
-        flags.insert(.awaitsRoom)
+    func watchWritable() {
+        guard !flags.contains(.watchesWritable) else { return }
+        flags.insert(.watchesWritable)
         do throws(SystemError) { try reactor.update(self) } catch { fail(.system(error)) }
     }
 
-    /// Notes that all is sent, or dropped.
-    func releaseQueue() {
+    /// Called when the queue has been sent or dropped.
+    func queueEmptied() {
         clearPendingOutput()
         obstacles.remove(.queued)
         if lag != .none { updateLag() }
-        // An owner that paused because of the queue waits for this, refused or not.
+        // A delegate that paused reading because of the queue waits for this, even if nothing was refused.
         if !flags.isDisjoint(with: [.refused, .paused]) {
             flags.remove(.refused)
-            reactor.notify(self, .drained)
+            reactor.notifyLater(self, .drained)
         }
     }
 
-    /// Notes that the connection is lost; the owner is told later in the turn.
+    /// Records that the connection is lost; the delegate is notified later in the turn.
     func fail(_ error: StreamError) {
         guard !flags.contains(.failed) else { return }
         flags.insert(.failed)
         obstacles.insert(.notOpen)
-        reactor.notify(self, .failed(error))
+        reactor.notifyLater(self, .failed(error))
     }
 
-    /// Sends what is queued, and goes on with closing when all is sent.
+    /// Sends the queue; if the stream is closing, continues with that once all is sent.
     func flush() {
         flags.remove(.isDirty)
         switch phase {

@@ -2,12 +2,12 @@ import CLinux
 import COpenSSL
 import Glibc
 
-/// OpenSSL's way to a descriptor that it does not own.
+/// An OpenSSL BIO over a descriptor that it does not own.
 ///
-/// OpenSSL's own socket BIO writes with write(2), which raises SIGPIPE for a lost peer; this one
-/// sends with MSG_NOSIGNAL, and holds nothing but the descriptor's number.
+/// OpenSSL's own socket BIO writes with write(2), which raises SIGPIPE when the connection is lost. This one
+/// sends with MSG_NOSIGNAL, and stores only the descriptor's number.
 enum DescriptorBIO {
-    /// A BIO over `fd`, to be given to an SSL.
+    /// Makes a BIO over `fd`; the SSL that gets it frees it.
     static func make(_ fd: Int32) throws(TLSError) -> OpaquePointer {
         let bio = try TLSError.check(BIO_new(method.raw), "BIO_new")
         BIO_set_data(bio, UnsafeMutableRawPointer(bitPattern: Int(fd)))
@@ -49,7 +49,7 @@ enum DescriptorBIO {
             }
         }
         BIO_meth_set_ctrl(raw) { _, command, _, _ in
-            // There is nothing to flush, and success has to be said.
+            // There is nothing to flush, but the call has to succeed.
             command == BIO_CTRL_FLUSH ? 1 : 0
         }
         return Method(raw: raw)

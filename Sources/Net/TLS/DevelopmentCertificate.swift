@@ -1,11 +1,11 @@
 import COpenSSL
 import Glibc
 
-/// A certificate that vouches for itself, for development and tests.
+/// A self-signed certificate for development and tests.
 public enum DevelopmentCertificate {
-    /// Makes a key (ECDSA, P-256) and a certificate that it signs itself.
+    /// Makes a key (ECDSA, P-256) and a certificate signed with it.
     ///
-    /// A client that is given the certificate as its trust accepts the server under each of the hosts.
+    /// A client that trusts the certificate accepts the server for each of the hosts.
     ///
     /// ```swift
     /// let (certificate, key) = try DevelopmentCertificate.make(hosts: ["localhost", "127.0.0.1"])
@@ -13,7 +13,7 @@ public enum DevelopmentCertificate {
     ///
     /// - Parameters:
     ///   - hosts: At least one name (a leading `*.` stands for one label) or IP address.
-    ///   - days: How long it is valid; it has been valid for an hour already, for clocks that differ.
+    ///   - days: The number of days that it is valid; it begins an hour ago, for clocks that differ.
     /// - Returns: The certificate and its key (PKCS #8) in PEM form.
     /// - Throws: `badHost`, or a call of OpenSSL that failed.
     public static func make(
@@ -52,8 +52,8 @@ public enum DevelopmentCertificate {
             "X509_NAME_add_entry_by_txt"
         )
         try TLSError.check(X509_set_issuer_name(certificate, subject), "X509_set_issuer_name")
-        // No key usage: BoringSSL takes a certificate for self-signed only when its key may sign certificates, and
-        // strict verifiers let that be said of authorities only. Without the extension both are content.
+        // No key usage: BoringSSL accepts a certificate as self-signed only if its key may sign certificates, and
+        // strict verifiers allow that for authorities only. Without the extension both accept it.
         for (id, value) in [
             (NID_subject_alt_name, names), (NID_basic_constraints, "critical,CA:FALSE"),
             (NID_ext_key_usage, "serverAuth"), (NID_subject_key_identifier, "hash"),
@@ -71,7 +71,9 @@ public enum DevelopmentCertificate {
         )
     }
 
-    /// OpenSSL's text for the hosts, in which a comma would begin another entry.
+    /// Returns OpenSSL's text for the hosts.
+    ///
+    /// Hosts are validated, because a comma would begin another entry.
     private static func alternativeNames(_ hosts: [String]) throws(TLSError) -> String {
         var entries: [String] = []
         for host in hosts {
@@ -86,7 +88,8 @@ public enum DevelopmentCertificate {
         return entries.joined(separator: ",")
     }
 
-    /// Letters, digits, `-`, `_` and `.`; one leading `*.` (RFC 5280 §4.2.1.6, RFC 6125 §6.4.3).
+    /// Whether `host` consists of letters, digits, `-`, `_` and `.` after an optional `*.` (RFC 5280 §4.2.1.6, RFC 6125
+    /// §6.4.3).
     private static func isHostName(_ host: String) -> Bool {
         let name = host.hasPrefix("*.") ? host.dropFirst(2) : host[...]
         guard !name.isEmpty, name.utf8.count <= 253 else { return false }

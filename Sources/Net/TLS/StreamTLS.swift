@@ -1,22 +1,24 @@
 import Glibc
 
-// Encrypted bytes, in both directions.
+// TLS: encrypted bytes in both directions.
 extension Stream {
     /// Whether the stream is encrypted.
     public var isSecure: Bool { session != nil || obstacles.contains(.secure) }
 
-    /// What the TLS handshake came to; nil for a plain stream, and before and after its life.
-    public var tls: TLSFacts? { phase == .open || phase == .draining ? session?.facts : nil }
+    /// The result of the TLS handshake; nil for a plain stream, before it is open, and after its end.
+    public var tls: NegotiatedTLS? {
+        phase == .open || phase == .draining ? session?.negotiated : nil
+    }
 
-    /// Reads done in one turn, of up to a record each.
+    /// The most reads in one turn, of up to a record each.
     private static var recordCountMax: Int { 16 }
-    /// Records, of 16 KiB at the most, that are as much as one read of a plain stream.
+    /// The number of records, of at most 16 KiB, that correspond to one read of a plain stream.
     private static var recordsPerRead: Int { 4 }
 
-    /// Gives a stream that is not open yet its encryption.
+    /// Sets up the encryption of a stream that is not open yet.
     ///
     /// - Parameters:
-    ///   - context: The server's or the client's side.
+    ///   - context: A server or client context.
     ///   - serverName: For a client, the host to ask for and to verify; nil for a server.
     /// - Returns: Whether that succeeded; if not, the stream has ended.
     func encrypt(_ context: TLSContext, serverName: String?) -> Bool {
@@ -30,49 +32,49 @@ extension Stream {
         }
     }
 
-    /// Goes over from plain bytes to TLS as a client, such as behind a proxy that has agreed to a tunnel.
+    /// Starts TLS as a client on a plain stream, for example after a proxy has opened a tunnel.
     ///
-    /// The owner is told by another `streamOpened` when the handshake is done, or by `streamClosed`.
+    /// Another `streamOpened` follows when the handshake is complete, or `streamClosed` if it fails.
     ///
     /// - Parameters:
-    ///   - context: The client's side.
+    ///   - context: A client context.
     ///   - serverName: The host to ask for and to verify: a name, or an IP address.
-    ///   - timeout: How long the handshake may take.
+    ///   - timeout: The longest duration of the handshake.
     public func startTLS(_ context: TLSContext, serverName: String, timeout: Duration) {
         guard isOpen, session == nil else { return }
-        // What has been written and not sent would be sent in the middle of the handshake.
+        // Unsent bytes would be sent in the middle of the handshake.
         guard pendingOutput.isEmpty else {
-            return end(with: .tls(.refused(reason: "the peer answered before it was asked")))
+            return end(with: .tls(.refused(reason: "unsent bytes precede the TLS handshake")))
         }
         phase = .handshaking
         obstacles.insert(.notOpen)
         unread = []
         guard encrypt(context, serverName: serverName) else { return }
         setDeadline(after: timeout)
-        reactor.serve(self)
+        reactor.serveLater(self)
     }
 
-    /// Begins the handshake, or goes on with it after an event.
-    func shakeHands(_ session: TLSSession) {
+    /// Begins the handshake, or continues it after an event.
+    func continueHandshake(_ session: TLSSession) {
         guard session.hasBegun || hasFirstRecord else { return }
         switch session.handshake() {
         case .done:
-            // Bytes read together with the handshake's last wait in OpenSSL; no event announces them.
+            // OpenSSL may have buffered bytes that it read together with the handshake's last; no event reports them.
             flags.insert(.readable)
             open()
         case .wantsRead: break
-        case .wantsWrite: awaitRoom()
+        case .wantsWrite: watchWritable()
         case .ended: end(with: .tls(.endedInHandshake))
         case .failed(let error): end(with: error)
         }
     }
 
-    /// Whether a client's first record is here as a whole, so that it costs us no memory while it is on its way; or
-    /// something that is no such record, which is then OpenSSL's to refuse.
+    /// Whether a client's first record has arrived completely, so that an incomplete one takes no memory; also true for
+    /// bytes that are no such record, which OpenSSL then refuses.
     private var hasFirstRecord: Bool {
         guard flags.isDisjoint(with: [.hungUp, .broken]) else { return true }
         guard flags.contains(.readable) else { return false }
-        // RFC 8446 §5.1: type, version, and the length of what follows.
+        // RFC 8446 §5.1: the type, the version, and the length of the rest.
         var header: [5 of UInt8] = .init(repeating: 0)
         let count = recv(fd, &header, 5, Int32(MSG_PEEK))
         if count < 0 { return errno != EAGAIN }
@@ -85,31 +87,31 @@ extension Stream {
         return available >= length
     }
 
-    /// Reads records until there are no more, or the turn's share is used up.
+    /// Reads records until there are no more, or the stream's share of the turn is used up.
     func readSecure(_ session: TLSSession) {
         for number in 0..<Self.recordCountMax {
             if number >= Self.recordsPerRead, isTurnLong { break }
-            let room = reactor.room(behind: unread.count)
-            switch session.read(into: room) {
+            let buffer = reactor.receiveBuffer(after: unread.count)
+            switch session.read(into: buffer) {
             case .done(let count):
-                take(count, at: room)
+                receive(count, in: buffer)
                 guard mayRead else { return }
             case .wantsRead:
                 return _ = flags.remove(.readable)
             case .wantsWrite:
                 flags.remove(.readable)
                 flags.insert(.readsWhenWritable)
-                return awaitRoom()
+                return watchWritable()
             case .ended:
                 return reachEnd()
             case .failed(let error):
                 return end(with: error)
             }
         }
-        reactor.serve(self)
+        reactor.serveLater(self)
     }
 
-    /// Sends bytes of which nothing is queued; what the kernel refuses is queued.
+    /// Encrypts and sends a buffer while nothing is queued; queues the part that the kernel refuses.
     func sendSecure(_ bytes: [UInt8], _ session: TLSSession) {
         var sent = 0
         bytes.withUnsafeBytes { all in
@@ -122,7 +124,7 @@ extension Stream {
         if sent < bytes.count && !flags.contains(.failed) { enqueue(bytes, from: sent) }
     }
 
-    /// Sends the queue, in records as full as can be.
+    /// Sends the queue in records as long as possible.
     func drainSecure(_ session: TLSSession) {
         let queue = makeQueue()
         while !queue.isEmpty {
@@ -135,32 +137,33 @@ extension Stream {
             }
             queue.remove(accepted)
         }
-        releaseQueue()
+        queueEmptied()
     }
 
-    /// Writes one record; nil if the kernel refused it or the connection is lost.
+    /// Writes one record and returns its length; nil if the kernel refused it or the connection is lost.
     private func write(_ base: UnsafeRawPointer, _ count: Int, _ session: TLSSession) -> Int? {
         switch session.write(base, count) {
         case .done(let accepted): return accepted
         case .wantsWrite:
             flags.insert(.refused)
-            block()
+            markBlocked()
         case .wantsRead:
             flags.formUnion([.refused, .writesWhenReadable])
-            block()
+            markBlocked()
         case .ended: fail(.tls(.refused(reason: "closed by the peer")))
         case .failed(let error): fail(error)
         }
         return nil
     }
 
-    /// Says `close_notify`.
+    /// Sends `close_notify`.
     ///
-    /// - Returns: Whether it is said, or cannot be said any more.
-    func farewell(_ session: TLSSession) -> Bool {
+    /// - Returns: False if it has to be retried when the socket is ready; true if it was sent or cannot be sent any
+    ///   more.
+    func sendCloseNotify(_ session: TLSSession) -> Bool {
         switch session.shutDown() {
         case .wantsWrite, .wantsRead:
-            block()
+            markBlocked()
             return false
         case .done, .ended, .failed:
             return true

@@ -1,14 +1,14 @@
 import COpenSSL
 import Glibc
 
-/// Where a server's certificate and its key lie.
+/// The paths of a server's certificate and key.
 public struct CertificateFiles: Hashable, Sendable {
-    /// The path of the certificate in PEM form, followed by those of its issuers.
+    /// The path of a PEM file with the certificate, followed by those of its issuers.
     public var certificate: String
     /// The path of the private key in PEM form, without a passphrase.
     public var key: String
 
-    /// Names the two files; nothing is read yet.
+    /// Makes a pair of paths; nothing is read yet.
     ///
     /// - Parameters:
     ///   - certificate: The path of the certificate with its chain.
@@ -26,7 +26,7 @@ public struct TLSCertificate: Hashable, Sendable {
     /// The private key, without a passphrase.
     public var keyPEM: [UInt8]
 
-    /// Takes both as bytes; they are judged when a ``TLSContext`` is made of them.
+    /// Makes a certificate of PEM bytes, which are validated when a ``TLSContext`` is made.
     ///
     /// - Parameters:
     ///   - certificatePEM: The certificate with its chain.
@@ -63,32 +63,32 @@ public struct TLSCertificate: Hashable, Sendable {
     }
 }
 
-/// Whose certificates a client accepts from a server.
+/// The server certificates that a client accepts.
 ///
-/// The SDKs have enums of the same cases, since they also exist where this module does not.
+/// The SDKs have enums with the same cases, since this module exists on Linux only.
 public enum TLSTrust: Hashable, Sendable {
-    /// Those that the system's authorities have signed, for the host's name.
+    /// Certificates for the host that are signed by the system's authorities.
     case system
-    /// Those in this PEM file, authorities or the server's own, for the host's name.
+    /// Certificates for the host that are in this PEM file, or signed by one of its authorities.
     case file(String)
-    /// The same, given as the text of such a file.
+    /// The same, with the contents of such a file.
     case pem([UInt8])
-    /// The same, given as certificates in DER form.
+    /// The same, with certificates in DER form.
     case certificates([[UInt8]])
-    /// Any: the connection is encrypted, but to whom is not known. For development alone.
+    /// Any certificate: the connection is encrypted but not authenticated. For development only.
     case insecure
 }
 
-/// The certificates of a PEM text, each to be freed by `X509_free`.
+/// Parsed certificates, freed with the value.
 struct CertificateChain: ~Copyable {
     private(set) var certificates: [OpaquePointer] = []
 
-    /// - Throws: `noCertificate` if there is none, or one that is broken.
+    /// - Throws: `noCertificate` if there is none, or an invalid one.
     init(pem: [UInt8]) throws(TLSError) {
         ERR_clear_error()
         let bio = try TLSError.check(BIO_new_mem_buf(pem, Int32(pem.count)), "BIO_new_mem_buf")
         defer { BIO_free(bio) }
-        // The text ends with an error of its own, "no start line".
+        // OpenSSL reports the end of the text as the error "no start line".
         while let next = PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
             certificates.append(next)
         }
@@ -100,7 +100,7 @@ struct CertificateChain: ~Copyable {
         ERR_clear_error()
     }
 
-    /// - Throws: `noCertificate` if there is none, or one that is broken.
+    /// - Throws: `noCertificate` if there is none, or an invalid one.
     init(der: [[UInt8]]) throws(TLSError) {
         ERR_clear_error()
         for bytes in der {
@@ -117,7 +117,7 @@ struct CertificateChain: ~Copyable {
     deinit { for certificate in certificates { X509_free(certificate) } }
 }
 
-/// Answers OpenSSL's question for a passphrase, which it would otherwise put to the terminal.
+/// The passphrase callback, which always fails; without one OpenSSL would prompt on the terminal.
 let refusePassphrase:
     @convention(c) (
         UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?

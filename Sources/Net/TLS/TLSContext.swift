@@ -1,12 +1,12 @@
 import COpenSSL
 import Synchronization
 
-/// What all TLS streams of a listener, or of a client, have in common.
+/// The TLS configuration shared by all streams of a listener, or of a client.
 ///
 /// TLS 1.2 and 1.3 with forward secrecy and authenticated encryption only (RFC 9325); ALPN
 /// `http/1.1`; sessions are resumed by tickets, also on another loop; no renegotiation.
 public final class TLSContext: Sendable {
-    /// One `SSL_CTX` a certificate; a client has one.
+    /// One `SSL_CTX` per certificate; a client has one.
     private let credentials: [TLSCredential]
     let isServer: Bool
     let verifies: Bool
@@ -18,21 +18,21 @@ public final class TLSContext: Sendable {
         self.verifies = verifies
     }
 
-    /// A server's side.
+    /// Makes a server context.
     ///
-    /// A client that names a host (SNI, RFC 6066 §3) gets the certificate that names it, exactly or
-    /// by a wildcard; any other gets the first.
+    /// A client that names a host (SNI, RFC 6066 §3) gets the certificate that matches it exactly or
+    /// by a wildcard; any other client gets the first.
     ///
     /// - Parameter certificates: At least one.
     /// - Returns: The context, for any number of listeners on any loops.
-    /// - Throws: Which certificate or key is wrong, and why.
+    /// - Throws: The first invalid certificate or key, and the reason.
     public static func server(_ certificates: [TLSCertificate]) throws(TLSError) -> TLSContext {
         guard !certificates.isEmpty else { throw .noCertificates }
         var credentials: [TLSCredential] = []
         for certificate in certificates {
             let credential = try TLSCredential(TLS_server_method())
             try credential.use(certificate)
-            try credential.beServer()
+            try credential.configureServer()
             credentials.append(credential)
         }
         let context = TLSContext(credentials, isServer: true, verifies: false)
@@ -40,35 +40,35 @@ public final class TLSContext: Sendable {
         return context
     }
 
-    /// A server's side, with certificates from files.
+    /// Makes a server context with certificates from files.
     ///
     /// - Parameter files: At least one pair; read now, blocking.
     /// - Returns: The context, for any number of listeners on any loops.
-    /// - Throws: Which file is wrong, and why.
+    /// - Throws: The first invalid file, and the reason.
     public static func server(_ files: [CertificateFiles]) throws(TLSError) -> TLSContext {
         var certificates: [TLSCertificate] = []
         for pair in files { certificates.append(try TLSCertificate(reading: pair)) }
         return try server(certificates)
     }
 
-    /// A client's side.
+    /// Makes a client context.
     ///
     /// - Parameters:
-    ///   - trust: Which servers it believes.
-    ///   - pins: SHA-256 digests of public keys (SubjectPublicKeyInfo), of which a certificate on the way from the
-    ///     server's to the trusted one has to have one, and the server's own if any is trusted; if empty, any will do.
-    /// - Returns: The context, for any number of connections; it remembers a session for each host.
-    /// - Throws: Why the trusted certificates cannot be used.
+    ///   - trust: The accepted certificates.
+    ///   - pins: SHA-256 digests of public keys (SubjectPublicKeyInfo). A certificate of the verified chain must have
+    ///     one of them; with `insecure` trust, the server's own certificate. Empty for no pinning.
+    /// - Returns: The context, for any number of connections; it caches a session for each host.
+    /// - Throws: The reason why the trusted certificates cannot be used.
     public static func client(
         trust: TLSTrust = .system,
         pins: Set<[UInt8]> = []
     ) throws(TLSError) -> TLSContext {
         let credential = try TLSCredential(TLS_client_method())
-        try credential.beClient(trust, pins: pins)
+        try credential.configureClient(trust, pins: pins)
         return TLSContext([credential], isServer: false, verifies: trust != .insecure)
     }
 
-    /// The least and the highest version to speak, for tests of either.
+    /// Sets the lowest and highest TLS version, for tests.
     func limitVersions(_ versions: ClosedRange<Int32>) {
         for credential in credentials {
             _ = shim_SSL_CTX_set_proto_versions(
@@ -88,7 +88,7 @@ public final class TLSContext: Sendable {
     // MARK: Server names
 
     private func chooseByServerName() {
-        // SAFETY: unretained, yet alive: each session holds the context that its SSL was made of.
+        // SAFETY: unretained, yet alive: each session retains the context that its SSL was made of.
         shim_SSL_CTX_set_servername(
             credentials[0].raw,
             { ssl, _, context in
@@ -106,7 +106,7 @@ public final class TLSContext: Sendable {
     }
 
     private func credential(for name: UnsafePointer<CChar>) -> TLSCredential? {
-        // A certificate for the very name goes before a wildcard, whatever their order.
+        // An exact match takes precedence over a wildcard, whatever their order.
         for flags in [X509_CHECK_FLAG_NO_WILDCARDS, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS] {
             for credential in credentials {
                 let certificate = SSL_CTX_get0_certificate(credential.raw)
@@ -118,7 +118,7 @@ public final class TLSContext: Sendable {
         return nil
     }
 
-    // MARK: A client's sessions
+    // MARK: Client sessions
 
     /// The newest session of each server.
     private struct SessionStore: ~Copyable {
@@ -130,7 +130,7 @@ public final class TLSContext: Sendable {
         }
     }
 
-    /// Keeps a session, whose reference it takes over, in place of an older one.
+    /// Stores a session for a server, replacing an older one; takes over its reference.
     func keep(_ session: OpaquePointer, of server: String) {
         let dropped = sessions.withLock { store -> UInt? in
             let old = store.sessions.updateValue(UInt(bitPattern: session), forKey: server)
@@ -141,10 +141,10 @@ public final class TLSContext: Sendable {
         if let dropped { SSL_SESSION_free(OpaquePointer(bitPattern: dropped)) }
     }
 
-    /// Takes the session kept for a server; the caller frees it.
+    /// Returns the session stored for a server; the caller frees it.
     ///
-    /// A ticket of TLS 1.3 is used once, since an observer could tell two uses for one client's
-    /// (RFC 8446 §C.4); a session of TLS 1.2 is kept, because its server gives no new one.
+    /// A TLS 1.3 ticket is used once, since an observer could link two uses to one client
+    /// (RFC 8446 §C.4). A TLS 1.2 session stays stored, because the server does not issue a new one.
     func takeSession(of server: String) -> OpaquePointer? {
         sessions.withLock { store -> UInt? in
             guard let kept = store.sessions[server] else { return nil }

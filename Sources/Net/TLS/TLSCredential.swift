@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// An `SSL_CTX`: one certificate, or a client's trust, with all that Fanfare fixes about TLS.
+/// An `SSL_CTX`: one certificate, or a client's trust, with Fanfare's fixed TLS settings.
 ///
-/// SAFETY: `@unchecked Sendable`, because OpenSSL counts and locks an `SSL_CTX` itself once it is
-/// set up (SSL_CTX_new(3)), and it is set up before it is handed on.
+/// SAFETY: `@unchecked Sendable`, because OpenSSL counts references to an `SSL_CTX` and locks it itself once it is
+/// set up (SSL_CTX_new(3)), and it is set up before it is shared.
 final class TLSCredential: @unchecked Sendable {
     let raw: OpaquePointer
-    /// The keys that a server must have one of; OpenSSL knows where they are.
+    /// The pinned keys; retained here, because OpenSSL has an unretained pointer to them.
     private var pins: TLSPins?
 
     init(_ method: OpaquePointer?) throws(TLSError) {
@@ -15,18 +15,18 @@ final class TLSCredential: @unchecked Sendable {
         guard shim_SSL_CTX_set_proto_versions(raw, TLS1_2_VERSION, TLS1_3_VERSION) == 1 else {
             throw .library(call: "SSL_CTX_set_min_proto_version", reason: TLSError.takeReason())
         }
-        // An idle connection keeps no buffers; a write that was refused is repeated from wherever
-        // the bytes lie by then; and a record at a time tells how far it came.
+        // An idle connection keeps no buffers; a refused write may be retried from another address; and a
+        // write returns after each record, so that its progress is known.
         _ = shim_SSL_CTX_set_mode(
             raw,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)
                 | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
         )
-        // One recv for a whole record instead of one for its header and one for its rest.
+        // One recv for a whole record instead of one for its header and one for the rest.
         shim_SSL_CTX_set_read_ahead(raw, 1)
         SSL_CTX_set_options(raw, shim_SSL_OP_NO_RENEGOTIATION | shim_SSL_OP_NO_COMPRESSION)
         // RFC 9325 §4.2: TLS 1.2 with forward secrecy and AEAD only. TLS 1.3 has nothing else.
-        // AES-128 goes first: every peer has it (RFC 8446 §9.1), and it costs less, as does its SHA-256.
+        // AES-128 comes first: every peer has it (RFC 8446 §9.1), and it costs less, as does its SHA-256.
         let ciphers = "ECDHE+AES128+AESGCM:ECDHE+AESGCM:ECDHE+CHACHA20"
         try TLSError.check(SSL_CTX_set_cipher_list(raw, ciphers), "SSL_CTX_set_cipher_list")
         let suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
@@ -36,7 +36,7 @@ final class TLSCredential: @unchecked Sendable {
 
     deinit { SSL_CTX_free(raw) }
 
-    /// Presents a certificate.
+    /// Sets the certificate, its chain and its key.
     func use(_ certificate: TLSCertificate) throws(TLSError) {
         let chain = try CertificateChain(pem: certificate.certificatePEM)
         for (index, link) in chain.certificates.enumerated() {
@@ -57,8 +57,10 @@ final class TLSCredential: @unchecked Sendable {
         }
     }
 
-    /// Sessions by tickets alone, so that they resume on every loop and cost no memory here.
-    func beServer() throws(TLSError) {
+    /// Configures a server.
+    ///
+    /// Sessions are resumed by tickets only, so that they resume on every loop and take no memory.
+    func configureServer() throws(TLSError) {
         SSL_CTX_set_options(
             raw,
             shim_SSL_OP_CIPHER_SERVER_PREFERENCE | shim_SSL_OP_PRIORITIZE_CHACHA
@@ -76,7 +78,7 @@ final class TLSCredential: @unchecked Sendable {
         SSL_CTX_set_alpn_select_cb(
             raw,
             { _, chosen, chosenLength, offered, offeredLength, _ in
-                // Nothing in common is no failure: such clients have always been served HTTP/1.1.
+                // No common protocol is no failure: such clients have always been served HTTP/1.1.
                 selectProtocol(chosen, chosenLength, offered, offeredLength)
                     ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK
             },
@@ -84,8 +86,8 @@ final class TLSCredential: @unchecked Sendable {
         )
     }
 
-    /// Verifies servers, offers HTTP/1.1, and collects sessions for the context to keep.
-    func beClient(_ trust: TLSTrust, pins: Set<[UInt8]>) throws(TLSError) {
+    /// Configures a client, which verifies servers, offers HTTP/1.1, and stores sessions in its context.
+    func configureClient(_ trust: TLSTrust, pins: Set<[UInt8]>) throws(TLSError) {
         switch trust {
         case .system:
             try TLSError.check(
@@ -109,7 +111,7 @@ final class TLSCredential: @unchecked Sendable {
             pins.apply(to: raw)
             self.pins = pins
         }
-        // Unlike its siblings this call returns 0 for success.
+        // Unlike the other calls this one returns 0 for success.
         guard SSL_CTX_set_alpn_protos(raw, http11, UInt32(http11.count)) == 0 else {
             throw .library(call: "SSL_CTX_set_alpn_protos", reason: TLSError.takeReason())
         }
@@ -120,8 +122,8 @@ final class TLSCredential: @unchecked Sendable {
         SSL_CTX_sess_set_new_cb(raw) { ssl, session in
             guard let ssl, let session, let context = SSL_get_ex_data(ssl, 0) else { return 0 }
             // SAFETY: set by the TLSSession that owns the SSL, and this runs inside one of its calls.
-            let owner = Unmanaged<TLSSession>.fromOpaque(context).takeUnretainedValue()
-            return owner.keep(session) ? 1 : 0
+            let tls = Unmanaged<TLSSession>.fromOpaque(context).takeUnretainedValue()
+            return tls.keep(session) ? 1 : 0
         }
     }
 
@@ -133,10 +135,10 @@ final class TLSCredential: @unchecked Sendable {
     }
 }
 
-/// ALPN's only name here (RFC 7301 §3.1): its length, then its bytes.
+/// The only ALPN protocol (RFC 7301 §3.1): its length, then its bytes.
 private let http11: [UInt8] = [8] + Array("http/1.1".utf8)
 
-/// Chooses `http/1.1` among a client's offers; the result points into them, as OpenSSL wants it.
+/// Selects `http/1.1` among a client's offers; the result points into them, as OpenSSL requires.
 private func selectProtocol(
     _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ chosenLength: UnsafeMutablePointer<UInt8>?,

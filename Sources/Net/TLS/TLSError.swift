@@ -1,26 +1,26 @@
 import COpenSSL
 
-/// A fault of TLS: of our own configuration, or of a peer's handshake or records.
+/// A TLS error: in the configuration, or in a peer's handshake or records.
 public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A certificate, key or trust file cannot be read.
     case unreadable(path: String, SystemError)
-    /// The bytes hold no certificate in PEM form.
+    /// The bytes contain no certificate in PEM form.
     case noCertificate(reason: String)
-    /// The bytes hold no private key in PEM form; one with a passphrase counts as none.
+    /// The bytes contain no private key in PEM form; one with a passphrase counts as none.
     case noKey(reason: String)
     /// The private key does not belong to the certificate.
     case keyMismatch(reason: String)
     /// A server needs at least one certificate.
     case noCertificates
-    /// A host that no certificate can name.
+    /// The host is not a valid name or IP address.
     case badHost(String)
-    /// A call of OpenSSL failed, such as for lack of memory.
+    /// A call of OpenSSL failed, for example for lack of memory.
     case library(call: String, reason: String)
-    /// The peer broke the protocol, offers nothing that we accept, or sent an alert.
+    /// The peer violated the protocol, offered nothing acceptable, or sent an alert.
     case refused(reason: String)
-    /// The peer's certificate is not trusted, or is another host's.
+    /// The peer's certificate is not trusted, or is for another host.
     case untrusted(reason: String)
-    /// None of the peer's keys is pinned; these are their SHA-256 digests, its own first.
+    /// None of the peer's keys is pinned. The value has their SHA-256 digests, the peer's own first.
     case unpinned(keys: [[UInt8]])
     /// The peer closed the connection in the middle of the handshake.
     case endedInHandshake
@@ -43,7 +43,7 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Empties OpenSSL's queue of errors and names the first: what failed, before its consequences.
+    /// Clears OpenSSL's error queue and returns the reason of the first error, which is the cause of the later ones.
     static func takeReason() -> String {
         let code = ERR_get_error()
         ERR_clear_error()
@@ -57,7 +57,7 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         guard result == 1 else { throw .library(call: call, reason: takeReason()) }
     }
 
-    /// Throws if a call of OpenSSL returned nothing.
+    /// Throws if a call of OpenSSL returned null.
     static func check(
         _ result: OpaquePointer?,
         _ call: String

@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// Public keys of which a server has to have one, by their SHA-256 digests.
+/// Pinned public keys, by SHA-256 digest; a server must have one of them.
 ///
-/// They are looked at while the certificate is verified, so a server without one gets an alert and
-/// leaves no session that could be resumed later.
+/// They are checked while the certificate is verified, so that a server without one gets an alert, and no session is
+/// stored that could be resumed later.
 final class TLSPins: Sendable {
     private let digests: Set<[UInt8]>
-    /// Whether the chain has to be valid too, and any of its keys counts; if not, the server's own.
+    /// Whether the chain has to be valid too, and any of its keys counts; if not, only the server's own key counts.
     private let isOfChain: Bool
 
     init(_ digests: Set<[UInt8]>, ofChain isOfChain: Bool) {
@@ -14,10 +14,10 @@ final class TLSPins: Sendable {
         self.isOfChain = isOfChain
     }
 
-    /// Puts the pins in the place of OpenSSL's own verification, which they call.
+    /// Replaces OpenSSL's verification by the pins', which calls it.
     func apply(to context: OpaquePointer) {
-        // SAFETY: unretained, yet alive: the credential that owns the SSL_CTX keeps the pins, and
-        // each session keeps the credential's context.
+        // SAFETY: unretained, yet alive: the credential that owns the SSL_CTX retains the pins, and
+        // each session retains the credential's context.
         SSL_CTX_set_cert_verify_callback(
             context,
             { store, argument in
@@ -43,7 +43,7 @@ final class TLSPins: Sendable {
         return false
     }
 
-    /// The digests of the keys that count, the server's own first.
+    /// Returns the digests of the keys that count, the server's own first.
     private func keys(in store: OpaquePointer) -> [[UInt8]] {
         guard isOfChain else {
             return X509_STORE_CTX_get0_cert(store).map { [Self.digest(of: $0)] } ?? []
@@ -54,7 +54,7 @@ final class TLSPins: Sendable {
         }
     }
 
-    /// SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
+    /// Returns the SHA-256 digest of a certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
     private static func digest(of certificate: OpaquePointer) -> [UInt8] {
         let key = X509_get_X509_PUBKEY(certificate)
         var info = [UInt8](repeating: 0, count: Int(max(i2d_X509_PUBKEY(key, nil), 0)))

@@ -108,11 +108,11 @@ private final class ProxyConnection: StreamDelegate {
     private func openTunnel(to head: RequestHead) {
         guard let port = head.authority?.split(separator: ":").last.flatMap({ UInt16($0) }),
             let address = SocketAddress(ip: "127.0.0.1", port: port),
-            let far = try? reactor.connect(to: address, timeout: .seconds(5), owner: self)
+            let far = try? reactor.connect(to: address, timeout: .seconds(5), delegate: self)
         else { return stream.abort() }
         let near = stream
-        near.owner = TunnelEnd(other: far)
-        far.owner = TunnelEnd(other: near) {
+        near.delegate = TunnelEnd(other: far)
+        far.delegate = TunnelEnd(other: near) {
             near.write(Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8))
         }
     }

@@ -42,7 +42,7 @@ enum HandshakeFuzzing {
             try handshake.accept(
                 method: "GET",
                 minorVersion: 1,
-                lendFields: { take in
+                forEachField: { take in
                     for field in lines.fields {
                         let (name, value) = (field.name.utf8, field.value.utf8)
                         take(name.span, value.span)

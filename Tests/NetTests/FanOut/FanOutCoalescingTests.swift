@@ -2,47 +2,47 @@ import Testing
 
 @testable import Net
 
-@Suite("The pace of a group's walks") struct FanOutCoalescingTests {
+@Suite("Coalescing delay of fan-out passes") struct FanOutCoalescingTests {
     private static let end = MonotonicTime(nanoseconds: 5_000_000_000)
 
-    /// After a walk of eight frames that took so long.
-    private func pace(after length: Duration) -> FanOutCoalescing {
-        var pace = FanOutCoalescing()
-        pace.begin(frameCount: 8, at: Self.end.advanced(by: .zero - length))
-        pace.end(at: Self.end)
-        return pace
+    /// Returns the state after a pass of eight frames with this duration.
+    private func coalescing(after length: Duration) -> FanOutCoalescing {
+        var coalescing = FanOutCoalescing()
+        coalescing.begin(frameCount: 8, at: Self.end.advanced(by: .zero - length))
+        coalescing.end(at: Self.end)
+        return coalescing
     }
 
     @Test(arguments: [
         (Duration.milliseconds(40), Duration.milliseconds(10)),
         (.milliseconds(2), .microseconds(500)),
     ])
-    func isPatientForAQuarterOfTheWalk(length: Duration, patience: Duration) {
-        #expect(pace(after: length).pause(before: 7, at: Self.end) == patience)
-        #expect(pace(after: length).pause(before: 1, at: Self.end) == patience)
+    func delaysForAQuarterOfThePass(length: Duration, delay: Duration) {
+        #expect(coalescing(after: length).delay(for: 7, at: Self.end) == delay)
+        #expect(coalescing(after: length).delay(for: 1, at: Self.end) == delay)
     }
 
-    @Test func whatComesSoonAfterTheWalkWaitsForTheRest() {
-        let pace = pace(after: .milliseconds(40))
+    @Test func framesSoonAfterThePassWaitForTheRest() {
+        let coalescing = coalescing(after: .milliseconds(40))
         let soon = Self.end.advanced(by: .milliseconds(4))
-        #expect(pace.pause(before: 1, at: soon) == .milliseconds(6))
-        #expect(pace.pause(before: 1, at: Self.end.advanced(by: .milliseconds(10))) == nil)
-        #expect(pace.pause(before: 1, at: Self.end.advanced(by: .seconds(10))) == nil)
+        #expect(coalescing.delay(for: 1, at: soon) == .milliseconds(6))
+        #expect(coalescing.delay(for: 1, at: Self.end.advanced(by: .milliseconds(10))) == nil)
+        #expect(coalescing.delay(for: 1, at: Self.end.advanced(by: .seconds(10))) == nil)
     }
 
-    @Test(arguments: [8, 100]) func doesNotPauseForAFullBatch(waitingCount: Int) {
-        #expect(pace(after: .milliseconds(40)).pause(before: waitingCount, at: Self.end) == nil)
+    @Test(arguments: [8, 100]) func doesNotDelayAFullBatch(waitingCount: Int) {
+        #expect(coalescing(after: .milliseconds(40)).delay(for: waitingCount, at: Self.end) == nil)
     }
 
-    @Test func doesNotPauseBeforeTheFirstLongWalk() {
-        #expect(FanOutCoalescing().pause(before: 1, at: Self.end) == nil)
+    @Test func doesNotDelayBeforeTheFirstLongPass() {
+        #expect(FanOutCoalescing().delay(for: 1, at: Self.end) == nil)
     }
 
     @Test func knowsAFullBatch() {
-        var pace = FanOutCoalescing()
-        #expect(pace.isWorthWhile(1))
-        pace.begin(frameCount: 3, at: .current)
-        #expect(!pace.isWorthWhile(2))
-        #expect(pace.isWorthWhile(3))
+        var coalescing = FanOutCoalescing()
+        #expect(coalescing.isLargeEnough(1))
+        coalescing.begin(frameCount: 3, at: .current)
+        #expect(!coalescing.isLargeEnough(2))
+        #expect(coalescing.isLargeEnough(3))
     }
 }

@@ -3,63 +3,63 @@ import Testing
 
 @testable import Net
 
-@Suite("Frames that may wait for others to share their sends") struct FrameDeferralTests {
+@Suite("Deferred frames") struct FrameDeferralTests {
     private static let start = MonotonicTime(nanoseconds: 5_000_000_000)
 
     private func after(_ milliseconds: Int) -> MonotonicTime {
         Self.start.advanced(by: .milliseconds(milliseconds))
     }
 
-    @Test func theFirstDoesNotWait() {
+    @Test func theFirstFrameDoesNotWait() {
         var deferral = FrameDeferral()
         deferral.add(delayMax: 40)
-        #expect(deferral.rest(at: Self.start) == nil)
+        #expect(deferral.remainingDelay(at: Self.start) == nil)
     }
 
-    @Test("Those that follow wait as long as there may be between two sends")
+    @Test("The following frames wait for the delay since the last send")
     func others() {
         var deferral = FrameDeferral()
         deferral.add(delayMax: 40)
         deferral.end(at: Self.start)
         deferral.add(delayMax: 40)
-        #expect(deferral.rest(at: after(5)) == .milliseconds(35))
+        #expect(deferral.remainingDelay(at: after(5)) == .milliseconds(35))
         deferral.add(delayMax: 40)
-        #expect(deferral.rest(at: after(39)) == .milliseconds(1))
-        #expect(deferral.rest(at: after(40)) == nil)
+        #expect(deferral.remainingDelay(at: after(39)) == .milliseconds(1))
+        #expect(deferral.remainingDelay(at: after(40)) == nil)
         // The shortest delay counts.
         deferral.add(delayMax: 10)
-        #expect(deferral.rest(at: after(5)) == .milliseconds(5))
+        #expect(deferral.remainingDelay(at: after(5)) == .milliseconds(5))
     }
 
-    @Test func aFrameThatMayNotWaitTakesAllAlong() {
+    @Test func anUrgentFrameEndsTheDelay() {
         var deferral = FrameDeferral()
         deferral.add(delayMax: 40)
         deferral.end(at: Self.start)
         deferral.add(delayMax: 40)
         deferral.add(delayMax: 0)
-        #expect(deferral.isUrgent && deferral.rest(at: after(5)) == nil)
+        #expect(deferral.isUrgent && deferral.remainingDelay(at: after(5)) == nil)
         deferral.end(at: after(5))
         deferral.add(delayMax: 40)
-        #expect(!deferral.isUrgent && deferral.rest(at: after(6)) == .milliseconds(39))
+        #expect(!deferral.isUrgent && deferral.remainingDelay(at: after(6)) == .milliseconds(39))
     }
 
-    @Test("Frames that may not wait do not make others wait")
+    @Test("Urgent frames do not start a delay")
     func ordinaryFrames() {
         var deferral = FrameDeferral()
         deferral.add(delayMax: 0)
         deferral.end(at: Self.start)
         deferral.add(delayMax: 40)
-        #expect(deferral.rest(at: after(1)) == nil)
+        #expect(deferral.remainingDelay(at: after(1)) == nil)
     }
 
     // MARK: - In groups
 
-    @Test("A group holds them back, and lets go of them when a frame comes that may not wait")
+    @Test("A group defers frames until an urgent frame is sent")
     func groups() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
-        let (stream, peer) = try reactor.lonely(Recorder())
+        let (stream, peer) = try reactor.streamAndPeer(Recorder())
         group.join(stream)
         func send(_ number: UInt8, delayMax: UInt16) {
             group.send([number], delayMax: delayMax)
@@ -70,10 +70,10 @@ import Testing
         send(2, delayMax: 60_000)
         send(3, delayMax: 60_000)
         #expect(peer.read() == [])
-        // Who joins gets what is sent from then on, who leaves what was sent before.
-        let (late, latePeer) = try reactor.lonely(Recorder())
+        // A new member gets the frames sent from then on; a leaving one those sent before.
+        let (late, latePeer) = try reactor.streamAndPeer(Recorder())
         group.join(late)
-        let (brief, briefPeer) = try reactor.lonely(Recorder())
+        let (brief, briefPeer) = try reactor.streamAndPeer(Recorder())
         group.join(brief)
         send(4, delayMax: 60_000)
         group.leave(brief)
@@ -87,12 +87,12 @@ import Testing
         #expect(peer.read() == [])
     }
 
-    @Test("They leave in their time if nothing else comes")
+    @Test("Deferred frames are sent after the delay if no other frame comes")
     func timers() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
-        let (stream, peer) = try reactor.lonely(Recorder())
+        let (stream, peer) = try reactor.streamAndPeer(Recorder())
         group.join(stream)
         for number in 1...3 as ClosedRange<UInt8> {
             group.send([number], delayMax: 30)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "Each member gets each frame once and in order, whoever joins and leaves meanwhile",
+        "Each member gets each frame once and in order while members join and leave",
         arguments: [1, 2, 3] as [UInt64]
     )
     func order(seed: UInt64) throws {
@@ -118,7 +118,7 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
-        var members = try (0..<40).map { _ in try reactor.lonely(Recorder()) }
+        var members = try (0..<40).map { _ in try reactor.streamAndPeer(Recorder()) }
         var isMember = members.map { _ in false }
         var expected: [[UInt8]] = members.map { _ in [] }
         var received = expected

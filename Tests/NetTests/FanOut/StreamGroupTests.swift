@@ -3,7 +3,7 @@ import TestRandom
 
 @testable import Net
 
-/// A frame of four bytes that tells its number.
+/// Returns a frame of four bytes that contains its number.
 private func frame(_ number: Int) -> [UInt8] {
     [
         UInt8(number >> 24 & 255), UInt8(number >> 16 & 255), UInt8(number >> 8 & 255),
@@ -11,31 +11,31 @@ private func frame(_ number: Int) -> [UInt8] {
     ]
 }
 
-/// The numbers of the frames in `bytes`.
+/// Returns the numbers of the frames in `bytes`.
 private func numbers(_ bytes: [UInt8]) -> [Int] {
     stride(from: 0, to: bytes.count - 3, by: 4).map { start in
         bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
     }
 }
 
-/// A member, the far end of its connection, and what it has received.
+/// A member, and the peer of its connection.
 private final class Member {
-    let owner = Recorder()
+    let delegate = Recorder()
     let far = Recorder()
     let stream: Stream
     let farStream: Stream
     init(_ reactor: Reactor, limits: StreamLimits = .init()) throws {
-        (stream, farStream) = try reactor.pair(owner, far, limits: limits)
+        (stream, farStream) = try reactor.pair(delegate, far, limits: limits)
     }
     var received: [Int] { numbers(far.received) }
 }
 
 @Suite("Stream groups") struct StreamGroupTests {
-    @Test func bringsEachMemberEachFrameInOrder() throws {
+    @Test func sendsEachMemberEachFrameInOrder() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
-        // More than a share of 512, so that walks are interrupted by polls.
+        // More than the budget of 512, so that polls interrupt passes.
         var members: [Member] = []
         for _ in 0..<700 { members.append(try Member(reactor)) }
         for member in members { group.join(member.stream) }
@@ -48,13 +48,13 @@ private final class Member {
         #expect(members.allSatisfy { $0.received == Array(0..<30) })
     }
 
-    @Test func whatComesRightAfterALongWalkWaitsForMore() throws {
+    @Test func framesRightAfterALongPassWaitForMore() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
         var peers: [RawPeer] = []
         for _ in 0..<600 {
-            let (stream, peer) = try reactor.lonely(Recorder())
+            let (stream, peer) = try reactor.streamAndPeer(Recorder())
             group.join(stream)
             peers.append(peer)
         }
@@ -67,17 +67,17 @@ private final class Member {
         for peer in peers { #expect(peer.read() == frame(0) + frame(1)) }
         send(2)
         #expect(peers[0].read() == [] && peers[599].read() == [])
-        // As many as before: they need not wait.
+        // As many as before, so they do not wait.
         send(3)
         reactor.turn(atMost: .zero)
         for peer in peers { #expect(peer.read() == frame(2) + frame(3)) }
-        // Patience has an end.
+        // The delay is limited.
         send(4)
         #expect(peers[0].read() == [] && peers[599].read() == [])
         reactor.run { peers[0].read() == frame(4) }
     }
 
-    @Test func sharesOneSendAmongTheFramesOfATurn() throws {
+    @Test func sendsTheFramesOfATurnTogether() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
@@ -94,17 +94,17 @@ private final class Member {
         #expect(pieces == 1)
     }
 
-    @Test func leavesOneStreamOutOfOneFrame() throws {
+    @Test func excludesAStreamFromAFrame() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
         let (one, other) = (try Member(reactor), try Member(reactor))
-        let stranger = try Member(reactor)
+        let outsider = try Member(reactor)
         for member in [one, other] { group.join(member.stream) }
         group.send(frame(0))
         group.send(frame(1), except: one.stream)
         group.send(frame(2), except: other.stream)
-        group.send(frame(3), except: stranger.stream)
+        group.send(frame(3), except: outsider.stream)
         group.send(frame(4), except: one.stream)
         reactor.settle()
         group.send(frame(5), except: one.stream)
@@ -116,7 +116,7 @@ private final class Member {
         #expect(one.stream.obstacles.isEmpty && one.stream.exclusionCount == 0)
     }
 
-    @Test func startsAndEndsAtTheVeryFrame() throws {
+    @Test func startsAndEndsAtTheExactFrame() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
@@ -131,13 +131,13 @@ private final class Member {
         old.stream.write(frame(99))
         group.leave(new.stream)
         reactor.settle()
-        // What is written after leaving comes after what was sent before.
+        // Bytes written after leaving come after frames sent before.
         #expect(old.received == [0, 1, 99])
         #expect(new.received == [1, 2])
         #expect(group.count == 0 && old.stream.groupCount == 0)
     }
 
-    @Test func gathersTheGroupsOfOneStream() throws {
+    @Test func sendsFramesOfSeveralGroupsTogether() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let groups = (0..<10).map { _ in reactor.makeGroup() }
@@ -160,7 +160,7 @@ private final class Member {
         #expect(member.received.last == 10)
     }
 
-    @Test func bringsWhatWasSentBeforeAStreamJoinedNothing() throws {
+    @Test func doesNotSendEarlierFramesToANewMember() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
@@ -169,7 +169,7 @@ private final class Member {
         group.join(member.stream)
         reactor.settle()
         #expect(member.received.isEmpty)
-        // The last one leaves while a batch waits, and comes back.
+        // The last member leaves while a batch waits, and joins again.
         group.send(frame(1))
         group.leave(member.stream)
         group.join(member.stream)
@@ -178,7 +178,7 @@ private final class Member {
         #expect(member.received == [1, 2])
     }
 
-    @Test func outlivesMembersThatVanish() throws {
+    @Test func toleratesMembersThatEnd() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
@@ -187,7 +187,7 @@ private final class Member {
         for member in members { group.join(member.stream) }
         group.send(frame(0))
         for index in stride(from: 0, to: 30, by: 3) { members[index].stream.abort() }
-        // These are lost only when they are sent to.
+        // These ends are noticed only by a send.
         for index in stride(from: 1, to: 30, by: 3) {
             members[index].stream.pauseReading()
             members[index].farStream.abort()
@@ -197,10 +197,10 @@ private final class Member {
         reactor.settle()
         #expect(group.count == 10)
         for index in stride(from: 2, to: 30, by: 3) { #expect(members[index].received == [0, 1]) }
-        #expect(members.filter { $0.owner.isClosed }.count == 20)
+        #expect(members.filter { $0.delegate.isClosed }.count == 20)
     }
 
-    @Test func tellsOfAMemberThatDoesNotRead() throws {
+    @Test func notifiesOfAMemberThatDoesNotRead() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let group = reactor.makeGroup()
@@ -209,26 +209,26 @@ private final class Member {
             try Member(reactor, limits: limits), try Member(reactor, limits: limits)
         )
         slow.farStream.pauseReading()
-        slow.owner.onOverflow = { $0.close(within: .milliseconds(10)) }
+        slow.delegate.onOverflow = { $0.close(within: .milliseconds(10)) }
         for member in [slow, quick] { group.join(member.stream) }
         let shared = pattern(64 << 10)
         var sent = 0
         reactor.run {
-            if !slow.owner.isClosed {
+            if !slow.delegate.isClosed {
                 group.send(shared)
                 sent += 1
             }
-            return slow.owner.isClosed
+            return slow.delegate.isClosed
         }
-        #expect(slow.owner.overflowCount == 1 && slow.owner.error == .closeTimedOut)
+        #expect(slow.delegate.overflowCount == 1 && slow.delegate.error == .closeTimedOut)
         reactor.run { quick.far.received.count == sent * shared.count }
-        #expect(quick.owner.overflowCount == 0 && group.count == 1)
+        #expect(quick.delegate.overflowCount == 0 && group.count == 1)
     }
 
-    /// What each member ought to receive: every frame sent while it was in, and not kept from it.
+    /// Each member receives every frame sent while it was a member that did not exclude it.
     ///
-    /// Turns happen anywhere between, so that joins and leaves fall into waiting batches, into the
-    /// middle of walks, and into both at once.
+    /// Turns happen in between, so that members join and leave during waiting batches, during
+    /// passes, and during both.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func agreesWithASimpleModel(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
@@ -255,21 +255,21 @@ private final class Member {
                     if !isExcluding || other != index { expected[other][which].insert(number) }
                 }
             case 6:
-                // A share of a walk at a time.
-                var share = FanOutShare(memberCount: Int(1 + random.next(below: 40)))
-                _ = group.walk(&share)
+                // A part of a pass at a time.
+                var budget = FanOutBudget(memberCount: Int(1 + random.next(below: 40)))
+                _ = group.runPass(&budget)
             default:
                 if random.next(below: 4) == 0 { reactor.turn(atMost: .zero) }
             }
         }
-        // A walk of seconds, as here, is followed by a pause.
+        // A pass of seconds, as here, is followed by a delay.
         let awaited = expected.map { $0[0].union($0[1]).count }
         reactor.run { zip(members, awaited).allSatisfy { $0.received.count >= $1 } }
         reactor.settle()
         for (index, member) in members.enumerated() {
             let received = member.received
             for which in 0..<2 {
-                // In order within each group, and each once.
+                // In order within each group, and once each.
                 let own = received.filter { expected[index][which].contains($0) }
                 #expect(own == own.sorted())
             }
@@ -284,9 +284,9 @@ private final class Member {
         let client = try TLSContext.client(trust: .insecure)
         let group = reactor.makeGroup()
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let owner = Recorder()
-        owner.onOpen = { group.join($0) }
-        let listener = try reactor.listen(on: address, tls: server) { _ in owner }
+        let delegate = Recorder()
+        delegate.onOpen = { group.join($0) }
+        let listener = try reactor.listen(on: address, tls: server) { _ in delegate }
         var peers: [Recorder] = []
         for _ in 0..<20 {
             let peer = Recorder()
@@ -294,7 +294,7 @@ private final class Member {
                 to: listener.address,
                 tls: (client, "localhost"),
                 timeout: .seconds(10),
-                owner: peer
+                delegate: peer
             )
             peers.append(peer)
         }

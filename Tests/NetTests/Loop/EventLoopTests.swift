@@ -5,7 +5,7 @@ import Testing
 
 @testable import Net
 
-/// A resident that adds up what it is posted.
+/// A resident that sums up posted numbers.
 private actor Adder: LoopResident, TimerTarget {
     nonisolated let loop: EventLoop
     nonisolated let numbers: Mailbox<Int>
@@ -15,9 +15,9 @@ private actor Adder: LoopResident, TimerTarget {
     private(set) var total = 0
     private(set) var received: [Int] = []
     private(set) var turnCount = 0
-    /// How often another thread has assisted.
+    /// The number of assists by another thread.
     private(set) var assistCount = 0
-    /// What another thread leaves to the loop's: all numbers from this one on.
+    /// An assisting thread leaves numbers from this one on to the loop's thread.
     private let heavy: Int
     private var timers: [CheckedContinuation<Void, Never>] = []
 
@@ -50,7 +50,7 @@ private actor Adder: LoopResident, TimerTarget {
         for number in numbers.drain() {
             total += number
             received.append(number)
-            // A negative number asks for a timer after so many milliseconds.
+            // A negative number schedules a timer after so many milliseconds.
             if number < 0 { reactor.schedule(after: .milliseconds(-number), self, tag: -1) }
         }
     }
@@ -78,10 +78,10 @@ private actor Adder: LoopResident, TimerTarget {
         assumeIsolated { $0.timers[tag].resume() }
     }
 
-    /// Whether a timer has fired that a negative number asked for; read without a job, which would wake the loop.
+    /// Whether a timer scheduled by a negative number has fired; read without a job, which would wake the loop.
     nonisolated let hasFired = Atomic(false)
 
-    /// Returns once the loop waits for events: the next post finds it asleep, unless a timer is due.
+    /// Returns once the loop waits for events, so that the next post finds it asleep unless a timer is due.
     nonisolated func awaitSleep() async {
         while !loop.activity.isAsleep { try? await Task.sleep(for: .milliseconds(1)) }
     }
@@ -194,7 +194,7 @@ private actor Adder: LoopResident, TimerTarget {
         }
     }
 
-    @Test("A job never runs inside the call that sends it", .timeLimit(.minutes(1)))
+    @Test("A job never runs inside the call that enqueues it", .timeLimit(.minutes(1)))
     func runsNoJobInsideItsSending() async throws {
         let adder = try Adder()
         let waiting = Mutex<CheckedContinuation<Void, Never>?>(nil)
@@ -203,7 +203,7 @@ private actor Adder: LoopResident, TimerTarget {
             return waiting.withLock { $0 == nil }
         }
         while !waiting.withLock({ $0 != nil }) { await Task.yield() }
-        // Resuming sends the rest of the task to the actor, under a lock that it needs.
+        // Resuming enqueues the rest of the task to the actor, while holding a lock that it needs.
         waiting.withLock { $0.take()?.resume() }
         #expect(await job.value)
     }
@@ -211,7 +211,7 @@ private actor Adder: LoopResident, TimerTarget {
     @Test func writesOncePerBurst() throws {
         let loop = try EventLoop()
         let mailbox = Mailbox<Int>(wakes: loop)
-        #expect(Bool(loop.activity.fallAsleep()))
+        #expect(Bool(loop.activity.beginSleep()))
         for number in 0..<100 { mailbox.post(number) }
         #expect(mailbox.count == 100)
         var posted: eventfd_t = 0
@@ -227,7 +227,7 @@ private actor Adder: LoopResident, TimerTarget {
         mailbox.post(1)
         var posted: eventfd_t = 0
         #expect(eventfd_read(loop.wakeup.raw, &posted) < 0)
-        // It looks before it waits.
+        // It checks for posts before it waits.
         #expect(Bool(loop.activity.isPosted))
     }
 
@@ -239,13 +239,13 @@ private actor Adder: LoopResident, TimerTarget {
         try adder.loop.start(adder)
         await adder.awaitSleep()
         adder.numbers.post([1, 2], assists: true)
-        // Done when the call returns: nothing was left to the loop's thread.
+        // Done when the call returns; nothing was left to the loop's thread.
         #expect(Bool(adder.loop.activity.isAsleep))
         #expect(await adder.received == [1, 2])
         #expect(await adder.assistCount == 1)
         await adder.stop()
         await adder.loop.waitUntilStopped()
-        // A loop that has ended does not sleep: nobody handles what is posted.
+        // A loop that has ended does not handle posts.
         adder.numbers.post([3], assists: true)
         #expect(adder.numbers.count == 1)
     }

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Net
 
-@Suite("Who runs a loop's resident") final class LoopActivityTests {
+@Suite("Loop activity") final class LoopActivityTests {
     private let activity = LoopActivity()
 
-    /// The expectations take copies of what they look at, which an activity has none of.
+    /// A wrapper, because expectations copy their operands, and an activity is not copyable.
     private func expect(
         _ isTrue: Bool,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -13,50 +13,50 @@ import Testing
         #expect(isTrue, sourceLocation: sourceLocation)
     }
 
-    @Test func aThreadThatRunsIsNotWokenAndLooksBeforeItSleeps() {
+    @Test func aRunningThreadIsNotWokenAndChecksBeforeItSleeps() {
         expect(!activity.post())
         expect(activity.isPosted)
-        expect(!activity.fallAsleep())
-        expect(activity.rise())
+        expect(!activity.beginSleep())
+        expect(activity.endSleep())
         expect(!activity.isPosted)
-        expect(activity.fallAsleep())
+        expect(activity.beginSleep())
     }
 
-    @Test func aThreadThatSleepsIsWokenOnce() {
-        expect(activity.fallAsleep())
+    @Test func aSleepingThreadIsWokenOnce() {
+        expect(activity.beginSleep())
         expect(activity.isAsleep)
         expect(activity.post())
         expect(!activity.post())
-        expect(activity.rise())
+        expect(activity.endSleep())
         expect(!activity.isPosted)
     }
 
-    @Test func onlyOneAssistsAndOnlyASleeper() {
+    @Test func onlyOneThreadAssistsAndOnlyASleepingLoop() {
         expect(!activity.beginAssisting())
-        expect(activity.fallAsleep())
+        expect(activity.beginSleep())
         expect(activity.beginAssisting())
         expect(!activity.beginAssisting())
-        // The thread itself has to wait as well.
-        expect(!activity.rise())
+        // The loop's thread has to wait too.
+        expect(!activity.endSleep())
         expect(!activity.endAssisting(needsThread: false))
         expect(activity.isAsleep)
-        expect(activity.rise())
+        expect(activity.endSleep())
         expect(!activity.beginAssisting())
     }
 
-    @Test func nobodyAssistsOneThatWasPostedTo() {
-        expect(activity.fallAsleep())
+    @Test func noThreadAssistsAfterAPost() {
+        expect(activity.beginSleep())
         expect(activity.post())
         expect(!activity.beginAssisting())
     }
 
     @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
     func whoAssistsWakesForWhatIsLeft(needsThread: Bool, isPosted: Bool) {
-        expect(activity.fallAsleep())
+        expect(activity.beginSleep())
         expect(activity.beginAssisting())
         if isPosted { expect(!activity.post()) }
         expect(activity.endAssisting(needsThread: needsThread) == (needsThread || isPosted))
         expect(activity.isAsleep != (needsThread || isPosted))
-        expect(activity.rise())
+        expect(activity.endSleep())
     }
 }

@@ -10,7 +10,7 @@ private final class Alarm: TimerTarget {
 }
 
 @Suite("A pause of the process") struct ReactorPauseTests {
-    /// A reactor whose clock moves when the test says so, and whose late polls are pauses.
+    /// A reactor with a clock set by the test, whose late polls count as pauses.
     private final class Paused {
         var now = MonotonicTime(nanoseconds: 1_000_000_000)
         private(set) lazy var clock = LoopClock(
@@ -21,13 +21,16 @@ private final class Alarm: TimerTarget {
         func pass(_ duration: Duration) { now = now.advanced(by: duration) }
     }
 
-    @Test("Whatever has come in a pause is read before a timer fires", arguments: [1, 600, 1_500])
+    @Test(
+        "Bytes that arrive during a pause are read before a timer fires",
+        arguments: [1, 600, 1_500]
+    )
     func readsFirst(count: Int) throws {
         let paused = Paused()
         let reactor = try Reactor(loop: EventLoop(name: "test"), clock: paused.clock)
         defer { reactor.shutDown() }
         let recorders = (0..<count).map { _ in Recorder() }
-        let peers = try recorders.map { try reactor.lonely($0).peer }
+        let peers = try recorders.map { try reactor.streamAndPeer($0).peer }
         var readCounts: [Int] = []
         let alarm = Alarm { readCounts.append(recorders.count { !$0.received.isEmpty }) }
         reactor.schedule(after: .milliseconds(100), alarm)
@@ -40,14 +43,14 @@ private final class Alarm: TimerTarget {
         #expect(readCounts == [count])
     }
 
-    @Test("Deadlines do not pass in a pause, and pass at their time after it")
+    @Test("Deadlines exclude a pause, and pass on time after it")
     func leavesOutThePause() throws {
         let paused = Paused()
         let reactor = try Reactor(loop: EventLoop(name: "test"), clock: paused.clock)
         defer { reactor.shutDown() }
         var firedCount = 0
         reactor.schedule(after: .seconds(30), Alarm { firedCount += 1 })
-        // In steps that are no pauses.
+        // In steps too short to be pauses.
         for _ in 0..<100 {
             paused.pass(.milliseconds(200))
             reactor.turn(atMost: .zero)

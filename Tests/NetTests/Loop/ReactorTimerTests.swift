@@ -39,7 +39,7 @@ private final class Clock: TimerTarget {
         #expect(clock.tags == [0, 1, 2, 3, 4, 5])
     }
 
-    @Test("A clock that somebody else moves is the only one that timers know")
+    @Test("Timers use only the given clock")
     func followsTheClockThatItIsGiven() throws {
         var now = MonotonicTime(nanoseconds: 5_000_000)
         var unixTime: Int64 = 1_700_000_000
@@ -62,20 +62,20 @@ private final class Clock: TimerTarget {
         #expect(reactor.timerCount == 0)
     }
 
-    @Test("What an owner asks for when it is told of the end keeps nobody")
+    @Test("A timer scheduled in `streamClosed` during shutdown retains nothing")
     func forgetsTimersOfTheLastMoment() throws {
         weak var kept: Clock?
         do {
             let reactor = try Reactor.forTest()
             let clock = Clock()
             kept = clock
-            let owner = Recorder()
-            owner.onClose = { reactor.schedule(after: .seconds(1), clock) }
-            let (_, peer) = try reactor.lonely(owner)
+            let delegate = Recorder()
+            delegate.onClose = { reactor.schedule(after: .seconds(1), clock) }
+            let (_, peer) = try reactor.streamAndPeer(delegate)
             reactor.shutDown()
-            #expect(owner.isClosed)
+            #expect(delegate.isClosed)
             #expect(reactor.timerCount == 0)
-            owner.onClose = nil
+            delegate.onClose = nil
             peer.close()
         }
         #expect(kept == nil)

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Net
 
-@Suite("The clock of timers") struct TimerClockTests {
+@Suite("Timer clock") struct TimerClockTests {
     private static let second: Int64 = 1_000_000_000
 
-    @Test("A poll that comes when it was due, or a little later, is no pause")
+    @Test("A poll that is on time, or a little late, is not a pause")
     func isNoPause() {
         var clock = TimerClock(tolerance: .milliseconds(200))
         clock.waitEnded(after: 10 * Self.second, timeout: 10_000, pollCountMax: 3)
@@ -25,7 +25,7 @@ import Testing
         #expect(clock.pausedTime == 60_600_000_000)
     }
 
-    @Test("After a pause timers wait for a poll that had room for all events")
+    @Test("After a pause timers wait for a poll that returned all events")
     func waitsForEvents() {
         var clock = TimerClock(tolerance: .milliseconds(200))
         clock.waitEnded(after: 60 * Self.second, timeout: 0, pollCountMax: 5)
@@ -36,7 +36,7 @@ import Testing
         #expect(clock.mayFire)
     }
 
-    @Test("A loop that is always late and busy has its timers fire nevertheless")
+    @Test("Timers fire even if a busy loop is always late")
     func doesNotWaitForEver() {
         var clock = TimerClock(tolerance: .milliseconds(200))
         var firedCount = 0
@@ -46,7 +46,7 @@ import Testing
             if clock.mayFire { firedCount += 1 }
         }
         #expect(firedCount == 10)
-        // Thirty seconds of which each poll counted for 0.2.
+        // Thirty seconds, of which each poll counted as 0.2.
         #expect(clock.pausedTime == 24 * Self.second)
     }
 

@@ -37,7 +37,7 @@ import TestRandom
         }
     }
 
-    @Test func takesAPastDeadlineForTheNextTick() {
+    @Test func roundsAPastDeadlineToTheNextTick() {
         var wheel = TimerWheel<Int>(now: 500)
         _ = wheel.schedule(at: 3, 1)
         #expect(wheel.takeDue(at: 500) == nil)
@@ -56,7 +56,7 @@ import TestRandom
         #expect(wheel.count == 0)
     }
 
-    @Test func cancelsWhatIsDueAndNotYetTaken() throws {
+    @Test func cancelsATimerThatIsDue() throws {
         var wheel = TimerWheel<Int>()
         let ids = (0..<3).map { wheel.schedule(at: 5, $0) }
         let taken = wheel.takeDue(at: 9)
@@ -67,7 +67,7 @@ import TestRandom
         #expect(wheel.takeDue(at: 9) == nil)
     }
 
-    /// A list of deadlines, searched from end to end.
+    /// The naive twin: a list of deadlines with linear search.
     struct NaiveTimers {
         var deadlines: [Int: UInt64] = [:]
         mutating func takeDue(at tick: UInt64) -> [Int] {
@@ -124,7 +124,7 @@ import TestRandom
         for name in 0..<2_000 {
             switch random.next(below: 10) {
             case 0..<5:
-                // Half of them within a slot of the uppermost level around the reach.
+                // Half of them within a slot of the uppermost level around the wheel's range.
                 let near = (1 << 36) - (1 << 31) + random.next(below: 1 << 32)
                 let any = 1 + random.next(below: 1 << random.next(below: 40))
                 let deadline = now + (random.next(below: 2) == 0 ? near : any)
@@ -166,7 +166,7 @@ import TestRandom
         #expect(wheel.count == 0)
     }
 
-    @Test func usesEntriesAgain() {
+    @Test func reusesEntries() {
         var wheel = TimerWheel<Int>()
         var ids = (0..<100).map { wheel.schedule(at: UInt64(1_000 + $0), $0) }
         for round in 0..<10_000 {

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Net
 
-@Suite("What is to be done in a turn") struct TurnListTests {
-    @Test(arguments: [0, 1, 2, 3, 100]) func isDoneInOrder(count: Int) {
+@Suite("Work list of a turn") struct TurnListTests {
+    @Test(arguments: [0, 1, 2, 3, 100]) func isTakenInOrder(count: Int) {
         var list = TurnList<Int>()
         for number in 0..<count { list.append(number) }
         #expect(list.isEmpty == (count == 0))
@@ -11,7 +11,7 @@ import Testing
         #expect(list.isEmpty)
     }
 
-    @Test func whatIsNotedMeanwhileIsForTheNextTime() {
+    @Test func elementsAppendedMeanwhileWaitForTheNextTake() {
         var list = TurnList<Int>()
         list.append(1)
         list.append(2)
@@ -21,12 +21,12 @@ import Testing
             done.append(number)
             list.append(number * 10)
         }
-        list.giveBack(first)
+        list.recycle(first)
         #expect(done == [1, 2])
         #expect(list.take().reversed() == [10, 20])
     }
 
-    @Test func retainsNothingThatIsDone() {
+    @Test func retainsNoProcessedElements() {
         final class Thing {}
         var list = TurnList<Thing>()
         weak var seen: Thing?
@@ -38,7 +38,7 @@ import Testing
         #expect(seen != nil)
         var things = list.take()
         #expect(things.popLast() != nil)
-        list.giveBack(things)
+        list.recycle(things)
         #expect(seen == nil)
         list.append(Thing())
         list.removeAll()

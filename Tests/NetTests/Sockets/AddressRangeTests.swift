@@ -22,7 +22,7 @@ import Testing
     ])
     func refuses(text: String) { #expect(AddressRange(text) == nil) }
 
-    @Test func aUnixSocketIsInNone() throws {
+    @Test func noRangeContainsAUnixSocket() throws {
         let all = try #require(AddressRange("0.0.0.0/0"))
         #expect(!all.contains(.unix(path: "/run/x")))
     }

@@ -37,7 +37,7 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let all6 = try #require(SocketAddress(ip: "::", port: 0))
-        // The port that the kernel chose for IPv6 may be another test's for IPv4: some other one is not.
+        // Another test may use the port that the kernel chose for IPv6 on IPv4, so try several.
         let isOneForBoth = try (0..<20).contains { _ in
             let listener = try reactor.listen(on: all6) { _ in Recorder() }
             let port = try #require(listener.address.port)
@@ -71,7 +71,7 @@ import Testing
         _ = peer
     }
 
-    @Test func whatAPeerDoesNotReadWaitsHereAndNotInTheKernel() throws {
+    @Test func unreadBytesWaitInTheQueueAndNotInTheKernel() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         var accepted: [Stream] = []
@@ -84,9 +84,9 @@ import Testing
         let block = pattern(64 << 10)
         for _ in 0..<32 { accepted[0].write(block) }
         reactor.settle()
-        // Of 2 MiB the kernel takes what fills the peer's window, and 128 KiB; without a bound it takes all.
+        // Of 2 MiB the kernel accepts the peer's window and 128 KiB; without a bound it accepts all.
         #expect(accepted[0].queuedByteCount > 3 << 19)
-        // Whoever reads after all gets everything, in order.
+        // Once the peer reads, it gets everything in order.
         var received: [UInt8] = []
         reactor.run {
             received += peer.read() ?? []
@@ -99,14 +99,14 @@ import Testing
         )
     }
 
-    @Test func lastWordsWaitInTheKernelForAPeerThatDoesNotRead() throws {
+    @Test func theLastBytesWaitInTheKernelForAPeerThatDoesNotRead() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
+        let delegate = Recorder()
         var accepted: [Stream] = []
         let listener = try reactor.listen(on: #require(loopback)) {
             accepted.append($0)
-            return owner
+            return delegate
         }
         let peer = try RawPeer(to: listener.address)
         reactor.run { accepted.count == 1 }
@@ -116,9 +116,9 @@ import Testing
         accepted[0].discardQueue()
         accepted[0].write(Array("last words".utf8))
         accepted[0].close(within: .milliseconds(50))
-        reactor.run { owner.isClosed }
-        #expect(owner.error == .closeTimedOut)
-        // The stream is gone; its peer reads at last.
+        reactor.run { delegate.isClosed }
+        #expect(delegate.error == .closeTimedOut)
+        // The stream is closed; its peer reads only now.
         var received: [UInt8] = []
         reactor.run {
             guard let bytes = peer.read() else { return true }
@@ -130,37 +130,38 @@ import Testing
         #expect((received.count - 10).isMultiple(of: block.count))
     }
 
-    @Test func acceptsACrowdInBursts() throws {
+    @Test func acceptsManyConnectionsInBursts() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        let listener = try reactor.listen(on: #require(loopback)) { _ in owner }
+        let delegate = Recorder()
+        let listener = try reactor.listen(on: #require(loopback)) { _ in delegate }
         var peers: [RawPeer] = []
         for _ in 0..<200 { peers.append(try RawPeer(to: listener.address)) }
         reactor.poll(atMost: .seconds(5))
         reactor.flush()
         #expect(listener.acceptedCount == 64)
         reactor.run { listener.acceptedCount == 200 }
-        #expect(owner.openedCount == 200)
+        #expect(delegate.openedCount == 200)
         peers = []
         reactor.run { reactor.streamCount == 0 }
-        #expect(owner.closedCount == 200)
+        #expect(delegate.closedCount == 200)
     }
 
-    @Test func letsACrowdWaitWhileThereIsNoRoom() throws {
+    @Test func leavesConnectionsInTheBacklogWithoutCapacity() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        var hasRoom = false
-        let owner = Recorder()
-        let listener = try reactor.listen(on: #require(loopback), hasRoom: { hasRoom }) { _ in
-            owner
+        var hasCapacity = false
+        let delegate = Recorder()
+        let listener = try reactor.listen(on: #require(loopback), hasCapacity: { hasCapacity }) {
+            _ in
+            delegate
         }
         var peers: [RawPeer] = []
         for _ in 0..<20 { peers.append(try RawPeer(to: listener.address)) }
         for _ in 0..<5 { reactor.turn(atMost: .milliseconds(20)) }
         #expect(listener.acceptedCount == 0)
         // Nothing else wakes it.
-        hasRoom = true
+        hasCapacity = true
         reactor.run { listener.acceptedCount == 20 }
         #expect(peers.allSatisfy { $0.read() != nil })
     }
@@ -177,26 +178,26 @@ import Testing
         }
     }
 
-    @Test func goesOnAfterDescriptorsHaveRunOut() async {
-        // In a process of its own, whose limit bothers nobody else.
+    @Test func continuesAfterDescriptorsHaveRunOut() async {
+        // In a separate process, because of the limit.
         await #expect(processExitsWith: .success) {
             let reactor = try Reactor.forTest()
             defer { reactor.shutDown() }
             let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-            let owner = Recorder()
-            let listener = try reactor.listen(on: address) { _ in owner }
+            let delegate = Recorder()
+            let listener = try reactor.listen(on: address) { _ in delegate }
             var peers: [RawPeer] = []
             for _ in 0..<40 { peers.append(try RawPeer(to: listener.address)) }
-            // Room for about ten more: other threads of the process have descriptors of their own.
+            // About ten more: other threads of the process have descriptors too.
             let next = try FileDescriptor(dup(0), from: "dup").raw
             var limit = rlimit(rlim_cur: rlim_t(next + 10), rlim_max: 4_096)
             try SystemError.check(setrlimit(__rlimit_resource_t(7), &limit), "setrlimit")
             reactor.run { listener.acceptedCount + listener.refusedCount == 40 }
             let accepted = listener.acceptedCount
             #expect((1...20).contains(accepted))
-            // Those who were refused know.
+            // The refused connections were closed.
             reactor.run { peers.filter { $0.read() == nil }.count == 40 - accepted }
-            // Nothing to do means waiting: it does not spin.
+            // Without work the loop waits; it does not spin.
             var turns = 0
             let end = MonotonicTime.current.advanced(by: .milliseconds(200))
             while MonotonicTime.current < end {
@@ -205,13 +206,13 @@ import Testing
                 turns += 1
             }
             #expect(turns < 20)
-            // And when descriptors are free again, the next one comes in.
+            // When descriptors are free again, the next connection is accepted.
             peers = []
             reactor.run { reactor.streamCount == 0 }
             let late = try RawPeer(to: listener.address)
             reactor.run { listener.acceptedCount == accepted + 1 }
             late.write([1])
-            reactor.run { !owner.received.isEmpty }
+            reactor.run { !delegate.received.isEmpty }
         }
     }
 
@@ -231,11 +232,11 @@ import Testing
         let stream = try reactor.connect(
             to: listener.address,
             timeout: .seconds(5),
-            owner: client
+            delegate: client
         )
         stream.write([1, 2, 3])
         reactor.run { client.received == [1, 2, 3] }
-        // Somebody listens: the path is taken.
+        // The path is in use.
         #expect(throws: SystemError(call: "bind", code: EADDRINUSE)) {
             try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
         }
@@ -248,11 +249,11 @@ import Testing
         defer { reactor.shutDown() }
         let path = temporaryPath()
         defer { unlink(path) }
-        // A listener that died without tidying up.
+        // A listener that did not remove its file.
         do { _ = try Socket.listen(on: .unix(path: path), backlog: 1, reusePort: false) }
         #expect(access(path, F_OK) == 0)
         let listener = try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
-        // Another's file at the path is not ours to remove.
+        // Another listener's file at the path is not removed.
         unlink(path)
         let file = open(path, O_CREAT | O_WRONLY, 0o600)
         _ = close(file)

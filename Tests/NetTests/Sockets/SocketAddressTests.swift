@@ -30,8 +30,8 @@ import Testing
         #expect(try SocketAddress.resolve(host: "[::1]", port: 1).first?.description == "[::1]:1")
     }
 
-    @Test func saysWhichNameLedNowhere() {
-        // RFC 6761 §6.4: no such name ever exists.
+    @Test func namesTheHostThatCannotBeResolved() {
+        // RFC 6761 §6.4: such a name never exists.
         #expect {
             try SocketAddress.resolve(host: "no.such.host.invalid", port: 1)
         } throws: {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Net
 
-@Suite("Memory for what has come in") struct InboundBudgetTests {
+@Suite("Memory of unprocessed input") struct InboundBudgetTests {
     @Test func isExhaustedAtItsLimit() {
         let budget = InboundBudget(byteCountMax: 10)
         budget.charge(9)
@@ -14,7 +14,7 @@ import Testing
         #expect(budget.byteCount == 9)
     }
 
-    @Test func knowsItsPeakSinceItWasTaken() {
+    @Test func returnsThePeakSinceTheLastCall() {
         let budget = InboundBudget()
         budget.charge(10)
         budget.refund(8)

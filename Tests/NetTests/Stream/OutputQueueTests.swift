@@ -3,18 +3,18 @@ import Testing
 
 @testable import Net
 
-@Suite("What waits for the kernel") struct OutputQueueTests {
-    /// All bytes of a queue, in order; they stay queued.
+@Suite("Output queue") struct OutputQueueTests {
+    /// Returns all bytes of a queue, in order; they stay queued.
     private func bytes(of queue: OutputQueue) -> [UInt8] {
-        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
-        defer { room.deallocate() }
-        return queue.withFirst(1 << 20, room) {
+        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
+        defer { scratch.deallocate() }
+        return queue.withFirst(1 << 20, scratch) {
             Array(UnsafeRawBufferPointer(start: $0, count: $1))
         }
             ?? []
     }
 
-    @Test("Short answers share buffers: two bytes must not cost as much as fifty")
+    @Test("Short buffers are gathered: two bytes must not take the memory of fifty")
     func gathersShortBuffers() {
         let queue = OutputQueue()
         var expected: [UInt8] = []
@@ -28,7 +28,7 @@ import Testing
         #expect(bytes(of: queue) == expected)
     }
 
-    @Test("Nothing is copied behind a shared buffer, nor a long one behind any")
+    @Test("Nothing is appended to a shared buffer, and a long buffer is never copied")
     func refersToTheOthers() {
         let queue = OutputQueue()
         let shared = pattern(200)
@@ -46,7 +46,7 @@ import Testing
         #expect(shared == pattern(200))
     }
 
-    @Test("Behind the first buffer, with which the kernel may have begun, nothing is gathered")
+    @Test("Nothing is appended to the first buffer, which may be partly sent")
     func leavesTheFirstAlone() {
         let queue = OutputQueue()
         queue.gather([1, 2, 3])
@@ -55,7 +55,7 @@ import Testing
         #expect(queue.bufferCount == 2)
         queue.gather([6])
         #expect(queue.bufferCount == 2)
-        // Now what was gathered is the first.
+        // Now the gathered buffer is the first.
         queue.remove(3)
         queue.gather([7])
         #expect(queue.bufferCount == 2)
@@ -64,30 +64,30 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    @Test("What is promised or begun stays whole when the rest is dropped")
+    @Test("Buffers that are partly sent or to be retried stay when the rest is dropped")
     func discards() {
         let queue = OutputQueue()
         for byte: UInt8 in [1, 2, 3] { queue.gather([byte, byte]) }
         queue.remove(1)
-        queue.discard(promised: 0)
+        queue.discard(keeping: 0)
         #expect(bytes(of: queue) == [1])
         for byte: UInt8 in [4, 5, 6] { queue.gather([byte]) }
         #expect(bytes(of: queue) == [1, 4, 5, 6])
-        queue.discard(promised: 2)
+        queue.discard(keeping: 2)
         #expect(bytes(of: queue) == [1, 4, 5, 6], "gathered bytes go together")
-        queue.discard(promised: 1)
+        queue.discard(keeping: 1)
         #expect(bytes(of: queue) == [1])
     }
 
-    @Test("A peer that asks and does not read gets every answer in order in the end")
+    @Test("A peer that does not read its answers at first gets all of them in order")
     func arrivesInOrder() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let (stream, peer) = try reactor.lonely(Recorder())
+        let (stream, peer) = try reactor.streamAndPeer(Recorder())
         var expected: [UInt8] = []
         var received: [UInt8] = []
         for number in 0..<200 {
-            // Short ones, long ones, and turns that end in between.
+            // Short and long buffers, with turns in between.
             for length in [2, 40, 300, 5_000, 3] where (number + length) % 3 > 0 {
                 let bytes = pattern(length, seed: UInt32(number))
                 stream.write(bytes)

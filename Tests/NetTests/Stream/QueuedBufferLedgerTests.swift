@@ -2,33 +2,33 @@ import Testing
 
 @testable import Net
 
-@Suite("What queues hold") struct QueuedBufferLedgerTests {
+@Suite("Memory of queued output") struct QueuedBufferLedgerTests {
     private static let overhead = QueuedBufferLedger.bufferOverhead
-    private static let place = QueuedBufferLedger.placeLength
+    private static let place = QueuedBufferLedger.slotLength
 
     /// Streams of one reactor whose peers do not read, all in one group.
-    private struct Crowd {
+    private struct TestGroup {
         let reactor: Reactor
         let group: StreamGroup
-        var owners: [Recorder] = []
+        var delegates: [Recorder] = []
         var streams: [Stream] = []
         var peers: [RawPeer] = []
 
-        init(count: Int, account: MemoryBudget? = nil) throws {
+        init(count: Int, budget: MemoryBudget? = nil) throws {
             reactor = try Reactor.forTest()
             group = reactor.makeGroup()
             for _ in 0..<count {
-                let owner = Recorder()
-                owner.account = account
-                let (stream, peer) = try reactor.lonely(owner)
+                let delegate = Recorder()
+                delegate.budget = budget
+                let (stream, peer) = try reactor.streamAndPeer(delegate)
                 group.join(stream)
-                owners.append(owner)
+                delegates.append(delegate)
                 streams.append(stream)
                 peers.append(peer)
             }
         }
 
-        /// Sends until the kernel has taken all that it takes of everybody.
+        /// Sends until the kernel's buffers of all streams are full.
         func fill() {
             while !streams.allSatisfy({ $0.flags.contains(.blocked) }) {
                 group.send([UInt8](repeating: 1, count: 50_000))
@@ -42,92 +42,92 @@ import Testing
         }
     }
 
-    @Test func aFrameForManyIsHeldOnce() throws {
-        let crowd = try Crowd(count: 10)
-        defer { crowd.reactor.shutDown() }
-        crowd.fill()
-        let before = crowd.reactor.queueAccount.byteCount
-        crowd.group.send([UInt8](repeating: 2, count: 70_000))
-        crowd.flush()
-        let more = crowd.reactor.queueAccount.byteCount - before
+    @Test func aFrameForManyIsCountedOnce() throws {
+        let fixture = try TestGroup(count: 10)
+        defer { fixture.reactor.shutDown() }
+        fixture.fill()
+        let before = fixture.reactor.queueBudget.byteCount
+        fixture.group.send([UInt8](repeating: 2, count: 70_000))
+        fixture.flush()
+        let more = fixture.reactor.queueBudget.byteCount - before
         #expect(more == 70_000 + Self.overhead + 10 * Self.place)
-        #expect(crowd.streams.allSatisfy { $0.queuedByteCount >= 70_000 })
+        #expect(fixture.streams.allSatisfy { $0.queuedByteCount >= 70_000 })
     }
 
-    @Test("What is read, dropped or closed is held no longer", arguments: [0, 1, 2])
+    @Test("Bytes that are read, dropped or closed are no longer counted", arguments: [0, 1, 2])
     func isLetGo(way: Int) throws {
-        let crowd = try Crowd(count: 3)
-        defer { crowd.reactor.shutDown() }
-        crowd.fill()
+        let fixture = try TestGroup(count: 3)
+        defer { fixture.reactor.shutDown() }
+        fixture.fill()
         for _ in 0..<10 {
-            crowd.group.send(pattern(30_000))
-            crowd.reactor.turn(atMost: .zero)
+            fixture.group.send(pattern(30_000))
+            fixture.reactor.turn(atMost: .zero)
         }
-        #expect(crowd.reactor.queueAccount.byteCount > 300_000)
+        #expect(fixture.reactor.queueBudget.byteCount > 300_000)
         switch way {
         case 0: break
-        case 1: for stream in crowd.streams { stream.discardQueue() }
-        default: for stream in crowd.streams { stream.abort() }
+        case 1: for stream in fixture.streams { stream.discardQueue() }
+        default: for stream in fixture.streams { stream.abort() }
         }
-        crowd.reactor.run {
-            for peer in crowd.peers { _ = peer.read() }
-            return crowd.reactor.queueAccount.byteCount == 0
+        fixture.reactor.run {
+            for peer in fixture.peers { _ = peer.read() }
+            return fixture.reactor.queueBudget.byteCount == 0
         }
     }
 
-    @Test func whatTheKernelTakesIsNotHeld() throws {
-        let crowd = try Crowd(count: 3)
-        defer { crowd.reactor.shutDown() }
+    @Test func bytesThatTheKernelAcceptsAreNotCounted() throws {
+        let fixture = try TestGroup(count: 3)
+        defer { fixture.reactor.shutDown() }
         for _ in 0..<100 {
-            crowd.group.send(pattern(1_000))
-            crowd.streams[0].write([1])
-            crowd.streams[0].write([2])
-            crowd.reactor.turn(atMost: .zero)
-            for peer in crowd.peers { _ = peer.read() }
-            #expect(crowd.reactor.queueAccount.byteCount == 0)
+            fixture.group.send(pattern(1_000))
+            fixture.streams[0].write([1])
+            fixture.streams[0].write([2])
+            fixture.reactor.turn(atMost: .zero)
+            for peer in fixture.peers { _ = peer.read() }
+            #expect(fixture.reactor.queueBudget.byteCount == 0)
         }
     }
 
-    @Test func theLongestQueueIsGivenUpFirst() throws {
-        let crowd = try Crowd(count: 3)
-        defer { crowd.reactor.shutDown() }
-        crowd.fill()
-        // The second has more to wait for than the others.
+    @Test func theLongestQueueIsClosedFirst() throws {
+        let fixture = try TestGroup(count: 3)
+        defer { fixture.reactor.shutDown() }
+        fixture.fill()
+        // The second has a longer queue than the others.
         for (index, count) in [(0, 100_000), (1, 900_000), (2, 200_000)] {
-            crowd.streams[index].write(pattern(count))
+            fixture.streams[index].write(pattern(count))
         }
-        crowd.reactor.turn(atMost: .zero)
-        let account = crowd.reactor.queueAccount
-        account.byteCountMax = account.byteCount + 1_000
-        #expect(account.isNearlyFull)
-        crowd.streams[0].write(pattern(2_000))
-        crowd.reactor.turn(atMost: .zero)
-        #expect(crowd.owners.map(\.isClosed) == [false, true, false])
-        #expect(crowd.owners[1].error == .overdrawn(limit: account.byteCountMax))
-        #expect(account.byteCount < account.byteCountMax)
+        fixture.reactor.turn(atMost: .zero)
+        let budget = fixture.reactor.queueBudget
+        budget.byteCountMax = budget.byteCount + 1_000
+        #expect(budget.isNearlyFull)
+        fixture.streams[0].write(pattern(2_000))
+        fixture.reactor.turn(atMost: .zero)
+        #expect(fixture.delegates.map(\.isClosed) == [false, true, false])
+        #expect(fixture.delegates[1].error == .memoryBudgetExceeded(limit: budget.byteCountMax))
+        #expect(budget.byteCount < budget.byteCountMax)
     }
 
-    @Test func anAccountOfItsOwnBothersNobodyElse() throws {
-        let account = MemoryBudget(byteCountMax: 500_000)
-        let crowd = try Crowd(count: 2, account: account)
-        defer { crowd.reactor.shutDown() }
-        let (other, peer) = try crowd.reactor.lonely(Recorder())
-        crowd.reactor.run {
+    @Test func aSeparateBudgetDoesNotAffectOtherStreams() throws {
+        let budget = MemoryBudget(byteCountMax: 500_000)
+        let fixture = try TestGroup(count: 2, budget: budget)
+        defer { fixture.reactor.shutDown() }
+        let (other, peer) = try fixture.reactor.streamAndPeer(Recorder())
+        fixture.reactor.run {
             other.write(pattern(50_000))
             return other.flags.contains(.blocked)
         }
         other.write(pattern(5_000_000))
-        crowd.fill()
-        // A group would wait for its members to catch up.
+        fixture.fill()
+        // No group, which would wait for its members to catch up.
         for _ in 0..<20 {
-            for stream in crowd.streams { stream.write(pattern(50_000)) }
-            crowd.reactor.turn(atMost: .zero)
+            for stream in fixture.streams { stream.write(pattern(50_000)) }
+            fixture.reactor.turn(atMost: .zero)
         }
-        let areClosed = crowd.owners.allSatisfy { $0.isClosed }
+        let areClosed = fixture.delegates.allSatisfy { $0.isClosed }
         #expect(areClosed)
         #expect(!other.isClosing)
-        #expect(account.byteCount == 0)
-        #expect(crowd.reactor.queueAccount.byteCount > 5_000_000)
+        #expect(budget.byteCount == 0)
+        #expect(fixture.reactor.queueBudget.byteCount > 5_000_000)
         _ = peer
     }
 }

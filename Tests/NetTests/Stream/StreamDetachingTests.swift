@@ -7,14 +7,14 @@ import Testing
     private func member(
         of groups: [StreamGroup],
         on reactor: Reactor
-    ) throws -> (stream: Stream, owner: Recorder, peer: RawPeer) {
-        let owner = Recorder()
-        let (stream, peer) = try reactor.lonely(owner)
+    ) throws -> (stream: Stream, delegate: Recorder, peer: RawPeer) {
+        let delegate = Recorder()
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         for group in groups { group.join(stream) }
-        return (stream, owner, peer)
+        return (stream, delegate, peer)
     }
 
-    @Test("One that is detached has what was sent before, and nothing more, until it leaves")
+    @Test("A detached stream gets the frames sent before, and no later ones")
     func detaches() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
@@ -28,20 +28,20 @@ import Testing
         reactor.settle()
         #expect(one.peer.read() == Array(0..<60) + [200])
         #expect(other.peer.read()?.sorted() == Array(0..<60) + Array(100..<200))
-        // It is through with those that had frames for it.
+        // It has left the groups that had frames for it.
         #expect(one.stream.groupCount == 40)
         one.stream.close(within: .seconds(1), peerIsDone: true)
         reactor.settle()
-        #expect(one.owner.isClosed && one.peer.hasEnded)
+        #expect(one.delegate.isClosed && one.peer.hasEnded)
         for group in groups { group.send([250]) }
         reactor.settle()
         #expect(other.peer.read()?.count == 100)
         for group in groups { group.leave(one.stream) }
-        one.owner.onClose = nil
+        one.delegate.onClose = nil
         #expect(one.stream.groupCount == 0 && groups.allSatisfy { $0.count == 1 })
     }
 
-    @Test("Frames that a group holds back go to one that is detached, too")
+    @Test("A stream that is detached gets deferred frames too")
     func heldBack() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
@@ -59,14 +59,14 @@ import Testing
         #expect(one.peer.read() == Array(repeating: 2, count: 50) + [3])
     }
 
-    @Test("One that ends is a member until its owner was told, and no longer unless it is detached")
+    @Test("A stream that has ended leaves its groups after `streamClosed`, unless it is detached")
     func ends() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let groups = (0..<100).map { _ in reactor.makeGroup() }
         let one = try member(of: groups, on: reactor)
         let other = try member(of: groups, on: reactor)
-        one.owner.onClose = {
+        one.delegate.onClose = {
             one.stream.detachFromGroups()
             for group in groups.prefix(50) { group.leave(one.stream) }
         }
@@ -76,7 +76,7 @@ import Testing
         for group in groups { group.send([1]) }
         reactor.settle()
         for group in groups { group.leave(one.stream) }
-        one.owner.onClose = nil
+        one.delegate.onClose = nil
         #expect(one.stream.groupCount == 0 && groups.allSatisfy { $0.count == 0 })
     }
 }

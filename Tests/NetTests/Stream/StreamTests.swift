@@ -12,7 +12,11 @@ import Testing
         let server = Recorder.echo()
         let listener = try reactor.listen(on: address) { _ in server }
         let client = Recorder()
-        let stream = try reactor.connect(to: listener.address, timeout: .seconds(5), owner: client)
+        let stream = try reactor.connect(
+            to: listener.address,
+            timeout: .seconds(5),
+            delegate: client
+        )
         stream.write(Array("hello, ".utf8))
         stream.write(Array("world".utf8))
         reactor.run { client.received.count == 12 }
@@ -33,7 +37,11 @@ import Testing
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         let listener = try reactor.listen(on: address) { _ in server }
         let client = Recorder()
-        let stream = try reactor.connect(to: listener.address, timeout: .seconds(5), owner: client)
+        let stream = try reactor.connect(
+            to: listener.address,
+            timeout: .seconds(5),
+            delegate: client
+        )
         let bytes = pattern(6 << 20)
         var start = 0
         // Pieces of every size up to 100 kB, hundreds of buffers in one queue.
@@ -50,8 +58,8 @@ import Testing
         #expect(stream.queuedByteCount == 0)
     }
 
-    @Test("An owner that takes little at a time is lent the rest turn by turn, behind others")
-    func lendsAgain() throws {
+    @Test("Bytes that a delegate does not consume are delivered turn by turn, after other streams")
+    func redelivers() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let busy = Recorder()
@@ -60,20 +68,20 @@ import Testing
         busy.onBytes = { stream, bytes in
             turns.append("b")
             lentMax = max(lentMax, bytes.count)
-            if bytes.count > 100 { stream.lendAgain() }
+            if bytes.count > 100 { stream.redeliverUnread() }
             return min(bytes.count, 100)
         }
-        let (_, flood) = try reactor.lonely(busy)
+        let (_, flood) = try reactor.streamAndPeer(busy)
         let other = Recorder()
         other.onBytes = { _, bytes in
             turns.append("o")
             return bytes.count
         }
-        let (_, friend) = try reactor.lonely(other)
+        let (_, friend) = try reactor.streamAndPeer(other)
         let bytes = pattern(10_000)
         #expect(flood.write(bytes) == bytes.count)
         reactor.run { turns.count == 3 }
-        // Neither this nor the end is read before the rest is consumed.
+        // Neither more bytes nor the end are read before the rest is consumed.
         #expect(flood.write(bytes) == bytes.count)
         flood.endWriting()
         #expect(friend.write([1]) == 1)
@@ -85,19 +93,19 @@ import Testing
         #expect(busy.endCount == 1)
     }
 
-    @Test("An event of a stream that another owner closed in the same turn is not its successor's")
+    @Test("An event of a stream closed in the same turn does not reach its descriptor's successor")
     func closedInTheSameTurn() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owners = [Recorder(), Recorder()]
-        let guests = try owners.map { try reactor.lonely($0) }
+        let delegates = [Recorder(), Recorder()]
+        let guests = try delegates.map { try reactor.streamAndPeer($0) }
         let heir = Recorder()
         var successors: [(stream: Stream, peer: RawPeer)] = []
-        for (owner, other) in zip(owners, guests.reversed()) {
-            owner.onBytes = { _, bytes in
+        for (delegate, other) in zip(delegates, guests.reversed()) {
+            delegate.onBytes = { _, bytes in
                 other.stream.abort()
-                // The kernel gives the lowest number, which is the one that has just become free.
-                if let successor = try? reactor.lonely(heir) { successors.append(successor) }
+                // The kernel assigns the lowest number, which was just freed.
+                if let successor = try? reactor.streamAndPeer(heir) { successors.append(successor) }
                 return bytes.count
             }
         }
@@ -106,7 +114,7 @@ import Testing
             guest.peer.endWriting()
         }
         reactor.settle()
-        #expect(owners.map(\.received.count).sorted() == [0, 1])
+        #expect(delegates.map(\.received.count).sorted() == [0, 1])
         #expect(successors.count == 1)
         #expect(successors.allSatisfy { $0.stream.flags.isDisjoint(with: [.hungUp, .broken]) })
         #expect(heir.received.isEmpty && heir.endCount == 0 && !heir.isClosed)
@@ -115,18 +123,18 @@ import Testing
     @Test func doesNotWaitForAPeerThatIsDone() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        owner.onBytes = { stream, bytes in
+        let delegate = Recorder()
+        delegate.onBytes = { stream, bytes in
             stream.write(Array("farewell".utf8))
             stream.close(within: .seconds(30), peerIsDone: true)
             return bytes.count
         }
-        let (stream, peer) = try reactor.lonely(owner)
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         stream.write(Array("hello, ".utf8))
         peer.write(Array("bye".utf8))
-        // The peer keeps its side open all the time.
-        reactor.run { owner.isClosed }
-        #expect(owner.error == nil && reactor.streamCount == 0)
+        // The peer does not close its side.
+        reactor.run { delegate.isClosed }
+        #expect(delegate.error == nil && reactor.streamCount == 0)
         #expect(peer.read() == Array("hello, farewell".utf8))
         #expect(peer.read() == nil)
     }
@@ -134,8 +142,8 @@ import Testing
     @Test func writesAllToAPeerThatIsDoneBeforeItCloses() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        let (stream, peer) = try reactor.lonely(owner)
+        let delegate = Recorder()
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         let bytes = pattern(8 << 20)
         stream.write(bytes)
         stream.close(within: .seconds(30), peerIsDone: true)
@@ -143,14 +151,14 @@ import Testing
         var received: [UInt8] = []
         reactor.run {
             while let part = peer.read(), !part.isEmpty { received += part }
-            return owner.isClosed
+            return delegate.isClosed
         }
         while let part = peer.read(), !part.isEmpty { received += part }
         #expect(received == bytes)
-        #expect(owner.error == nil)
+        #expect(delegate.error == nil)
     }
 
-    @Test("Last words leave in one segment with the end", arguments: [true, false])
+    @Test("The last bytes share a segment with the FIN", arguments: [true, false])
     func sparesASegment(peerIsDone: Bool) throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
@@ -171,31 +179,31 @@ import Testing
         #expect(peer.segmentsReceived - before == 1)
     }
 
-    @Test func letsGoOfItsOwnerWhenItHasEnded() throws {
+    @Test func releasesItsDelegateWhenItHasEnded() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        weak var owner: Holder?
+        weak var delegate: Holder?
         weak var stream: Net.Stream?
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         let listener = try reactor.listen(on: address) { accepted in
             let holder = Holder(accepted)
-            (owner, stream) = (holder, accepted)
+            (delegate, stream) = (holder, accepted)
             return holder
         }
         let client = Recorder()
         let connection = try reactor.connect(
             to: listener.address,
             timeout: .seconds(5),
-            owner: client
+            delegate: client
         )
         reactor.run { stream?.isOpen == true }
         connection.close(within: .seconds(5))
         reactor.run { reactor.streamCount == 0 }
-        #expect(owner == nil)
+        #expect(delegate == nil)
         #expect(stream == nil)
     }
 
-    /// Holds its stream, as owners do.
+    /// Retains its stream, as delegates do.
     private final class Holder: StreamDelegate {
         let stream: Net.Stream
 
@@ -208,20 +216,20 @@ import Testing
         func streamClosed(_ stream: Net.Stream, error: StreamError?) {}
     }
 
-    @Test func lendsAgainWhatWasNotConsumed() throws {
+    @Test func redeliversUnconsumedBytes() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        // Consumes whole lines only.
-        owner.onBytes = { _, bytes in bytes.lastIndex(of: 10).map { $0 + 1 } ?? 0 }
-        let (stream, peer) = try reactor.lonely(owner)
+        let delegate = Recorder()
+        // Consumes complete lines only.
+        delegate.onBytes = { _, bytes in bytes.lastIndex(of: 10).map { $0 + 1 } ?? 0 }
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         peer.write(Array("one\ntw".utf8))
-        reactor.run { owner.received.count == 4 }
+        reactor.run { delegate.received.count == 4 }
         #expect(stream.unread == Array("tw".utf8))
         peer.write(Array("o".utf8))
         reactor.run { stream.unread == Array("two".utf8) }
         peer.write(Array("\n".utf8))
-        reactor.run { owner.received == Array("one\ntwo\n".utf8) }
+        reactor.run { delegate.received == Array("one\ntwo\n".utf8) }
         #expect(stream.unread.isEmpty)
     }
 
@@ -229,10 +237,10 @@ import Testing
     func keepsAnyAmountUntilItIsEnough(wanted: Int) throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        owner.onBytes = { _, bytes in bytes.count / wanted * wanted }
+        let delegate = Recorder()
+        delegate.onBytes = { _, bytes in bytes.count / wanted * wanted }
         let other = Recorder()
-        let (left, _) = try reactor.pair(other, owner)
+        let (left, _) = try reactor.pair(other, delegate)
         let bytes = pattern(wanted * 3)
         var start = 0
         while start < bytes.count {
@@ -241,29 +249,29 @@ import Testing
             start = end
             reactor.settle()
         }
-        reactor.run { owner.received.count == bytes.count }
-        #expect(owner.received.elementsEqual(bytes))
+        reactor.run { delegate.received.count == bytes.count }
+        #expect(delegate.received.elementsEqual(bytes))
     }
 
-    @Test func givesASuccessorTheRestAtOnce() throws {
+    @Test func deliversTheRestToANewDelegateAtOnce() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let (first, second) = (Recorder(), Recorder())
         first.onBytes = { stream, _ in
-            stream.owner = second
+            stream.delegate = second
             return 3
         }
-        let (stream, peer) = try reactor.lonely(first)
+        let (stream, peer) = try reactor.streamAndPeer(first)
         peer.write(Array("GETrest".utf8))
         reactor.run { !second.received.isEmpty }
         #expect(first.received == Array("GET".utf8))
         #expect(second.received == Array("rest".utf8))
-        // A change at some other time lends what was kept, too.
+        // A later change of the delegate delivers the kept bytes too.
         let third = Recorder()
         second.onBytes = { _, _ in 0 }
         peer.write(Array("kept".utf8))
         reactor.run { stream.unread.count == 4 }
-        stream.owner = third
+        stream.delegate = third
         reactor.run { third.received == Array("kept".utf8) }
     }
 
@@ -280,7 +288,7 @@ import Testing
         }
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let (_, peer) = try reactor.lonely(Upper())
+        let (_, peer) = try reactor.streamAndPeer(Upper())
         peer.write(Array("shout".utf8))
         var answer: [UInt8] = []
         reactor.run {
@@ -290,7 +298,7 @@ import Testing
         #expect(answer == Array("SHOUT".utf8))
     }
 
-    @Test("A pause for the queue ends even if the kernel takes it all at once")
+    @Test("A pause because of the queue ends even if the kernel accepts all of it at once")
     func tellsAPausedOwnerThatItsQueueIsEmpty() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
@@ -314,35 +322,35 @@ import Testing
     @Test func pausesAndResumes() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        owner.onBytes = { stream, bytes in
+        let delegate = Recorder()
+        delegate.onBytes = { stream, bytes in
             stream.pauseReading()
             return min(2, bytes.count)
         }
-        let (stream, peer) = try reactor.lonely(owner)
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         peer.write(Array("abcdef".utf8))
-        reactor.run { owner.received.count == 2 }
+        reactor.run { delegate.received.count == 2 }
         peer.write(Array("gh".utf8))
         reactor.settle()
-        #expect(owner.received == Array("ab".utf8))
+        #expect(delegate.received == Array("ab".utf8))
         stream.resumeReading()
-        reactor.run { owner.received.count == 4 }
+        reactor.run { delegate.received.count == 4 }
         reactor.settle()
-        #expect(owner.received == Array("abcd".utf8))
-        owner.onBytes = nil
+        #expect(delegate.received == Array("abcd".utf8))
+        delegate.onBytes = nil
         stream.resumeReading()
-        reactor.run { owner.received.count == 8 }
-        #expect(owner.received == Array("abcdefgh".utf8))
-        // The end comes last, although it came while reading was paused.
+        reactor.run { delegate.received.count == 8 }
+        #expect(delegate.received == Array("abcdefgh".utf8))
+        // The end is reported last, although it arrived while reading was paused.
         stream.pauseReading()
         peer.write(Array("i".utf8))
         peer.close()
         reactor.settle()
-        #expect(owner.endCount == 0)
+        #expect(delegate.endCount == 0)
         stream.resumeReading()
-        reactor.run { owner.isClosed }
-        #expect(owner.received == Array("abcdefghi".utf8))
-        #expect(owner.endCount == 1 && owner.error == nil)
+        reactor.run { delegate.isClosed }
+        #expect(delegate.received == Array("abcdefghi".utf8))
+        #expect(delegate.endCount == 1 && delegate.error == nil)
     }
 
     @Test func doesNotLetABusyStreamStarveAnother() throws {
@@ -350,7 +358,7 @@ import Testing
         defer { reactor.shutDown() }
         let (busy, quiet, source) = (Recorder(), Recorder(), Recorder())
         let (left, _) = try reactor.pair(source, busy)
-        let (_, peer) = try reactor.lonely(quiet)
+        let (_, peer) = try reactor.streamAndPeer(quiet)
         var lentBeforeQuiet = 0
         quiet.onBytes = { _, bytes in
             lentBeforeQuiet = busy.received.count
@@ -363,20 +371,20 @@ import Testing
         reactor.run { busy.received.count == 8 << 20 }
     }
 
-    @Test func tellsOfTheEndAndStillWrites() throws {
+    @Test func reportsTheEndAndStillWrites() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        owner.onEnd = { stream in
+        let delegate = Recorder()
+        delegate.onEnd = { stream in
             stream.write(Array("after your end".utf8))
             stream.close(within: .seconds(5))
         }
-        let (_, peer) = try reactor.lonely(owner)
+        let (_, peer) = try reactor.streamAndPeer(delegate)
         peer.write(Array("last".utf8))
         peer.endWriting()
-        reactor.run { owner.isClosed }
-        #expect(owner.received == Array("last".utf8))
-        #expect(owner.error == nil)
+        reactor.run { delegate.isClosed }
+        #expect(delegate.received == Array("last".utf8))
+        #expect(delegate.error == nil)
         #expect(peer.read() == Array("after your end".utf8))
         #expect(peer.read() == nil)
     }
@@ -384,83 +392,83 @@ import Testing
     @Test func closesInOrder() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        let (stream, peer) = try reactor.lonely(owner)
+        let delegate = Recorder()
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         stream.write(Array("bye".utf8))
         stream.close(within: .seconds(30))
         #expect(stream.isClosing)
         stream.write(Array("too late".utf8))
         reactor.settle()
         #expect(peer.read() == Array("bye".utf8))
-        // Our end is there, and the stream waits for the peer's, dropping what it says.
+        // The FIN is sent; the stream waits for the peer's and drops its bytes.
         #expect(peer.read() == nil)
         peer.write(Array("what?".utf8))
         reactor.settle()
-        #expect(!owner.isClosed && owner.received.isEmpty)
+        #expect(!delegate.isClosed && delegate.received.isEmpty)
         peer.endWriting()
-        reactor.run { owner.isClosed }
-        #expect(owner.error == nil && owner.endCount == 0 && owner.closedCount == 1)
+        reactor.run { delegate.isClosed }
+        #expect(delegate.error == nil && delegate.endCount == 0 && delegate.closedCount == 1)
     }
 
     @Test func doesNotWaitForEverForThePeersEnd() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        let (stream, peer) = try reactor.lonely(owner)
+        let delegate = Recorder()
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         stream.close(within: .milliseconds(20))
-        reactor.run { owner.isClosed }
-        #expect(owner.error == .closeTimedOut)
+        reactor.run { delegate.isClosed }
+        #expect(delegate.error == .closeTimedOut)
         #expect(peer.read() == nil)
     }
 
-    @Test func abortsAtOnceAndTellsOnce() throws {
+    @Test func abortsAtOnceAndNotifiesOnce() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        let (stream, peer) = try reactor.lonely(owner)
+        let delegate = Recorder()
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         stream.write([1, 2, 3])
         stream.abort()
         stream.abort()
-        // Not from inside the call: the caller may be in the middle of its own tables.
-        #expect(!owner.isClosed && stream.isClosed)
+        // Not inside the call: the caller may be changing its own state.
+        #expect(!delegate.isClosed && stream.isClosed)
         reactor.settle()
-        #expect(owner.closedCount == 1 && owner.error == nil)
+        #expect(delegate.closedCount == 1 && delegate.error == nil)
         #expect(peer.read() == nil)
     }
 
-    @Test func toleratesAnOwnerThatEndsTheStreamWhileReading() throws {
+    @Test func toleratesADelegateThatEndsTheStreamWhileReading() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         for ending in [{ $0.abort() }, { $0.close(within: .zero) }] as [(Stream) -> Void] {
-            let owner = Recorder()
-            owner.onBytes = { stream, _ in
+            let delegate = Recorder()
+            delegate.onBytes = { stream, _ in
                 ending(stream)
                 return 1
             }
-            let (_, peer) = try reactor.lonely(owner)
+            let (_, peer) = try reactor.streamAndPeer(delegate)
             peer.write(pattern(200_000))
-            reactor.run { owner.isClosed }
-            #expect(owner.received.count == 1)
+            reactor.run { delegate.isClosed }
+            #expect(delegate.received.count == 1)
         }
     }
 
-    @Test func tellsTheOwnerOfAReaderThatStops() throws {
+    @Test func notifiesTheDelegateOfAStalledReader() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
+        let delegate = Recorder()
         let limits = StreamLimits(queuedBytesMax: 1 << 20)
-        let (stream, peer) = try reactor.lonely(owner, limits: limits)
+        let (stream, peer) = try reactor.streamAndPeer(delegate, limits: limits)
         let frame = pattern(50_000)
-        owner.onOverflow = { stream in
+        delegate.onOverflow = { stream in
             stream.discardQueue()
             stream.write(Array("too slow".utf8))
             stream.close(within: .seconds(20))
         }
         reactor.run {
             stream.write(frame)
-            return owner.overflowCount > 0
+            return delegate.overflowCount > 0
         }
-        #expect(owner.overflowCount == 1)
+        #expect(delegate.overflowCount == 1)
         #expect(stream.queuedByteCount < frame.count + 9)
         var received: [UInt8] = []
         reactor.run {
@@ -469,36 +477,36 @@ import Testing
         }
         #expect((received.count - 8) % frame.count == 0)
         peer.close()
-        reactor.run { owner.isClosed }
+        reactor.run { delegate.isClosed }
     }
 
-    @Test func abortsAnOverflowThatNobodyDealsWith() throws {
+    @Test func abortsAnUnhandledOverflow() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
+        let delegate = Recorder()
         let limits = StreamLimits(queuedBytesMax: 100_000)
-        let (stream, peer) = try reactor.lonely(owner, limits: limits)
+        let (stream, peer) = try reactor.streamAndPeer(delegate, limits: limits)
         reactor.run {
             stream.write(pattern(50_000))
-            return owner.isClosed
+            return delegate.isClosed
         }
-        guard case .overflow(let queued, 100_000) = owner.error else {
-            Issue.record("\(String(describing: owner.error))")
+        guard case .overflow(let queued, 100_000) = delegate.error else {
+            Issue.record("\(String(describing: delegate.error))")
             return
         }
         #expect(queued > 100_000)
         _ = peer
     }
 
-    @Test("Events tell of room in the kernel's buffer from the first time on that there is none")
+    @Test("EPOLLOUT is added when the kernel's buffer is full for the first time")
     func awaitsRoomOnceThereIsNone() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let (stream, peer) = try reactor.lonely(Recorder())
+        let (stream, peer) = try reactor.streamAndPeer(Recorder())
         let bytes = pattern(50_000)
         stream.write(bytes)
         reactor.settle()
-        #expect(peer.read() == bytes && !stream.flags.contains(.awaitsRoom))
+        #expect(peer.read() == bytes && !stream.flags.contains(.watchesWritable))
         var written = 0
         for _ in 0..<2 {
             reactor.run {
@@ -506,7 +514,7 @@ import Testing
                 written += bytes.count
                 return stream.flags.contains(.blocked)
             }
-            #expect(stream.flags.contains(.awaitsRoom))
+            #expect(stream.flags.contains(.watchesWritable))
             reactor.run {
                 written -= peer.read()?.count ?? 0
                 return written == 0
@@ -515,34 +523,37 @@ import Testing
         }
     }
 
-    @Test func takesABurstThatTheKernelTakes() throws {
+    @Test func acceptsABurstThatTheKernelAccepts() throws {
         // More than the limit within one turn is no overflow while the kernel accepts it.
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        let (stream, peer) = try reactor.lonely(owner, limits: StreamLimits(queuedBytesMax: 100))
+        let delegate = Recorder()
+        let (stream, peer) = try reactor.streamAndPeer(
+            delegate,
+            limits: StreamLimits(queuedBytesMax: 100)
+        )
         for _ in 0..<100 { stream.write(pattern(30)) }
         reactor.settle()
-        #expect(owner.overflowCount == 0)
+        #expect(delegate.overflowCount == 0)
         #expect(peer.read()?.count == 3_000)
     }
 
     @Test func noticesALostPeerWhenWriting() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let owner = Recorder()
-        let (stream, peer) = try reactor.lonely(owner)
+        let delegate = Recorder()
+        let (stream, peer) = try reactor.streamAndPeer(delegate)
         stream.pauseReading()
         peer.close()
         reactor.run {
             stream.write([1])
-            return owner.isClosed
+            return delegate.isClosed
         }
-        // EPIPE as an error, not as a SIGPIPE that would have ended this test.
-        #expect(owner.error == .system(SystemError(call: "sendmsg", code: EPIPE)))
+        // EPIPE as an error; a SIGPIPE would have ended the test.
+        #expect(delegate.error == .system(SystemError(call: "sendmsg", code: EPIPE)))
     }
 
-    @Test func refusesToBeConnectedToNobody() throws {
+    @Test func failsToConnectWithoutAListener() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
@@ -550,24 +561,24 @@ import Testing
         let free = listener.address
         listener.close()
         let client = Recorder()
-        _ = try reactor.connect(to: free, timeout: .seconds(5), owner: client)
+        _ = try reactor.connect(to: free, timeout: .seconds(5), delegate: client)
         #expect(!client.isClosed)
         reactor.run { client.isClosed }
         #expect(client.error == .system(SystemError(call: "connect", code: ECONNREFUSED)))
         #expect(client.openedCount == 0)
     }
 
-    @Test func givesUpAConnectionThatIsNotAnswered() throws {
+    @Test func timesOutAConnectionThatIsNotAnswered() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        // A listener whose backlog is full drops the SYNs of later ones.
+        // A listener with a full backlog drops further SYNs.
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         let silent = try Socket.listen(on: address, backlog: 0, reusePort: false)
         let bound = try #require(SocketAddress(of: silent.raw) { getsockname($0, $1, &$2) })
         var clients: [Recorder] = []
         for _ in 0..<4 {
             let client = Recorder()
-            _ = try reactor.connect(to: bound, timeout: .milliseconds(50), owner: client)
+            _ = try reactor.connect(to: bound, timeout: .milliseconds(50), delegate: client)
             clients.append(client)
         }
         reactor.run { clients.contains { $0.isClosed } }

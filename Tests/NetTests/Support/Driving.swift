@@ -5,10 +5,10 @@ import Testing
 @testable import Net
 
 extension Reactor {
-    /// A reactor that the test itself turns, on its own thread.
+    /// Makes a reactor whose turns the test runs on its own thread.
     static func forTest() throws -> Reactor { try Reactor(loop: EventLoop(name: "test")) }
 
-    /// Turns until `condition` holds; records an issue after `limit`.
+    /// Runs turns until `condition` is true; records an issue after `limit`.
     func run(
         atMost limit: Duration = .seconds(20),
         _ what: Comment? = nil,
@@ -25,16 +25,16 @@ extension Reactor {
         }
     }
 
-    /// One turn, which waits for no longer than this.
+    /// Runs one turn, which waits for at most `limit`.
     func turn(atMost limit: Duration) {
         poll(atMost: limit)
         flush()
     }
 
-    /// Turns until nothing is left to do at once.
+    /// Runs turns until no work is left.
     func settle() { for _ in 0..<20 { turn(atMost: .zero) } }
 
-    /// Two streams that are each other's peers.
+    /// Makes two connected streams.
     func pair(
         _ left: any StreamDelegate,
         _ right: any StreamDelegate,
@@ -42,19 +42,19 @@ extension Reactor {
     ) throws -> (left: Stream, right: Stream) {
         let raw = try socketPair()
         return (
-            try adopt(FileDescriptor(raw[0], from: ""), limits: limits, owner: left),
-            try adopt(FileDescriptor(raw[1], from: ""), limits: limits, owner: right)
+            try adopt(FileDescriptor(raw[0], from: ""), limits: limits, delegate: left),
+            try adopt(FileDescriptor(raw[1], from: ""), limits: limits, delegate: right)
         )
     }
 
-    /// A stream and the raw descriptor of its peer, which blocks only briefly.
-    func lonely(
-        _ owner: any StreamDelegate,
+    /// Makes a stream and the raw descriptor of its peer, which blocks only briefly.
+    func streamAndPeer(
+        _ delegate: any StreamDelegate,
         limits: StreamLimits = .init()
     ) throws -> (stream: Stream, peer: RawPeer) {
         let raw = try socketPair()
         return (
-            try adopt(FileDescriptor(raw[0], from: ""), limits: limits, owner: owner),
+            try adopt(FileDescriptor(raw[0], from: ""), limits: limits, delegate: delegate),
             RawPeer(try FileDescriptor(raw[1], from: ""))
         )
     }
@@ -67,7 +67,7 @@ private func socketPair() throws -> [Int32] {
     return raw
 }
 
-/// The other end of a socket, without a reactor: it reads and writes when the test says so.
+/// The other end of a socket, without a reactor; the test reads and writes.
 final class RawPeer {
     private var descriptor: FileDescriptor?
     let fd: Int32
@@ -91,7 +91,7 @@ final class RawPeer {
 
     func close() { descriptor = nil }
 
-    /// What can be read without waiting; nil at the end.
+    /// Reads without waiting; nil at the end.
     func read(atMost limit: Int = 1 << 20) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = recv(fd, &bytes, limit, Int32(MSG_DONTWAIT))
@@ -99,20 +99,20 @@ final class RawPeer {
         return Array(bytes.prefix(max(count, 0)))
     }
 
-    /// Whether the other side has closed: by an end, or by a reset when it has left bytes unread.
+    /// Whether the other side has closed: by a FIN, or by a reset if it left bytes unread.
     var hasEnded: Bool {
         var byte: UInt8 = 0
         let count = recv(fd, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK))
         return count == 0 || count < 0 && errno == ECONNRESET
     }
 
-    /// Sends what the kernel takes at once.
+    /// Sends as much as the kernel accepts at once.
     @discardableResult
     func write(_ bytes: [UInt8]) -> Int {
         send(fd, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
     }
 
-    /// The segments that have come over TCP, those without bytes included (`tcpi_segs_in`, Linux 4.2).
+    /// The number of received TCP segments, including empty ones (`tcpi_segs_in`, Linux 4.2).
     var segmentsReceived: UInt32 {
         // glibc's tcp_info ends before it.
         var information = [UInt8](repeating: 0, count: 144)
@@ -124,7 +124,7 @@ final class RawPeer {
     func endWriting() { _ = shutdown(fd, Int32(SHUT_WR)) }
 }
 
-/// Bytes that tell their own place, so that a gap or a swap shows.
+/// Bytes that depend on their position, so that a gap or a swap is detected.
 func pattern(_ count: Int, seed: UInt32 = 1) -> [UInt8] {
     var state = seed
     return (0..<count).map { _ in

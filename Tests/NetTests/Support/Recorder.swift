@@ -1,6 +1,6 @@
 @testable import Net
 
-/// An owner that writes down what it is told.
+/// A delegate that records its events.
 final class Recorder: StreamDelegate {
     var received: [UInt8] = []
     var openedCount = 0
@@ -10,12 +10,12 @@ final class Recorder: StreamDelegate {
     var closedCount = 0
     var error: StreamError?
 
-    /// Whose the bytes are that wait.
-    var account: MemoryBudget?
-    /// What to do with bytes instead of consuming all of them; returns how many are consumed.
+    /// The budget of the queued bytes.
+    var budget: MemoryBudget?
+    /// Handles received bytes and returns the number consumed; if nil, all are consumed.
     var onBytes: ((Stream, [UInt8]) -> Int)?
     var onOpen: ((Stream) -> Void)?
-    /// What to do at the peer's end instead of closing.
+    /// Handles the peer's end; if nil, the stream is closed.
     var onEnd: ((Stream) -> Void)?
     var onOverflow: ((Stream) -> Void)?
     var onDrain: ((Stream) -> Void)?
@@ -48,7 +48,7 @@ final class Recorder: StreamDelegate {
         onOverflow?(stream)
     }
 
-    func queueAccount(of stream: Stream) -> MemoryBudget? { account }
+    func memoryBudget(of stream: Stream) -> MemoryBudget? { budget }
 
     func streamDrained(_ stream: Stream) {
         drainedCount += 1
@@ -61,7 +61,7 @@ final class Recorder: StreamDelegate {
         onClose?()
     }
 
-    /// An owner that sends back what it receives.
+    /// A delegate that sends received bytes back.
     static func echo() -> Recorder {
         let recorder = Recorder()
         recorder.onBytes = { stream, bytes in

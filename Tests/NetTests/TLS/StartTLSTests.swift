@@ -2,10 +2,10 @@ import Testing
 
 @testable import Net
 
-/// A server that hands on what it gets, to a TLS server, once it was asked to: a proxy with a tunnel.
+/// A proxy that opens a tunnel to a TLS server on request.
 private final class Relay {
     let listener: Listener
-    /// Whether it goes silent after that.
+    /// Whether it sends nothing after that.
     var isDeaf = false
     private var keep: [Recorder] = []
 
@@ -16,7 +16,7 @@ private final class Relay {
         accept = { [unowned self] near in
             let (front, back) = (Recorder(), Recorder())
             keep += [front, back]
-            let far = try? reactor.connect(to: target, timeout: .seconds(5), owner: back)
+            let far = try? reactor.connect(to: target, timeout: .seconds(5), delegate: back)
             var isTunnel = false
             front.onBytes = { [unowned self] _, bytes in
                 if isTunnel {
@@ -41,7 +41,7 @@ private final class Relay {
         try TLSContext.client(trust: .pem(Certificates.localhost.certificatePEM))
     }
 
-    /// A client that asks a relay, and goes over to TLS when it is ready.
+    /// A client that requests a tunnel, and starts TLS when it is open.
     private func stream(
         by relay: Relay,
         _ reactor: Reactor,
@@ -62,7 +62,7 @@ private final class Relay {
         return try reactor.connect(
             to: relay.listener.address,
             timeout: .seconds(10),
-            owner: client
+            delegate: client
         )
     }
 
@@ -80,7 +80,7 @@ private final class Relay {
         reactor.run { pair.client.received.count == sent.count + 5 }
         #expect(pair.client.received == Array("ready".utf8) + sent)
         #expect(pair.accepted.streams[0].tls?.serverName == "localhost")
-        // It is encrypted already: once more changes nothing.
+        // Already encrypted: a second call does nothing.
         stream.startTLS(try trusting(), serverName: "other", timeout: .seconds(1))
         stream.write([1])
         reactor.run { pair.client.received.count == sent.count + 6 }
@@ -108,7 +108,7 @@ private final class Relay {
         let (client, server) = (Recorder(), Recorder.echo())
         let streams = try reactor.pair(client, server)
         reactor.run { streams.left.isOpen }
-        // What it sends comes back as it is.
+        // Its bytes are sent back unchanged.
         streams.left.startTLS(try trusting(), serverName: "localhost", timeout: .seconds(10))
         reactor.run { client.isClosed }
         guard case .tls = client.error else {
@@ -117,7 +117,7 @@ private final class Relay {
         }
     }
 
-    @Test func endsInTimeWhenThePeerSaysNothing() throws {
+    @Test func timesOutWhenThePeerSendsNothing() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
@@ -138,8 +138,8 @@ private final class Relay {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let client = Recorder()
-        // Nobody reads: a part of it stays in the queue.
-        let (stream, peer) = try reactor.lonely(client)
+        // The peer does not read, so a part of it stays in the queue.
+        let (stream, peer) = try reactor.streamAndPeer(client)
         stream.write(pattern(8 << 20))
         reactor.settle()
         #expect(stream.queuedByteCount > 0)
@@ -152,11 +152,11 @@ private final class Relay {
         peer.close()
     }
 
-    @Test func isNothingForAStreamThatIsNotOpen() throws {
+    @Test func doesNothingForAStreamThatIsNotOpen() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let client = Recorder()
-        let (stream, peer) = try reactor.lonely(client)
+        let (stream, peer) = try reactor.streamAndPeer(client)
         stream.abort()
         reactor.run { client.isClosed }
         stream.startTLS(try trusting(), serverName: "localhost", timeout: .seconds(10))
@@ -167,7 +167,7 @@ private final class Relay {
 }
 
 @Suite("Pinned keys") struct TLSPinsTests {
-    /// What a connection with these pins comes to.
+    /// Returns the result of a connection with these pins.
     private func error(
         _ trust: TLSTrust,
         _ pins: Set<[UInt8]>,
@@ -177,7 +177,7 @@ private final class Relay {
         defer { reactor.shutDown() }
         let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
         let context = try TLSContext.client(trust: trust, pins: pins)
-        // The second time there is a session to resume.
+        // The second connection has a session to resume.
         for round in 1...2 {
             let stream = try pair.connect(context, name: name)
             stream.write([1])
@@ -187,7 +187,7 @@ private final class Relay {
         return nil
     }
 
-    /// The server's keys as a client tells them that has pinned another.
+    /// Returns the server's keys as reported to a client that has pinned another.
     private func keys(_ trust: TLSTrust) throws -> [[UInt8]] {
         let none = [UInt8](repeating: 0, count: 32)
         guard
@@ -198,13 +198,13 @@ private final class Relay {
 
     private let trusted = TLSTrust.pem(Certificates.localhost.certificatePEM)
 
-    @Test func areToldWhenNoneOfThemIsThere() throws {
+    @Test func areReportedWhenNoneIsPinned() throws {
         let keys = try keys(trusted)
         #expect(keys.count == 1 && keys[0].count == 32)
         #expect(try self.keys(.insecure) == keys)
     }
 
-    @Test func letAServerInThatHasOneOfThem() throws {
+    @Test func acceptAServerWithOneOfThem() throws {
         let own = try #require(try keys(trusted).first)
         let spare = [UInt8](repeating: 7, count: 32)
         for trust in [trusted, .insecure] {
@@ -213,7 +213,7 @@ private final class Relay {
         }
     }
 
-    @Test("They take nothing away from what else is asked for")
+    @Test("Pins do not replace the verification of the certificate")
     func takeNothingAway() throws {
         let own = try #require(try keys(trusted).first)
         for (trust, name) in [(TLSTrust.system, "localhost"), (trusted, "example.com")] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Net
 
-/// Certificates are made once: each costs a key.
+/// The certificates, made once because key generation is slow.
 enum Certificates {
     static let localhost = made(["localhost", "127.0.0.1", "::1"])
     static let example = made(["*.example.com", "example.com"])
@@ -19,7 +19,7 @@ enum Certificates {
     }
 }
 
-/// A server and a client on one reactor, with what a test wants to vary.
+/// A server and a client on one reactor.
 struct SecurePair {
     let reactor: Reactor
     let server = Recorder.echo()
@@ -50,7 +50,7 @@ struct SecurePair {
             to: listener.address,
             tls: (context, name),
             timeout: .seconds(10),
-            owner: client
+            delegate: client
         )
     }
 }
@@ -70,7 +70,7 @@ struct SecurePair {
         let context = try trusting()
         context.limitVersions(version...version)
         let stream = try pair.connect(context)
-        // Written before the handshake: it waits.
+        // Written before the handshake, so it waits.
         stream.write(Array("hello".utf8))
         reactor.run { pair.client.received.count == 5 }
         #expect(pair.client.received == Array("hello".utf8))
@@ -80,16 +80,16 @@ struct SecurePair {
         #expect(!facts.isResumed)
         #expect(stream.isSecure)
         #expect(pair.accepted.streams[0].tls?.serverName == "localhost")
-        // close_notify in both directions: each side sees an end, none an error.
+        // close_notify in both directions: each side sees an end without an error.
         stream.close(within: .seconds(5))
         reactor.run { pair.client.isClosed && pair.server.isClosed }
         #expect(pair.client.error == nil && pair.server.error == nil)
         #expect(pair.server.endCount == 1)
     }
 
-    /// The server is served without an event for what the client sent, as by a write that became
-    /// possible just before: one recv then takes the Finished message and the bytes behind it.
-    @Test func lendsBytesReadTogetherWithTheEndOfTheHandshake() throws {
+    /// The server is served without an event for the client's bytes, as after a write that became
+    /// possible just before: one recv then reads the Finished message and the bytes after it.
+    @Test func deliversBytesReadTogetherWithTheEndOfTheHandshake() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
@@ -171,23 +171,23 @@ struct SecurePair {
         let old = try pair.connect(context)
         old.write([1])
         reactor.run { pair.client.received == [1] }
-        // One whose handshake has begun stays with what it began with.
+        // A connection whose handshake has begun keeps its context.
         let shaking = try pair.connect(context)
         reactor.run { pair.accepted.streams.count == 2 }
 
-        // A second key for the same names, which the client trusts beside the first.
+        // A second key for the same names, which the client also trusts.
         let (certificate, key) = try DevelopmentCertificate.make(hosts: ["localhost"], days: 1)
         let renewed = TLSCertificate(certificatePEM: certificate, keyPEM: key)
-        pair.listener.present(try .server([renewed]))
+        pair.listener.updateTLS(try .server([renewed]))
         shaking.write([2])
         reactor.run { pair.client.received == [1, 2] }
         old.write([3])
         reactor.run { pair.client.received == [1, 2, 3] }
         #expect(old.isOpen && shaking.isOpen)
 
-        // The session of the old certificate is offered, and not taken: the whole handshake shows the new one.
-        let stranger = try pair.connect(context)
-        reactor.run { !stranger.isOpen && pair.client.isClosed }
+        // The session of the old certificate is offered but not resumed: the full handshake uses the new one.
+        let outsider = try pair.connect(context)
+        reactor.run { !outsider.isOpen && pair.client.isClosed }
         guard case .tls(.untrusted) = pair.client.error else {
             Issue.record("\(String(describing: pair.client.error))")
             return
@@ -217,7 +217,7 @@ struct SecurePair {
         context.limitVersions(version...version)
         var facts: [Bool?] = []
         for round in 0..<4 {
-            if round == 2 { pair.listener.present(try .server([Certificates.localhost])) }
+            if round == 2 { pair.listener.updateTLS(try .server([Certificates.localhost])) }
             let stream = try pair.connect(context)
             stream.write([UInt8(round)])
             reactor.run { pair.client.received.count == round + 1 || pair.client.isClosed }
@@ -238,7 +238,7 @@ struct SecurePair {
             .server([Certificates.localhost, Certificates.example, Certificates.api]),
             reactor: reactor
         )
-        // Trusting the expected certificate alone proves that it was the one presented.
+        // The client trusts only the expected certificate, which proves that it was the one presented.
         let stream = try pair.connect(trusting(expected), name: name)
         stream.write([1])
         reactor.run { pair.client.received.count == 1 || pair.client.isClosed }
@@ -254,7 +254,7 @@ struct SecurePair {
             .server([Certificates.localhost, Certificates.api]),
             reactor: reactor
         )
-        // By its address the client sends no name at all.
+        // For an IP address the client sends no server name.
         let stream = try pair.connect(trusting(), name: "127.0.0.1")
         stream.write([1])
         reactor.run { pair.client.received.count == 1 || pair.client.isClosed }
@@ -286,7 +286,7 @@ struct SecurePair {
             Issue.record("\(String(describing: pair.client.error))")
             return
         }
-        // The client said why: its alert reached the server before the connection ended.
+        // The client's alert reached the server before the connection ended.
         guard case .tls(.refused(let reason)) = pair.server.error else {
             Issue.record("\(String(describing: pair.server.error))")
             return
@@ -333,7 +333,7 @@ struct SecurePair {
             to: listener.address,
             tls: (TLSContext.client(trust: .insecure), "localhost"),
             timeout: .seconds(10),
-            owner: client
+            delegate: client
         )
         reactor.run { server.received.count > 100 }
         listener.close()
@@ -342,7 +342,7 @@ struct SecurePair {
         return server.received
     }
 
-    @Test("Nothing is kept for a client before its first record is here as a whole")
+    @Test("A server allocates no session before a client's first record is complete")
     func beginsWithAWholeRecord() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
@@ -384,7 +384,7 @@ struct SecurePair {
         #expect(pair.server.openedCount == 0)
     }
 
-    @Test("Peers that say nothing are dropped in their time, and disturb nobody")
+    @Test("Silent peers time out without disturbing other connections")
     func dropsManySilentPeers() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
@@ -398,7 +398,7 @@ struct SecurePair {
         var peers: [RawPeer] = []
         for number in 0..<100 {
             let peer = try RawPeer(to: pair.listener.address)
-            // Nothing at all, or the beginning of a ClientHello.
+            // Nothing, or the beginning of a ClientHello.
             if number % 2 == 0 { peer.write([0x16, 3, 1, 2, 0, 1]) }
             peers.append(peer)
         }
@@ -410,13 +410,13 @@ struct SecurePair {
         #expect(start.duration(to: .current) >= timeout)
         #expect(pair.server.error == .handshakeTimedOut)
         for peer in peers { #expect(peer.hasEnded) }
-        // It is the others' time that was over.
+        // Only the silent peers timed out.
         stream.write([2])
         reactor.run { pair.client.received == [1, 2] }
         #expect(reactor.streamCount == 2)
     }
 
-    @Test func aCrowdOfHandshakesIsSpreadOverTurns() throws {
+    @Test func manyHandshakesAreSpreadOverTurns() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let pair = try SecurePair(.server([Certificates.localhost]), reactor: reactor)
@@ -455,7 +455,7 @@ struct SecurePair {
         #expect(pair.server.error == nil)
     }
 
-    @Test func holdsWhatItPromisedWhileAReaderStops() throws {
+    @Test func retriesARefusedWriteWithTheSameBytes() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let context = try TLSContext.server([Certificates.localhost])
@@ -466,7 +466,7 @@ struct SecurePair {
         stream.pauseReading()
         let sender = pair.accepted.streams[0]
         let frame = pattern(40_000)
-        // Until the kernel refuses, and then some more.
+        // Until the kernel refuses bytes, and then some more.
         reactor.run {
             sender.write(frame)
             return sender.flags.contains(.blocked)
@@ -478,7 +478,7 @@ struct SecurePair {
         sender.write(Array("last words".utf8))
         stream.resumeReading()
         reactor.run { pair.client.received.suffix(10) == Array("last words".utf8) }
-        // Whole frames, then the last words: nothing that was begun is cut.
+        // Whole frames, then the last message: no frame is truncated.
         #expect((pair.client.received.count - 11) % frame.count == 0)
         #expect(pair.client.error == nil)
     }

@@ -92,7 +92,7 @@ package final class SimulatedBroker {
         let stream = try stage.core.context.reactor.adopt(
             descriptor,
             limits: settings.streamLimits,
-            owner: HTTPConnection(site: stage.site)
+            delegate: HTTPConnection(site: stage.site)
         )
         acquaintances.append(Acquaintance(stream: stream))
     }

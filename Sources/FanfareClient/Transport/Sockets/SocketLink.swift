@@ -207,7 +207,7 @@
                         tls: tunnel == nil
                             ? tls.map { (context: $0, serverName: request.endpoint.host) } : nil,
                         timeout: max(share, .milliseconds(1)),
-                        owner: self
+                        delegate: self
                     )
                     if !isReading { stream?.pauseReading() }
                     return

@@ -89,7 +89,7 @@ final class Connection: StreamDelegate {
         }
         if endpoint.hasIncompleteMessage { holdIncompleteMessage() }
         if isClosing { return bytes.count }
-        if position < bytes.count, effort >= Self.effortMax { stream.lendAgain() }
+        if position < bytes.count, effort >= Self.effortMax { stream.redeliverUnread() }
         return position
     }
 
@@ -301,10 +301,10 @@ final class Connection: StreamDelegate {
         )
     }
 
-    func queueAccount(of stream: Stream) -> MemoryBudget? { delegate.queueBudget(of: app) }
+    func memoryBudget(of stream: Stream) -> MemoryBudget? { delegate.queueBudget(of: app) }
 
-    func streamOverdrawn(_ stream: Stream, _ account: MemoryBudget) {
-        let isOfAll = account === context.reactor.queueAccount
+    func streamExceededBudget(_ stream: Stream, _ budget: MemoryBudget) {
+        let isOfAll = budget === context.reactor.queueBudget
         context.limitMet(isOfAll ? .queuedBytesTotal : .appQueuedBytes)
         reportDroppedQueue()
         let message = "The connection reads too slowly, and the memory of all queues is used up"

@@ -151,7 +151,7 @@ final class Connections {
 
     /// Refuses a connection while the queues of others nearly use up a budget.
     func checkQueues(of app: App) throws(ConnectionRefusal) {
-        if context.reactor.queueAccount.isNearlyFull {
+        if context.reactor.queueBudget.isNearlyFull {
             throw ConnectionRefusal(.overCapacity, meeting: .queuedBytesTotal)
         }
         if !queueBudgets.isEmpty, queueBudgets[app.id]?.isNearlyFull == true {

@@ -1,8 +1,8 @@
 import Net
 import WebSocket
 
-/// The loop's resident: a reactor and the dialogue that is held.
-actor ClientRoom: LoopResident {
+/// The loop's resident: a reactor with one connection at a time.
+actor ConformanceLoop: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private let server: FuzzingServer
@@ -28,26 +28,26 @@ actor ClientRoom: LoopResident {
         return true
     }
 
-    /// Holds a dialogue to its end.
+    /// Runs a connection to its end.
     ///
     /// - Parameters:
-    ///   - target: What to ask the server for.
-    ///   - echoes: Whether its messages are sent back.
-    /// - Returns: How it ended.
-    func hold(_ target: String, echoes: Bool) async -> Dialogue.Ending {
+    ///   - target: The request's target.
+    ///   - echoes: Whether messages are sent back.
+    /// - Returns: The outcome.
+    func run(_ target: String, echoes: Bool) async -> SuiteConnection.Outcome {
         do throws(HandshakeFailure) {
             let handshake = try ClientHandshake(
                 host: server.authority,
                 target: target,
                 nonce: (0..<16).map { _ in .random(in: .min ... .max) },
-                // No threshold: the suites look at what compression was negotiated for.
+                // No threshold: the suites expect every message to be compressed as negotiated.
                 deflate: DeflateOptions(compressionThreshold: 0)
             )
             return await withCheckedContinuation { continuation in
-                let dialogue = Dialogue(handshake, echoes: echoes, reactor: reactor) {
+                let connection = SuiteConnection(handshake, echoes: echoes, reactor: reactor) {
                     continuation.resume(returning: $0)
                 }
-                dialogue.begin(at: address, tls: tls.map { ($0, server.host) })
+                connection.begin(at: address, tls: tls.map { ($0, server.host) })
             }
         } catch {
             return .failed(error.description)

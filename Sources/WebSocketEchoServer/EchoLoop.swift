@@ -1,7 +1,7 @@
 import Net
 
-/// The loop's resident: a reactor and its listener.
-actor EchoRoom: LoopResident {
+/// The loop's resident: a reactor with a listener.
+actor EchoLoop: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private let reactor: Reactor
@@ -16,15 +16,15 @@ actor EchoRoom: LoopResident {
         return true
     }
 
-    /// Begins to listen.
+    /// Starts to listen.
     ///
     /// - Parameters:
-    ///   - address: Port 0 lets the kernel choose.
-    ///   - tls: Encrypts all connections; nil for plain ones.
-    /// - Returns: The address with its real port.
+    ///   - address: The address; with port 0 the kernel chooses a port.
+    ///   - tls: The TLS configuration; nil for plain connections.
+    /// - Returns: The address with the chosen port.
     /// - Throws: The call that failed, for example `bind` if the port is in use.
     func listen(on address: SocketAddress, tls: TLSContext?) throws(SystemError) -> SocketAddress {
-        // One echo of the longest message on top of what is queued before reading pauses.
+        // One echo of the longest message in addition to the bytes queued before reading pauses.
         let limits = StreamLimits(queuedBytesMax: 80 << 20)
         let reactor = reactor
         let listener = try reactor.listen(on: address, tls: tls, streamLimits: limits) { _ in

@@ -1,31 +1,31 @@
 import Primitives
 
-/// Content in chunks (RFC 9112 §7.1), put together as it arrives.
+/// Chunked content (RFC 9112 §7.1), assembled as it arrives.
 struct ChunkedContent: Sendable {
     private enum Phase { case size, data, dataEnd, trailers, done }
 
     private var phase = Phase.size
     private var lines = LineScanner()
-    /// Bytes of the current chunk that are to come.
+    /// The number of bytes of the current chunk that have not arrived.
     private var remaining = 0
     private var extensionBytes = 0
-    /// Checked and counted as the fields of a head are, then dropped: RFC 9110 §6.5.1 lets a
-    /// recipient do so, and a trailer must not be taken for a field of the head.
+    /// The trailers, which are checked and counted as the fields of a head, then dropped: RFC 9110 §6.5.1 lets a
+    /// recipient do so, and a trailer must not be mistaken for a field of the head.
     private var trailers = FieldLines()
 
     /// The content so far; empty when it is discarded.
     private(set) var bytes: [UInt8] = []
     /// The length of the chunks whose size has been read, in bytes.
     private var announcedCount = 0
-    /// The longest content to drop as it arrives, in bytes; nil to collect it.
+    /// The longest content to discard as it arrives, in bytes; nil to collect the content.
     var discardedLengthMax: Int?
 
-    /// The memory that the bytes collected so far take, in bytes.
+    /// The memory of the collected bytes, in bytes.
     var collectedByteCount: Int { bytes.capacity }
 
-    /// Takes what it can from `bytes`.
+    /// Consumes the received part of the content.
     ///
-    /// It begins at `index`, and leaves it behind what was taken. It is true when the content is
+    /// Begins at `index`, which is moved past the consumed bytes. Returns true when the content is
     /// complete.
     mutating func receive(
         _ bytes: Span<UInt8>,
@@ -129,7 +129,7 @@ struct ChunkedContent: Sendable {
             let nameEnd = index
             skipBlanks()
             guard index < text.count, text[index] == UInt8(ascii: "=") else {
-                // Blanks belong to the next extension, which must be there.
+                // Blanks belong to the next extension, so one must follow.
                 index = nameEnd
                 continue
             }
@@ -150,5 +150,44 @@ struct ChunkedContent: Sendable {
             guard index < text.count else { throw .chunkMalformed }
             index += 1
         }
+    }
+}
+
+/// Content with an announced length (RFC 9112 §6.2), assembled as it arrives.
+struct FixedContent: Sendable {
+    private var remaining: Int
+    private var collected: [UInt8] = []
+    /// Whether the bytes are discarded as they arrive.
+    var isDiscarded = false
+
+    /// Makes content of `length` bytes, none of which have arrived.
+    init(length: Int = 0) { remaining = length }
+
+    /// The memory of the collected bytes, in bytes.
+    var collectedByteCount: Int { collected.capacity }
+
+    /// Consumes the received part of the content.
+    ///
+    /// - Parameters:
+    ///   - bytes: The received bytes that were not consumed.
+    ///   - index: Where to continue; moved past the consumed bytes.
+    /// - Returns: The content once it is complete, without a copy if all of it is in `bytes`; empty if it is discarded;
+    ///   `nil` until then.
+    mutating func receive(_ bytes: Span<UInt8>, from index: inout Int) -> Content? {
+        let range = index..<index + min(remaining, bytes.count - index)
+        index = range.upperBound
+        if isDiscarded {
+            remaining -= range.count
+            return remaining == 0 ? Content(.borrowed(index..<index)) : nil
+        }
+        if range.count == remaining, collected.isEmpty {
+            remaining = 0
+            return Content(.borrowed(range))
+        }
+        // No capacity is reserved for the announced length: memory grows with the bytes that arrive.
+        bytes.extracting(range).withUnsafeBufferPointer { collected.append(contentsOf: $0) }
+        remaining -= range.count
+        guard remaining == 0 else { return nil }
+        return Content(.collected(exchange(&collected, with: [])))
     }
 }

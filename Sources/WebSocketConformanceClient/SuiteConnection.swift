@@ -2,103 +2,103 @@ import HTTP1
 import Net
 import WebSocket
 
-/// One WebSocket to the fuzzing server, from the opening handshake to the end of the connection.
-final class Dialogue: StreamDelegate, TimerTarget {
-    /// How a dialogue ended.
-    enum Ending: Sendable {
-        /// There was a WebSocket; the last message, unless it was sent back.
-        case held(lastMessage: [UInt8]?)
-        /// There was none, or the server fell silent.
+/// One WebSocket connection to the fuzzing server.
+final class SuiteConnection: StreamDelegate, TimerTarget {
+    /// The outcome of a connection.
+    enum Outcome: Sendable {
+        /// The handshake succeeded. The value is the last message, unless it was sent back.
+        case completed(lastMessage: [UInt8]?)
+        /// The handshake failed, or the server sent nothing for too long.
         case failed(String)
     }
 
-    /// Queued bytes above which nothing more is read until the server has taken them.
+    /// The number of queued bytes above which reading pauses until they are sent.
     private static let queuedBytesHigh = 1 << 20
-    /// Far above what the suites send, so that no case fails for policy alone.
+    /// Far above the suites' messages, so that no case fails because of a limit.
     private static let limits = WebSocketLimits(messageLengthMax: 64 << 20)
-    /// How long the server may take to end the connection after the closing handshake.
+    /// The time for the server to close the connection after the closing handshake.
     private static let closeTimeout = Duration.seconds(5)
-    /// How long nothing may be heard: the suites let a case wait for some seconds at most.
-    private static let silenceMax = Duration.seconds(60)
-    private static let (silenceTag, closeTag) = (0, 1)
+    /// The longest time without received bytes; the suites' cases wait for some seconds at most.
+    private static let idleTimeMax = Duration.seconds(60)
+    private static let (idleTag, closeTag) = (0, 1)
 
     private let handshake: ClientHandshake
     private let echoes: Bool
     private let reactor: Reactor
-    private let tell: (Ending) -> Void
+    private let completion: (Outcome) -> Void
     private var parser = ResponseParser()
     private var endpoint: WebSocketEndpoint?
     private var stream: Stream?
     private var timer: TimerID?
-    private var hasHeard = false
+    private var isActive = false
     private var lastMessage: [UInt8]?
     private var fault: String?
 
-    /// Prepares a dialogue.
+    /// Prepares a connection.
     ///
     /// - Parameters:
-    ///   - handshake: Its beginning.
+    ///   - handshake: The opening handshake.
     ///   - echoes: Whether messages are sent back; if not, the last one is kept.
-    ///   - reactor: Where the stream is made.
-    ///   - tell: Called once, at the end.
+    ///   - reactor: The stream's reactor.
+    ///   - completion: Called once, with the outcome.
     init(
         _ handshake: ClientHandshake,
         echoes: Bool,
         reactor: Reactor,
-        tell: @escaping (Ending) -> Void
+        completion: @escaping (Outcome) -> Void
     ) {
         self.handshake = handshake
         self.echoes = echoes
         self.reactor = reactor
-        self.tell = tell
+        self.completion = completion
     }
 
-    /// Connects; whatever comes of it ends in `tell`.
+    /// Connects; `completion` is called in every case.
     func begin(at address: SocketAddress, tls: (context: TLSContext, serverName: String)?) {
         do throws(SystemError) {
             let stream = try reactor.connect(
                 to: address,
                 tls: tls,
                 timeout: .seconds(10),
-                // One echo of the longest message on top of what is queued before reading pauses.
+                // One echo of the longest message in addition to the bytes queued before reading pauses.
                 limits: StreamLimits(queuedBytesMax: 80 << 20),
-                owner: self
+                delegate: self
             )
             stream.write(handshake.request)
             self.stream = stream
-            timer = reactor.schedule(after: Self.silenceMax, self, tag: Self.silenceTag)
+            timer = reactor.schedule(after: Self.idleTimeMax, self, tag: Self.idleTag)
         } catch {
-            tell(.failed(error.description))
+            completion(.failed(error.description))
         }
     }
 
     // MARK: Stream
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
-        hasHeard = true
+        isActive = true
         var position = 0
         if endpoint == nil { open(bytes.span, &position) }
         guard endpoint != nil else { return position }
-        listen(stream, &bytes, &position)
+        receive(stream, &bytes, &position)
         if stream.queuedByteCount > Self.queuedBytesHigh { stream.pauseReading() }
         return position
     }
 
     func streamDrained(_ stream: Stream) {
-        hasHeard = true
+        isActive = true
         stream.resumeReading()
     }
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         if let timer = timer.take() { reactor.cancel(timer) }
         self.stream = nil
-        // Some cases end with the connection cut; how it should end is for the server to judge.
+        // Some cases end with the connection cut; the server checks how it should end.
         if let fault {
-            tell(.failed(fault))
+            completion(.failed(fault))
         } else if endpoint != nil {
-            tell(.held(lastMessage: lastMessage))
+            completion(.completed(lastMessage: lastMessage))
         } else {
-            tell(.failed(error?.description ?? "the server ended the connection unasked"))
+            completion(.failed(error?.description ?? "the server ended the connection unasked"))
         }
     }
 
@@ -106,11 +106,11 @@ final class Dialogue: StreamDelegate, TimerTarget {
         timer = nil
         if tag == Self.closeTag {
             stream?.close(within: Self.closeTimeout)
-        } else if hasHeard {
-            hasHeard = false
-            timer = reactor.schedule(after: Self.silenceMax, self, tag: Self.silenceTag)
+        } else if isActive {
+            isActive = false
+            timer = reactor.schedule(after: Self.idleTimeMax, self, tag: Self.idleTag)
         } else {
-            fail("the server was silent for \(Self.silenceMax)")
+            fail("the server was silent for \(Self.idleTimeMax)")
         }
     }
 
@@ -122,7 +122,7 @@ final class Dialogue: StreamDelegate, TimerTarget {
                 switch try parser.advance(over: bytes, from: &position) {
                 case .needsMore, .content: return
                 case .interim: continue
-                case .head(let head): return judge(head)
+                case .head(let head): return verify(head)
                 }
             }
         } catch {
@@ -130,7 +130,7 @@ final class Dialogue: StreamDelegate, TimerTarget {
         }
     }
 
-    private func judge(_ head: ResponseHead) {
+    private func verify(_ head: ResponseHead) {
         do throws(HandshakeFailure) {
             let agreement = try handshake.verify(status: head.status.code) { head.fields($0) }
             endpoint = WebSocketEndpoint(
@@ -143,8 +143,8 @@ final class Dialogue: StreamDelegate, TimerTarget {
         }
     }
 
-    /// Answers what has come, until too much is queued.
-    private func listen(
+    /// Handles received messages until too many bytes are queued.
+    private func receive(
         _ stream: Stream,
         _ bytes: inout MutableSpan<UInt8>,
         _ position: inout Int
@@ -153,15 +153,15 @@ final class Dialogue: StreamDelegate, TimerTarget {
             while stream.queuedByteCount <= Self.queuedBytesHigh,
                 let incoming = try endpoint?.next(in: &bytes, at: &position)
             {
-                take(incoming, bytes.span)
+                handle(incoming, bytes.span)
             }
         } catch {
             write(endpoint?.close(error.closeCode, reason: error.description, mask: Self.mask()))
-            awaitEnd()
+            awaitClose()
         }
     }
 
-    private func take(_ incoming: Incoming, _ bytes: Span<UInt8>) {
+    private func handle(_ incoming: Incoming, _ bytes: Span<UInt8>) {
         switch incoming.kind {
         case .text: message(.text, incoming, bytes)
         case .binary: message(.binary, incoming, bytes)
@@ -170,7 +170,7 @@ final class Dialogue: StreamDelegate, TimerTarget {
         case .pong: break
         case .close:
             write(endpoint?.answerClose(mask: Self.mask()))
-            awaitEnd()
+            awaitClose()
         }
     }
 
@@ -185,8 +185,8 @@ final class Dialogue: StreamDelegate, TimerTarget {
         if let frame { stream?.write(frame) }
     }
 
-    /// RFC 6455 §7.1.1: the server ends the connection first, given a while for it.
-    private func awaitEnd() {
+    /// Waits for the server to close the connection first (RFC 6455 §7.1.1), for `closeTimeout`.
+    private func awaitClose() {
         if let timer { reactor.cancel(timer) }
         timer = reactor.schedule(after: Self.closeTimeout, self, tag: Self.closeTag)
     }
@@ -196,6 +196,6 @@ final class Dialogue: StreamDelegate, TimerTarget {
         stream?.abort()
     }
 
-    /// RFC 6455 §5.3: each frame's key is new and not to be guessed.
+    /// Returns a new, unpredictable key for each frame (RFC 6455 §5.3).
     private static func mask() -> UInt32 { .random(in: .min ... .max) }
 }

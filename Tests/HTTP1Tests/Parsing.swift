@@ -1,6 +1,6 @@
 import HTTP1
 
-/// What a peer's bytes came to, in a form that can be compared.
+/// The result of parsing a peer's bytes, in a comparable form.
 enum Event: Equatable {
     case request(String)
     case content([UInt8])
@@ -10,7 +10,7 @@ enum Event: Equatable {
     case truncated
 }
 
-/// Cuts `bytes` behind each of `lengths`, then once at the end.
+/// Splits `bytes` after each of `lengths`, and once at the end.
 func pieces(_ bytes: [UInt8], cutAt places: [Int]) -> [[UInt8]] {
     var start = 0
     return (places + [bytes.count]).map { end in
@@ -19,7 +19,7 @@ func pieces(_ bytes: [UInt8], cutAt places: [Int]) -> [[UInt8]] {
     }
 }
 
-/// Feeds a request parser as a connection would: what is not consumed comes again.
+/// Feeds a request parser as a connection does: unconsumed bytes are passed again.
 func requests(_ pieces: [[UInt8]], limits: HTTPLimits = HTTPLimits()) -> [Event] {
     var parser = RequestParser(limits: limits)
     var events: [Event] = []
@@ -84,10 +84,10 @@ func responses(
     return events
 }
 
-/// The bytes of a text, each line of which ends in CRLF.
+/// Returns the bytes of lines that end in CRLF.
 func lines(_ lines: String...) -> [UInt8] { lines.flatMap { Array(($0 + "\r\n").utf8) } }
 
-/// The head of a request that consists of these lines, read whole.
+/// Parses the head of a request with these lines.
 func head(_ text: String..., limits: HTTPLimits = HTTPLimits()) throws(HTTPError) -> RequestHead {
     let bytes = text.flatMap { Array(($0 + "\r\n").utf8) } + Array("\r\n".utf8)
     var parser = RequestParser(limits: limits)
