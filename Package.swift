@@ -35,10 +35,6 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        // Named because async-http-client is configured in their words; it brings them anyway.
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     ],
     targets: [
         // System libraries: a module map and the few macros that Swift cannot see.
@@ -85,12 +81,8 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "Broker", "PusherProtocol", "Primitives",
+                "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net",
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -316,6 +308,8 @@ let package = Package(
             path: "Tests/TestSite",
             swiftSettings: strict
         ),
+        // … the server that answers as a test tells it, …
+        .target(name: "TestHTTPServer", path: "Tests/TestHTTPServer", swiftSettings: strict),
         // … the random numbers that a seed repeats, …
         .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
         // … the network between a list's writer and its clients, played from a seed, …
@@ -406,9 +400,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "HTTPClientTests",
+            dependencies: ["HTTPClient", "HTTP1", "Net", "TestHTTPServer"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Webhooks", "Broker", "PusherProtocol", "HTTPServer", "HTTP1", "Net", "TestRandom",
+                "Webhooks", "Broker", "PusherProtocol", "HTTPClient", "HTTPServer", "HTTP1", "Net",
+                "TestHTTPServer", "TestRandom",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -462,7 +462,7 @@ let package = Package(
             name: "FanfareAPITests",
             dependencies: [
                 "FanfareAPI", "FanfareClient", "FanfareEncryption", "HTTPClient", "TestBroker",
-                "PusherProtocol", "Net",
+                "TestHTTPServer", "PusherProtocol", "Net",
             ],
             swiftSettings: strict
         ),

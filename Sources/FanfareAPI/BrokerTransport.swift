@@ -53,9 +53,9 @@ public final class BrokerTransport: APITransport {
 
     extension BrokerTransport {
         /// The most connections that are open at a time.
-        public static var connectionCountMax: Int { SocketHTTP.connectionCountMax }
+        public static var connectionCountMax: Int { ConnectionSettings().connectionCountMax }
         /// How long a connection is kept without a request.
-        public static var idleTimeout: Duration { SocketHTTP.idleTimeout }
+        public static var idleTimeout: Duration { ConnectionSettings().idleTimeout }
     }
 #endif
 

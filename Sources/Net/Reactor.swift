@@ -285,6 +285,7 @@ public final class Reactor {
         guard stream.phase != .closed else { return }
         switch notice {
         case .failed(let error):
+            if stream.currentOwner.readsAfterFailedWrite(stream) { stream.readLast() }
             stream.end(with: error)
         case .drained:
             if stream.isOpen { stream.currentOwner.streamDrained(stream) }
@@ -391,6 +392,11 @@ public final class Reactor {
     /// Takes in that the stream's interest has changed; what is true already makes an event.
     func update(_ stream: Stream) throws(SystemError) {
         try control(EPOLL_CTL_MOD, stream.fd, stream.generation, stream.interest)
+    }
+
+    /// Takes everything but errors out of the stream's interest, until ``update(_:)``.
+    func mute(_ stream: Stream) throws(SystemError) {
+        try control(EPOLL_CTL_MOD, stream.fd, stream.generation, 0)
     }
 
     /// Enters a descriptor into the epoll set, where it stays until it is closed, or changes its events there.

@@ -186,4 +186,26 @@ public final class Stream {
         flags.insert(.readable)
         reactor.serve(self)
     }
+
+    /// Pauses reading, and has the kernel report nothing that arrives meanwhile.
+    ///
+    /// For a peer that sends little and often: a paused stream wakes its loop for each packet, a muted one does not. It
+    /// costs a system call, as its end does, and also hides the peer's end until ``unmuteReading()``.
+    public func muteReading() {
+        guard !isClosing else { return }
+        pauseReading()
+        // If it fails, the stream is paused all the same.
+        do throws(SystemError) { try reactor.mute(self) } catch {}
+    }
+
+    /// Goes on after ``muteReading()``, with what has arrived meanwhile.
+    public func unmuteReading() {
+        guard flags.contains(.paused) else { return }
+        do throws(SystemError) {
+            try reactor.update(self)
+        } catch {
+            return end(with: .system(error))
+        }
+        resumeReading()
+    }
 }

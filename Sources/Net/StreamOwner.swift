@@ -44,6 +44,12 @@ public protocol StreamOwner: AnyObject {
     /// takes it. By default nothing is done.
     func streamDrained(_ stream: Stream)
 
+    /// Whether the stream is read once more when a write has failed, before it ends.
+    ///
+    /// For a peer that may answer, close and reset the connection while it is still sent to: its answer lies in the
+    /// kernel's buffer then. By default it is not read.
+    func readsAfterFailedWrite(_ stream: Stream) -> Bool
+
     /// The stream has ended: exactly once, and last.
     ///
     /// - Parameters:
@@ -70,4 +76,7 @@ extension StreamOwner {
 
     /// Does nothing.
     public func streamDrained(_ stream: Stream) {}
+
+    /// The stream ends at once.
+    public func readsAfterFailedWrite(_ stream: Stream) -> Bool { false }
 }

@@ -114,6 +114,24 @@ extension Stream {
         reactor.serve(self)
     }
 
+    /// Lends what the peer sent before a write failed; the owner can write no more.
+    func readLast() {
+        guard phase == .open, flags.isDisjoint(with: [.paused, .ended]) else { return }
+        for _ in 0..<Self.readCountMax {
+            let room = reactor.room(behind: unread.count)
+            let count: Int
+            if let session {
+                guard case .done(let length) = session.read(into: room) else { return }
+                count = length
+            } else {
+                count = recv(fd, room.baseAddress, room.count, 0)
+            }
+            guard count > 0 else { return }
+            take(count, at: room)
+            guard phase == .open else { return }
+        }
+    }
+
     /// Lends `count` bytes that were read into `room`, behind what was kept.
     func take(_ count: Int, at room: UnsafeMutableBufferPointer<UInt8>) {
         guard let base = room.baseAddress else { return }

@@ -75,6 +75,8 @@ public enum TLSTrust: Hashable, Sendable {
     case pem([UInt8])
     /// The same, given as certificates in DER form.
     case certificates([[UInt8]])
+    /// Those that the system's authorities or these certificates, in DER form, have signed, for the host's name.
+    case systemAnd([[UInt8]])
     /// Any: the connection is encrypted, but to whom is not known. For development alone.
     case insecure
 }

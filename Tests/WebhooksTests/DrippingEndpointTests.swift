@@ -20,7 +20,7 @@ struct DrippingEndpointTests {
         let outcome = await transport.send(request)
         let time = start.duration(to: .now)
         await transport.close()
-        return (outcome, transport.reads.value, time)
+        return (outcome, transport.readCount, time)
     }
 
     @Test(
@@ -63,7 +63,7 @@ struct DrippingEndpointTests {
         let endpoint = try DrippingEndpoint(start: "", drip: drip, pause: 0)
         let (outcome, _, _) = try await attempt(endpoint, timeout: .seconds(20))
         #expect(
-            outcome == .failed("the request failed: the answer has more than 65536 bytes")
+            outcome == .failed("the request failed: the answer is longer than 65536 bytes")
         )
         #expect(endpoint.dripCount * drip.utf8.count < 10_000_000)
     }

@@ -2,52 +2,62 @@ import Glibc
 import Synchronization
 
 /// A TCP server on the loopback interface that answers as a test tells it, from blocking threads.
-final class ScriptedServer: Sendable {
+package final class ScriptedServer: Sendable {
     /// What to do with one request.
-    enum Action: Sendable {
+    package enum Action: Sendable {
         /// Sends these bytes and reads on.
         case answer(String)
         /// Sends these bytes one at a time and reads on.
         case trickle(String)
         /// Sends these bytes, ends its side and waits for the end of the other.
         case answerAndClose(String)
+        /// Sends these bytes and closes; what was not read makes the kernel reset the connection.
+        case answerAndReset(String)
         /// Closes without a word.
         case close
         /// Says nothing and keeps the connection.
         case silence
     }
 
-    struct Received: Sendable, Equatable {
+    /// A request as it came.
+    package struct Received: Sendable, Equatable {
         /// Which connection it came over, counted from zero.
-        var connection: Int
-        var head: String
-        var body: String
+        package var connection: Int
+        package var head: String
+        package var body: String
 
-        var requestLine: String { String(head.prefix { $0 != "\r\n" }) }
-        var target: String {
+        package var requestLine: String { String(head.prefix { $0 != "\r\n" }) }
+        package var target: String {
             let parts = requestLine.split(separator: " ")
             return parts.count > 1 ? String(parts[1]) : ""
         }
     }
 
-    let port: UInt16
+    package let port: UInt16
+    private let readsContent: Bool
     private let listener: Int32
     private let log = Mutex<[Received]>([])
     private let connectionCounter = Atomic<Int>(0)
     private let endedCounter = Atomic<Int>(0)
     private let open = Mutex<[Int32]>([])
 
-    var received: [Received] { log.withLock { $0 } }
-    var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
+    package var received: [Received] { log.withLock { $0 } }
+    package var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
     /// How many connections both sides have ended.
-    var endedCount: Int { endedCounter.load(ordering: .relaxed) }
-    var url: String { "http://127.0.0.1:\(port)" }
+    package var endedCount: Int { endedCounter.load(ordering: .relaxed) }
+    package var url: String { "http://127.0.0.1:\(port)" }
 
     /// Listens on a port of the kernel's choice.
     ///
-    /// - Parameter script: Called with each request and its number, counted from zero over all connections.
+    /// - Parameters:
+    ///   - readsContent: Whether requests are read with their content; otherwise it is as good as not sent.
+    ///   - script: Called with each request and its number, counted from zero over all connections.
     /// - Throws: When the kernel gives no socket.
-    init(_ script: @escaping @Sendable (Received, Int) -> Action) throws {
+    package init(
+        readsContent: Bool = true,
+        _ script: @escaping @Sendable (Received, Int) -> Action
+    ) throws {
+        self.readsContent = readsContent
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -68,7 +78,7 @@ final class ScriptedServer: Sendable {
     struct SetUpFailure: Error {}
 
     /// Stops listening and cuts every connection.
-    func stop() {
+    package func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
     }
@@ -118,6 +128,7 @@ final class ScriptedServer: Sendable {
                 var rest: UInt8 = 0
                 while recv(descriptor, &rest, 1, 0) > 0 {}
                 return
+            case .answerAndReset(let text): return write(Array(text.utf8), to: descriptor)
             case .close: return
             case .silence: break
             }
@@ -145,8 +156,10 @@ final class ScriptedServer: Sendable {
         let head = String(text[..<end.lowerBound])
         let lines = head.split(separator: "\r\n")
         let length =
-            lines.first { $0.lowercased().hasPrefix("content-length:") }
-            .flatMap { Int($0.split(separator: ":")[1].filter { $0 != " " }) } ?? 0
+            !readsContent
+            ? 0
+            : lines.first { $0.lowercased().hasPrefix("content-length:") }
+                .flatMap { Int($0.split(separator: ":")[1].filter { $0 != " " }) } ?? 0
         let start = head.utf8.count + 4
         guard pending.count >= start + length else { return nil }
         let body = String(decoding: pending[start..<start + length], as: UTF8.self)
@@ -189,6 +202,6 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
 }
 
 /// A whole response with its length.
-func response(_ body: String, status: String = "200 OK", fields: String = "") -> String {
+package func response(_ body: String, status: String = "200 OK", fields: String = "") -> String {
     "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
 }

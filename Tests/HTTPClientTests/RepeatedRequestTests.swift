@@ -1,4 +1,5 @@
 import HTTPClient
+import TestHTTPServer
 import Testing
 
 @Suite("Requests that may be repeated", .timeLimit(.minutes(1))) struct RepeatedRequestTests {
