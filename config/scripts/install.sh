@@ -3,7 +3,7 @@
 #
 #   install.sh build         the libraries that the broker and the demos link
 #   install.sh conformance   those, and what the conformance run needs beside its suite
-#   install.sh test          those, and a browser and official client libraries to test against
+#   install.sh test          those, and a browser, a web server and official client libraries to test against
 #   install.sh microbench    those of build, and what counts instructions
 #   install.sh bench         those, and what else is measured with and compared with
 #
@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.."
 
 readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev)
 readonly conformance_packages=(openssl python3)
-readonly test_packages=(python3-venv chromium chromium-driver)
+readonly test_packages=(python3-venv chromium chromium-driver nginx)
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
     nginx libnginx-mod-nchan mosquitto)

@@ -7,7 +7,8 @@ cd "$(dirname "$0")/../.."
 
 # One debug build, in SwiftPM's usual folder, serves both parts.
 echo "Building the tests and the programs …"
-swift build --build-tests || exit 1
+config/scripts/build.sh tests || exit 1
+config/scripts/dependencies.sh check || exit 1
 
 # Some run by themselves, group by group. Among a thousand others, those of short timeouts would wait for a core, not for
 # the broker; and those that attack a broker, or crowd at its door, would let the others wait.
