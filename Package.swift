@@ -37,7 +37,6 @@ let package = Package(
         ),
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
         .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
-        .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
         .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
         .package(
             url: "https://github.com/HdrHistogram/hdrhistogram-swift",
@@ -53,6 +52,12 @@ let package = Package(
             pkgConfig: "libsodium",
             providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
         ),
+        .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"])]
+        ),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Values in, values out: no socket, clock or random source below this line …
@@ -89,8 +94,7 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net", "CSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -99,7 +103,7 @@ let package = Package(
             name: "FanfareServer",
             dependencies: [
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Primitives", "Webhooks", "Yams", .product(name: "Logging", package: "swift-log"),
+                "Primitives", "Webhooks", "CYAML", .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict
