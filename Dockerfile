@@ -19,7 +19,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
-        libsodium-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev \
+        libsodium-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /fanfare
 # A layer of its own: dependencies are fetched again only when they change. They are those that the tests have passed
@@ -35,7 +35,7 @@ RUN config/scripts/build.sh release fanfare && config/scripts/dependencies.sh ch
 FROM debian:12-slim
 RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
-        ca-certificates libsqlite3-0 libssl3 libstdc++6 zlib1g \
+        ca-certificates libsqlite3-0 libssl3 libstdc++6 libyaml-0-2 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin fanfare \
     && install --directory --owner fanfare --group fanfare --mode 700 /var/lib/fanfare

@@ -123,7 +123,7 @@ let package = Package(
         .target(
             name: "FanfareClient",
             dependencies: [
-                "PusherProtocol", "Digests", "HTTP1", "HTTPClient",
+                "PusherProtocol", "Digests", "HTTP1", "HTTPClient", "Primitives",
                 .target(name: "Net", condition: onLinux),
                 .target(name: "WebSocket", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Where a server is: `http://127.0.0.1:6001`, `https://push.example.com/prefix`.
 package struct HTTPAddress: Hashable, Sendable {
     /// Whether the connection is encrypted.
@@ -106,13 +108,12 @@ package struct HTTPResource: Hashable, Sendable {
 
     /// Percent-encodes what RFC 3986 §2 allows nowhere in a URL.
     private static func encode(_ target: Substring) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in target.utf8 {
             if (0x21...0x7E).contains(byte), !"\"<>\\^`{|}".utf8.contains(byte) {
                 bytes.append(byte)
             } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                PercentEncoding.append(byte, to: &bytes)
             }
         }
         return String(decoding: bytes, as: UTF8.self)

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// Where the broker of a client command is, and whom to trust there.
 struct BrokerOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import FanfareServer
-import Foundation
+import FoundationEssentials
 
 /// Where a command's configuration comes from, and what it says when that has faults.
 struct ConfigurationSource: ParsableArguments {

@@ -2,7 +2,8 @@ import ArgumentParser
 import Dispatch
 import FanfareAPI
 import FanfareClient
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// `fanfare listen`: shows events as they come.
 struct Listen: AsyncParsableCommand {

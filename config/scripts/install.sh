@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev)
+readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev libyaml-dev)
 readonly conformance_packages=(openssl python3)
 readonly test_packages=(python3-venv chromium chromium-driver nginx)
 readonly microbench_packages=(binutils valgrind)

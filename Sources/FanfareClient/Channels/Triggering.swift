@@ -1,5 +1,10 @@
-public import Foundation
 import PusherProtocol
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// What has become of a client event.
 public enum ClientEventDelivery: Sendable, Hashable {

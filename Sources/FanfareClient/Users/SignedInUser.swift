@@ -1,4 +1,8 @@
-public import Foundation
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// The user whom a connection is signed in as.
 public struct SignedInUser: Sendable, Hashable, Identifiable {

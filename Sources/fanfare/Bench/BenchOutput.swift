@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// Where the JSON of a benchmark goes.
 struct BenchOutput {
@@ -11,9 +11,7 @@ struct BenchOutput {
     init(path: String?) throws {
         self.path = path
         guard let path, !isStandard else { return }
-        guard FileManager.default.createFile(atPath: path, contents: nil) else {
-            throw Refusal("--json \(path) cannot be written: \(String(cString: strerror(errno))).")
-        }
+        try Self.write("", to: path)
     }
 
     /// Whether the JSON takes the place of the table.
@@ -24,10 +22,18 @@ struct BenchOutput {
         guard let path else { return }
         let text = String(decoding: json, as: UTF8.self)
         if isStandard { return Standard.print(text) }
-        do {
-            try Data((text + "\n").utf8).write(to: URL(filePath: path))
-        } catch {
-            throw Refusal("--json \(path) cannot be written: \(error.localizedDescription)")
-        }
+        try Self.write(text + "\n", to: path)
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        let bytes = Array(text.utf8)
+        guard let file = fopen(path, "w") else { throw refusal(path) }
+        let count = fwrite(bytes, 1, bytes.count, file)
+        // What is still buffered is written now, and may not fit on the disk.
+        guard fclose(file) == 0, count == bytes.count else { throw refusal(path) }
+    }
+
+    private static func refusal(_ path: String) -> Refusal {
+        Refusal("--json \(path) cannot be written: \(String(cString: strerror(errno))).")
     }
 }
