@@ -12,7 +12,7 @@ enum WebhookQueueSchema {
     /// Where the file says which shapes it has been through.
     private static let table = "grdb_migrations"
 
-    private static let statements = [
+    static let statements = [
         """
         CREATE TABLE deliveries (
             id INTEGER PRIMARY KEY,

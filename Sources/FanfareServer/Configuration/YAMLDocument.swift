@@ -36,8 +36,13 @@ enum YAMLFault: Error, Equatable {
 /// Scalars stay texts: what they mean is for the reader of each setting to say. An alias becomes a copy of what it stands
 /// for, which shares its memory.
 struct YAMLDocument {
+    /// The most values that may lie in each other: each takes some of the thread's stack.
+    static let depthMax = 64
+
     private var parser = yaml_parser_t()
     private var anchors: [String: YAMLNode] = [:]
+    /// How many values have begun and not ended.
+    private var depth = 0
 
     /// Reads the only document of a text.
     ///
@@ -132,8 +137,14 @@ struct YAMLDocument {
 
     // MARK: Values
 
-    /// Reads the value that begins with an event; libyaml bounds how deep values may lie in each other.
+    /// Reads the value that begins with an event.
     private mutating func node(_ event: Event) throws(YAMLFault) -> YAMLNode {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.depthMax else {
+            let problem = "more than \(Self.depthMax) values lie in each other"
+            throw .syntax(problem, line: event.line, column: event.column)
+        }
         let value: YAMLNode.Value
         switch event.kind {
         case YAML_ALIAS_EVENT:
