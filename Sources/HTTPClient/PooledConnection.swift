@@ -166,12 +166,23 @@
                     pool.answered(exchange.id)
                     schedule(.content, after: time)
                 }
-                guard pool.settings.pacesReading else { return }
-                let pause = answer.pace.pauseAfterRead()
-                guard pause > 0 else { return }
-                stream?.muteReading()
-                schedule(.read, after: .milliseconds(pause))
+                pauseAfterRead()
             }
+        }
+
+        /// A server may send the records of TLS byte by byte, too.
+        func streamAwaitsRecord(_ stream: Stream) {
+            guard exchange != nil, isReady else { return }
+            pool.noteRead()
+            pauseAfterRead()
+        }
+
+        private func pauseAfterRead() {
+            guard pool.settings.pacesReading else { return }
+            let pause = answer.pace.pauseAfterRead()
+            guard pause > 0 else { return }
+            stream?.muteReading()
+            schedule(.read, after: .milliseconds(pause))
         }
 
         func streamReachedEnd(_ stream: Stream) {

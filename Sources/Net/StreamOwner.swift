@@ -44,6 +44,11 @@ public protocol StreamOwner: AnyObject {
     /// takes it. By default nothing is done.
     func streamDrained(_ stream: Stream)
 
+    /// Bytes have come of which nothing can be decrypted yet: a record of TLS is not complete.
+    ///
+    /// By default nothing is done.
+    func streamAwaitsRecord(_ stream: Stream)
+
     /// Whether the stream is read once more when a write has failed, before it ends.
     ///
     /// For a peer that may answer, close and reset the connection while it is still sent to: its answer lies in the
@@ -76,6 +81,9 @@ extension StreamOwner {
 
     /// Does nothing.
     public func streamDrained(_ stream: Stream) {}
+
+    /// Does nothing.
+    public func streamAwaitsRecord(_ stream: Stream) {}
 
     /// The stream ends at once.
     public func readsAfterFailedWrite(_ stream: Stream) -> Bool { false }

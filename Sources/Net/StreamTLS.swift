@@ -95,7 +95,9 @@ extension Stream {
                 take(count, at: room)
                 guard mayRead else { return }
             case .wantsRead:
-                return _ = flags.remove(.readable)
+                flags.remove(.readable)
+                if number == 0 { currentOwner.streamAwaitsRecord(self) }
+                return
             case .wantsWrite:
                 flags.remove(.readable)
                 flags.insert(.readsWhenWritable)
