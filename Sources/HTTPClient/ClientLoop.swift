@@ -91,7 +91,9 @@
             }
 
             /// Forgets a server to which there is neither a connection nor a request.
-            func drop(_ pool: ConnectionPool) { pools[pool.address] = nil }
+            func drop(_ pool: ConnectionPool) {
+                if pools[pool.address] === pool { pools[pool.address] = nil }
+            }
 
             /// Ends all requests; connections end with the reactor.
             func endAll() {

@@ -102,8 +102,8 @@
         private func retry(_ exchange: Exchange, isStale: Bool, reason: String) {
             var exchange = exchange
             if isStale, exchange.isRepeatable, !exchange.wasRepeated {
-                // Closed, it seems, while it was idle. Whatever does something, such as triggering an
-                // event, may have been read before the connection broke, and must not be done twice.
+                // The server has closed it, it seems, while it was idle. It may have read the request all the same, so
+                // that one that must not be carried out twice is not repeated.
                 exchange.wasRepeated = true
                 return connect(for: exchange)
             }

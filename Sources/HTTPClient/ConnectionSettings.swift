@@ -5,7 +5,7 @@ package struct ConnectionSettings: Sendable, Hashable {
     /// How long a connection is kept without a request.
     ///
     /// Common servers close after 5, 30, 60, 65 or 75 seconds. A value somewhat below one of these rarely meets a server
-    /// that closes at the same moment. A server that announces less by `Keep-Alive: timeout=` is believed.
+    /// that closes at the same moment. A shorter time that a server announces by `Keep-Alive: timeout=` precedes it.
     package var idleTimeout: Duration
     /// How long a connection takes new requests after it was opened.
     ///

@@ -103,7 +103,7 @@ import Testing
     @Test("Several addresses are tried in their order") func severalAddresses() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        // The kernel gives nobody port 1.
+        // The kernel never chooses port 1, so nothing listens there.
         let addresses = [1, server.port].compactMap { SocketAddress(ip: "127.0.0.1", port: $0) }
         let resolver = NameResolver { _ in addresses }
         let client = try SocketClient(tls: nil, resolver: resolver)
