@@ -20,7 +20,7 @@
 
         private struct State {
             var known: [Name: Known] = [:]
-            /// Those who wait for a look-up that is under way.
+            /// The callers that wait for a look-up that is under way.
             var waiting: [Name: [UInt64: CheckedContinuation<Outcome, Never>]] = [:]
             var lastID: UInt64 = 0
         }
@@ -112,7 +112,7 @@
             }
             let waiting = state.withLock { state in
                 let now = ContinuousClock.now
-                // Whoever is asked for once and never again does not stay.
+                // A name that is asked for only once must not stay.
                 state.known = state.known.filter { $0.value.expiry > now }
                 if case .success(let addresses) = outcome {
                     let expiry = now + lifetime
