@@ -19,21 +19,23 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
-        libsodium-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev \
+        libsodium-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /fanfare
-# A layer of its own: dependencies are fetched again only when the manifest changes.
+# A layer of its own: dependencies are fetched again only when they change. They are those that the tests have passed
+# with, down to the commit.
 COPY Package.swift ./
-RUN swift package resolve
+COPY config/dependencies.txt config/
+COPY config/scripts/dependencies.sh config/scripts/
+RUN config/scripts/dependencies.sh pin && swift package resolve --force-resolved-versions
 COPY . .
-# The Swift runtime goes into the program, and symbols that only a debugger reads stay out.
-RUN swift build --configuration release --static-swift-stdlib --product fanfare -Xlinker --strip-all \
-    && cp "$(swift build --configuration release --show-bin-path)/fanfare" /usr/local/bin/fanfare
+RUN config/scripts/build.sh release fanfare && config/scripts/dependencies.sh check \
+    && cp "$(config/scripts/build.sh path release)/fanfare" /usr/local/bin/fanfare
 
 FROM debian:12-slim
 RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
-        ca-certificates libsqlite3-0 libssl3 libstdc++6 zlib1g \
+        ca-certificates libsqlite3-0 libssl3 libstdc++6 libyaml-0-2 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin fanfare \
     && install --directory --owner fanfare --group fanfare --mode 700 /var/lib/fanfare

@@ -13,15 +13,17 @@ help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
 	@echo
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo 'VERBOSE=1 behind any of them shows every line of the compiler.'
 
 run: ## Build for release, then start the broker and the demos
 	@$(scripts)/install.sh build
 	@$(scripts)/run.sh
 
-build: ## Build everything for release, with a static Swift runtime
+build: ## Build everything for release, with a static Swift runtime and without symbols
 	@$(scripts)/install.sh build
 	@echo 'Building for release (some minutes the first time, for the libraries as well) …'
-	swift build -c release --static-swift-stdlib
+	@$(scripts)/build.sh release
 
 test: ## Run every test: Swift, official client libraries, and a browser
 	@$(scripts)/install.sh test
@@ -65,7 +67,7 @@ SEEDS ?= 10000
 
 simulate: ## Simulate the broker with SEEDS=10000 seeds and check what its clients see
 	@$(scripts)/install.sh build
-	swift build -c release --product fanfare-simulate
+	@$(scripts)/build.sh release fanfare-simulate
 	.build/release/fanfare-simulate --seeds $(SEEDS)
 
 docs: ## Build the documentation of the public modules, in docs/
@@ -74,7 +76,7 @@ docs: ## Build the documentation of the public modules, in docs/
 
 pictures: ## Take the README's screenshots of the demos
 	@$(scripts)/install.sh test
-	swift build
+	@$(scripts)/build.sh debug
 	@PYTHONDONTWRITEBYTECODE=1 .venv/bin/python Tests/witnesses/pictures.py
 
 clean: ## Remove build output; keep the virtual environment

@@ -9,8 +9,8 @@ set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 
-swift build -c release --static-swift-stdlib --product fanfare-microbench
-program=$(swift build -c release --static-swift-stdlib --show-bin-path)/fanfare-microbench
+config/scripts/build.sh release fanfare-microbench
+program=$(config/scripts/build.sh path release)/fanfare-microbench
 
 printf '%-18s%12s%12s%12s\n' subject median least greatest
 "$program"

@@ -1,5 +1,5 @@
 package import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// The broker's address, and the certificates to trust.
 package struct BrokerOptions: ParsableArguments {

@@ -78,9 +78,9 @@ public final class BrokerTransport: APITransport {
 
     extension BrokerTransport {
         /// The most connections open at a time.
-        public static var connectionCountMax: Int { SocketHTTP.connectionCountMax }
+        public static var connectionCountMax: Int { ConnectionSettings().connectionCountMax }
         /// The time after which an idle connection is closed.
-        public static var idleTimeout: Duration { SocketHTTP.idleTimeout }
+        public static var idleTimeout: Duration { ConnectionSettings().idleTimeout }
     }
 #endif
 

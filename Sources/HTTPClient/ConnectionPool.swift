@@ -2,204 +2,182 @@
     import HTTP1
     import Net
 
-    /// The connections to one server and the thread that they live on.
-    actor ConnectionPool: LoopResident {
-        /// What tasks ask of the pool.
-        enum Message: Sendable {
-            case begin(Exchange)
-            case cancel(UInt64)
-            case stop
+    /// The connections to one server; confined to the loop's thread.
+    final class ConnectionPool: TimerTarget {
+        let address: HTTPAddress
+        private let core: ClientLoop.Core
+        /// What a proxy is asked for, if there is one on the way.
+        private let tunnel: ProxyTunnel?
+        /// Every connection, busy, idle, still being made or being closed.
+        private var connections: [PooledConnection] = []
+        /// Those that wait for a request, the one used last at the end.
+        private var idle: [PooledConnection] = []
+        /// Requests that wait for a connection, in order.
+        private var waiting: [Exchange] = []
+        private var deadlines: [UInt64: TimerID] = [:]
+
+        var reactor: Reactor { core.reactor }
+        var settings: ConnectionSettings { core.settings }
+
+        init(to origin: HTTPOrigin, of core: ClientLoop.Core) {
+            address = origin.address
+            tunnel = origin.tunnel
+            self.core = core
         }
 
-        nonisolated let loop: EventLoop
-        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-        nonisolated let inbox: Mailbox<Message>
-        private let core: Core
+        func begin(_ exchange: Exchange) {
+            deadlines[exchange.id] = reactor.schedule(
+                after: exchange.timeLeft,
+                self,
+                tag: Int(truncatingIfNeeded: exchange.id)
+            )
+            assign(exchange)
+        }
 
-        /// Prepares the thread.
+        func cancel(_ id: UInt64) {
+            guard let exchange = remove(id) else { return }
+            exchange.finish(.failure(.cancelled(mayHaveArrived: exchange.wasSent)))
+            dropIfUnused()
+        }
+
+        /// Ends every request, because the client is closed.
+        func cancelAll() {
+            for id in deadlines.keys { cancel(id) }
+        }
+
+        func timerFired(tag: Int) {
+            guard let exchange = remove(UInt64(truncatingIfNeeded: tag)) else { return }
+            exchange.finish(
+                .failure(.timedOut(after: exchange.timeout, mayHaveArrived: exchange.wasSent))
+            )
+            dropIfUnused()
+        }
+
+        /// Counts a read of one of the connections.
+        func noteRead() { core.reads.increment() }
+
+        /// The head of an answer has come whose content has a time of its own.
+        func answered(_ id: UInt64) { clearDeadline(of: id) }
+
+        /// The exchange has its answer, or will get none over this connection.
         ///
         /// - Parameters:
-        ///   - address: The server.
-        ///   - tunnel: What a proxy is asked for, if there is one on the way.
-        ///   - tls: The encryption, when the server's address asks for it.
-        /// - Throws: Descriptors, threads or memory have run out.
-        init(to address: HTTPAddress, by tunnel: ProxyTunnel?, tls: TLSContext?) throws(SystemError)
-        {
-            loop = try EventLoop(name: "http-client")
-            inbox = Mailbox(wakes: loop)
-            core = Core(
-                reactor: try Reactor(loop: loop),
-                address: address,
-                tunnel: tunnel,
-                tls: tls
+        ///   - id: The exchange.
+        ///   - connection: What carried it.
+        ///   - idleTime: How long the connection may wait for another request; `nil` if it is to be closed.
+        func finished(_ id: UInt64, _ connection: PooledConnection, idleTime: Duration?) {
+            clearDeadline(of: id)
+            guard let idleTime, let stream = connection.stream, stream.isOpen, !isOld(connection)
+            else {
+                connection.stream?.close(within: .seconds(1))
+                return
+            }
+            if waiting.isEmpty {
+                idle.append(connection)
+                connection.rest(for: idleTime)
+            } else {
+                connection.carry(waiting.removeFirst())
+            }
+        }
+
+        /// A connection has ended, perhaps with a request that has no answer.
+        func lost(
+            _ connection: PooledConnection,
+            _ exchange: Exchange?,
+            isStale: Bool,
+            reason: String
+        ) {
+            connections.removeAll { $0 === connection }
+            idle.removeAll { $0 === connection }
+            if let exchange {
+                retry(exchange, isStale: isStale, reason: reason)
+            }
+            while !waiting.isEmpty, connections.count < settings.connectionCountMax {
+                assign(waiting.removeFirst())
+            }
+            dropIfUnused()
+        }
+
+        /// Sends a request anew where that is safe, and gives it up everywhere else.
+        private func retry(_ exchange: Exchange, isStale: Bool, reason: String) {
+            var exchange = exchange
+            if isStale, exchange.isRepeatable, !exchange.wasRepeated {
+                // The server has closed it, it seems, while it was idle. It may have read the request all the same, so
+                // that one that must not be carried out twice is not repeated.
+                exchange.wasRepeated = true
+                return connect(for: exchange)
+            }
+            if !exchange.wasSent, exchange.addresses.count > 1 {
+                exchange.addresses.removeFirst()
+                return connect(for: exchange)
+            }
+            clearDeadline(of: exchange.id)
+            exchange.finish(
+                .failure(
+                    exchange.wasSent
+                        ? .connectionLost(reason)
+                        : .unreachable("\(address.url): \(reason)")
+                )
             )
         }
 
-        func turn() -> Bool {
-            core.reactor.poll()
-            var isStopping = false
-            for message in inbox.drain() {
-                switch message {
-                case .begin(let exchange): core.begin(exchange)
-                case .cancel(let id): core.cancel(id)
-                case .stop: isStopping = true
+        private func assign(_ exchange: Exchange) {
+            while let connection = idle.popLast() {
+                guard let stream = connection.stream, stream.isOpen else { continue }
+                guard !isOld(connection) else {
+                    stream.close(within: .seconds(1))
+                    continue
                 }
+                return connection.carry(exchange)
             }
-            core.reactor.flush()
-            if isStopping { core.reactor.shutDown() }
-            return !isStopping
+            guard connections.count < settings.connectionCountMax else {
+                return waiting.append(exchange)
+            }
+            connect(for: exchange)
         }
 
-        /// Who carries what: confined to the loop's thread, as everything that it refers to.
-        final class Core: TimerTarget {
-            let reactor: Reactor
-            private let address: HTTPAddress
-            /// The encryption, when the server's address asks for it.
-            private let tls: TLSContext?
-            /// What a proxy is asked for, if there is one on the way.
-            private let tunnel: ProxyTunnel?
-            /// Every connection, busy, idle or still being made.
-            private var connections: [PooledConnection] = []
-            /// Those that wait for a request, the one used last at the end.
-            private var idle: [PooledConnection] = []
-            /// Requests that wait for a connection, in order.
-            private var waiting: [Exchange] = []
-            private var deadlines: [UInt64: TimerID] = [:]
+        private func isOld(_ connection: PooledConnection) -> Bool {
+            connection.openedAt.duration(to: reactor.now) > settings.lifetime
+        }
 
-            init(
-                reactor: Reactor,
-                address: HTTPAddress,
-                tunnel: ProxyTunnel?,
-                tls: TLSContext?
-            ) {
-                self.reactor = reactor
-                self.address = address
-                self.tunnel = tunnel
-                self.tls = tls
-            }
-
-            func begin(_ exchange: Exchange) {
-                deadlines[exchange.id] = reactor.schedule(
-                    after: exchange.timeout,
-                    self,
-                    tag: Int(truncatingIfNeeded: exchange.id)
+        private func connect(for exchange: Exchange) {
+            let tls = address.isSecure ? core.tls : nil
+            let encryption: PooledConnection.Encryption? = tls.map { ($0, address.host) }
+            let connection = PooledConnection(pool: self, tunnel: tunnel, encryption)
+            do throws(SystemError) {
+                // An address that does not answer must leave time for the next one.
+                let stream = try reactor.connect(
+                    to: exchange.addresses[0],
+                    // By a proxy it begins in plain.
+                    tls: tunnel == nil ? encryption : nil,
+                    timeout: exchange.timeLeft / exchange.addresses.count,
+                    delegate: connection
                 )
-                assign(exchange)
-            }
-
-            func cancel(_ id: UInt64) {
-                guard let exchange = remove(id) else { return }
-                exchange.finish(.failure(.cancelled(mayHaveArrived: exchange.wasSent)))
-            }
-
-            func timerFired(tag: Int) {
-                guard let exchange = remove(UInt64(truncatingIfNeeded: tag)) else { return }
-                exchange.finish(
-                    .failure(
-                        .timedOut(after: exchange.timeout, mayHaveArrived: exchange.wasSent)
-                    )
-                )
-            }
-
-            /// The exchange has its answer, or will get none over this connection.
-            func finished(_ id: UInt64, _ connection: PooledConnection, canBeKept: Bool) {
-                clearDeadline(of: id)
-                guard canBeKept, let stream = connection.stream, stream.isOpen else {
-                    connection.stream?.close(within: .seconds(1))
-                    return
-                }
-                if waiting.isEmpty {
-                    idle.append(connection)
-                    connection.rest(for: SocketHTTP.idleTimeout)
-                } else {
-                    connection.carry(waiting.removeFirst())
-                }
-            }
-
-            /// A connection has ended, perhaps with a request that has no answer.
-            func lost(
-                _ connection: PooledConnection,
-                _ exchange: Exchange?,
-                isStale: Bool,
-                reason: String
-            ) {
-                connections.removeAll { $0 === connection }
-                idle.removeAll { $0 === connection }
-                if let exchange {
-                    retry(exchange, isStale: isStale, reason: reason)
-                }
-                while !waiting.isEmpty, connections.count < SocketHTTP.connectionCountMax {
-                    assign(waiting.removeFirst())
-                }
-            }
-
-            /// Sends a request anew where that is safe, and gives it up everywhere else.
-            private func retry(_ exchange: Exchange, isStale: Bool, reason: String) {
-                var exchange = exchange
-                if isStale, exchange.isRepeatable, !exchange.wasRepeated {
-                    // Closed, it seems, while it was idle. Whatever does something, such as triggering an
-                    // event, may have been read before the connection broke, and must not be done twice.
-                    exchange.wasRepeated = true
-                    return connect(for: exchange)
-                }
-                if !exchange.wasSent, exchange.addresses.count > 1 {
-                    exchange.addresses.removeFirst()
-                    return connect(for: exchange)
-                }
+                connection.attach(stream)
+                connection.carry(exchange)
+                connections.append(connection)
+            } catch {
                 clearDeadline(of: exchange.id)
-                exchange.finish(
-                    .failure(
-                        exchange.wasSent
-                            ? .connectionLost(reason)
-                            : .unreachable("\(address.url): \(reason)")
-                    )
-                )
+                exchange.finish(.failure(.unreachable("\(address.url): \(error)")))
+                dropIfUnused()
             }
+        }
 
-            private func assign(_ exchange: Exchange) {
-                while let connection = idle.popLast() {
-                    guard connection.stream?.isOpen == true else { continue }
-                    return connection.carry(exchange)
-                }
-                guard connections.count < SocketHTTP.connectionCountMax else {
-                    return waiting.append(exchange)
-                }
-                connect(for: exchange)
+        /// Takes an exchange out, wherever it is, with the connection that carries it.
+        private func remove(_ id: UInt64) -> Exchange? {
+            clearDeadline(of: id)
+            if let index = waiting.firstIndex(where: { $0.id == id }) {
+                return waiting.remove(at: index)
             }
+            return connections.first { $0.exchange?.id == id }?.abandon()
+        }
 
-            private func connect(for exchange: Exchange) {
-                let encryption: PooledConnection.Encryption? = tls.map { ($0, address.host) }
-                let connection = PooledConnection(pool: self, tunnel: tunnel, encryption)
-                do throws(SystemError) {
-                    // An address that does not answer must leave time for the next one.
-                    let stream = try reactor.connect(
-                        to: exchange.addresses[0],
-                        // By a proxy it begins in plain.
-                        tls: tunnel == nil ? encryption : nil,
-                        timeout: exchange.timeout / exchange.addresses.count,
-                        delegate: connection
-                    )
-                    connection.attach(stream)
-                    connection.carry(exchange)
-                    connections.append(connection)
-                } catch {
-                    clearDeadline(of: exchange.id)
-                    exchange.finish(.failure(.unreachable("\(address.url): \(error)")))
-                }
-            }
+        private func clearDeadline(of id: UInt64) {
+            if let timer = deadlines.removeValue(forKey: id) { reactor.cancel(timer) }
+        }
 
-            /// Takes an exchange out, wherever it is, with the connection that carries it.
-            private func remove(_ id: UInt64) -> Exchange? {
-                clearDeadline(of: id)
-                if let index = waiting.firstIndex(where: { $0.id == id }) {
-                    return waiting.remove(at: index)
-                }
-                return connections.first { $0.exchange?.id == id }?.abandon()
-            }
-
-            private func clearDeadline(of id: UInt64) {
-                if let timer = deadlines.removeValue(forKey: id) { reactor.cancel(timer) }
-            }
+        private func dropIfUnused() {
+            if connections.isEmpty, waiting.isEmpty { core.drop(self) }
         }
     }
 #endif

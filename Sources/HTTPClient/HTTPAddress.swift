@@ -1,3 +1,5 @@
+import Primitives
+
 /// Where a server is: `http://127.0.0.1:6001`, `https://push.example.com/prefix`.
 package struct HTTPAddress: Hashable, Sendable {
     /// Whether the connection is encrypted.
@@ -87,14 +89,33 @@ package struct HTTPResource: Hashable, Sendable {
     package let target: String
 
     /// Takes a URL apart; `nil` for what is no `http` or `https` URL.
-    package init?(_ url: String) {
+    ///
+    /// - Parameters:
+    ///   - url: The URL; what stands behind `#` is left out.
+    ///   - encodes: Whether bytes of path and query that no URL has, such as those of letters outside of ASCII, are
+    ///     percent-encoded; otherwise they make the URL invalid.
+    package init?(_ url: String, encodes: Bool = false) {
         guard let mark = url.firstRange(of: "://") else { return nil }
         let behind = url[mark.upperBound...]
         let end = behind.firstIndex { "/?#".contains($0) } ?? behind.endIndex
         guard let address = try? HTTPAddress(String(url[..<end])) else { return nil }
-        let target = behind[end...].prefix { $0 != "#" }
+        var target = behind[end...].prefix { $0 != "#" }
+        if encodes { target = Self.encode(target)[...] }
         guard target.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
         self.address = address
         self.target = target.hasPrefix("/") ? String(target) : "/" + target
+    }
+
+    /// Percent-encodes what RFC 3986 §2 allows nowhere in a URL.
+    private static func encode(_ target: Substring) -> String {
+        var bytes: [UInt8] = []
+        for byte in target.utf8 {
+            if (0x21...0x7E).contains(byte), !"\"<>\\^`{|}".utf8.contains(byte) {
+                bytes.append(byte)
+            } else {
+                PercentEncoding.append(byte, to: &bytes)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

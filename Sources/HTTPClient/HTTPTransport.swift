@@ -41,10 +41,16 @@ package struct HTTPCall: Equatable, Sendable {
     package var body: [UInt8]
     /// Whether it may be sent again when a kept connection turns out to be closed: the server may have read it.
     package var isRepeatable: Bool
-    /// How long the whole exchange may take, the connection included.
+    /// How long the whole exchange may take, from the look-up of the name on; with a ``contentPeriod``, up to the head
+    /// of the answer.
     package var timeout: Duration
-    /// The longest content of an answer, in bytes.
+    /// The longest content of an answer, in bytes; with a ``contentPeriod``, the longest answer, its head included.
     package var answerLengthMax: Int
+    /// How long the content of the answer is read, where the status alone matters; `nil` to wait for all of it.
+    ///
+    /// The content is dropped. A connection whose answer ends within this time is kept, any other one is closed, and the
+    /// status is returned in either case.
+    package var contentPeriod: Duration?
 
     /// Makes a request.
     ///
@@ -54,8 +60,9 @@ package struct HTTPCall: Equatable, Sendable {
     ///   - fields: Further fields.
     ///   - body: The content.
     ///   - isRepeatable: Whether it may be sent again over another connection; `nil` for `GET` alone.
-    ///   - timeout: How long the whole exchange may take.
+    ///   - timeout: How long the exchange may take.
     ///   - answerLengthMax: The longest content of an answer, in bytes.
+    ///   - contentPeriod: How long content is read that is dropped; `nil` to return it.
     package init(
         method: String,
         target: String,
@@ -63,7 +70,8 @@ package struct HTTPCall: Equatable, Sendable {
         body: [UInt8] = [],
         isRepeatable: Bool? = nil,
         timeout: Duration = .seconds(10),
-        answerLengthMax: Int = 1 << 20
+        answerLengthMax: Int = 1 << 20,
+        contentPeriod: Duration? = nil
     ) {
         self.method = method
         self.target = target
@@ -72,6 +80,7 @@ package struct HTTPCall: Equatable, Sendable {
         self.isRepeatable = isRepeatable ?? (method == "GET")
         self.timeout = timeout
         self.answerLengthMax = answerLengthMax
+        self.contentPeriod = contentPeriod
     }
 }
 
@@ -97,7 +106,7 @@ package struct HTTPField: Equatable, Sendable {
 package struct HTTPAnswer: Equatable, Sendable {
     /// The HTTP status.
     package var status: Int
-    /// The content.
+    /// The content; empty where the request had a ``HTTPCall/contentPeriod``.
     package var body: [UInt8]
 
     /// Makes an answer.

@@ -2,51 +2,61 @@
     import HTTP1
     import Net
 
-    /// One connection to the server; confined to the pool's thread.
+    /// One connection to a server; confined to the loop's thread.
     ///
     /// It carries one request at a time, and tells its pool when it is done, free or lost. By a proxy it asks for a tunnel
     /// first, and encrypts what goes through it.
     final class PooledConnection: StreamDelegate, TimerTarget {
-        private unowned let pool: ConnectionPool.Core
+        typealias Encryption = (TLSContext, serverName: String)
+
+        private unowned let pool: ConnectionPool
         private(set) var stream: Stream?
         private(set) var exchange: Exchange?
-        private var parser = ResponseParser()
-        private var head: ResponseHead?
+        /// When it was opened, or made.
+        private(set) var openedAt: MonotonicTime
+        private var answer = PendingAnswer()
+        /// The bytes of the answer that were left with the stream, for they are less than a line.
+        private var leftCount = 0
         /// Whether an answer came over it before: only such a connection can be stale.
-        private(set) var wasUsed = false
-        /// Whether a byte of the answer to this request has come.
-        private var hasBegun = false
-        private var idleTimer: TimerID?
+        private var wasUsed = false
         /// What the proxy has been asked for and has not answered yet.
         private var tunnel: ProxyTunnel?
         private let encryption: Encryption?
-        typealias Encryption = (TLSContext, serverName: String)
         /// Whether requests can be written: behind a tunnel and TLS, if there are such.
         private var isReady = false
         /// Why the proxy opens no tunnel.
         private var refusal: String?
+        private var timers: [Alarm: TimerID] = [:]
+
+        /// What a timer of the connection is for.
+        private enum Alarm: Int {
+            /// No request has come for long.
+            case idle
+            /// The content has had its time.
+            case content
+            /// A muted stream is read again.
+            case read
+        }
 
         init(
-            pool: ConnectionPool.Core,
+            pool: ConnectionPool,
             tunnel: ProxyTunnel?,
             _ encryption: Encryption?
         ) {
             self.pool = pool
             self.tunnel = tunnel
             self.encryption = encryption
+            openedAt = pool.reactor.now
         }
 
         func attach(_ stream: Stream) { self.stream = stream }
 
         /// Takes a request; it is written as soon as the connection is open.
         func carry(_ exchange: Exchange) {
-            if let idleTimer { pool.reactor.cancel(idleTimer) }
-            idleTimer = nil
+            cancel(.idle)
             self.exchange = exchange
-            hasBegun = false
-            head = nil
-            parser = ResponseParser(limits: HTTPLimits(bodyLengthMax: exchange.answerLengthMax))
-            parser.expect(exchange.method)
+            answer = PendingAnswer(to: exchange)
+            leftCount = 0
             if let stream, stream.isOpen, isReady { write(to: stream) }
         }
 
@@ -59,16 +69,32 @@
         }
 
         /// Keeps the connection for another request, for a while.
-        func rest(for time: Duration) {
-            idleTimer = pool.reactor.schedule(after: time, self)
+        func rest(for time: Duration) { schedule(.idle, after: time) }
+
+        // MARK: Timers
+
+        private func schedule(_ alarm: Alarm, after delay: Duration) {
+            timers[alarm] = pool.reactor.schedule(after: delay, self, tag: alarm.rawValue)
+        }
+
+        private func cancel(_ alarm: Alarm) {
+            if let timer = timers.removeValue(forKey: alarm) { pool.reactor.cancel(timer) }
         }
 
         func timerFired(tag: Int) {
-            idleTimer = nil
-            stream?.close(within: .seconds(1))
+            guard let alarm = Alarm(rawValue: tag) else { return }
+            timers[alarm] = nil
+            switch alarm {
+            case .idle: stream?.close(within: .seconds(1))
+            case .content: cutOff()
+            case .read: stream?.unmuteReading()
+            }
         }
 
+        // MARK: The stream
+
         func streamOpened(_ stream: Stream) {
+            openedAt = pool.reactor.now
             if let tunnel { return stream.write(tunnel.request) }
             begin(stream)
         }
@@ -76,6 +102,30 @@
         private func begin(_ stream: Stream) {
             isReady = true
             write(to: stream)
+        }
+
+        private func write(to stream: Stream) {
+            guard exchange != nil else { return stream.abort() }
+            exchange?.wasSent = true
+            stream.write(exchange?.bytes ?? [])
+        }
+
+        func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+            guard exchange != nil else {
+                // Nothing was asked: whatever this is, it would pass for the next answer.
+                stream.abort()
+                return bytes.count
+            }
+            var index = 0
+            if let tunnel {
+                readAnswer(tunnel, bytes.span, at: &index, stream)
+            } else if bytes.count > leftCount {
+                pool.noteRead()
+                read(bytes.span, &index)
+                leftCount = bytes.count - index
+            }
+            // Else a stream that is read again has lent what was left, before it reads.
+            return index
         }
 
         /// Reads the proxy's answer; the stream opens once more when what goes through the tunnel is to be encrypted.
@@ -98,67 +148,71 @@
             stream.startTLS(
                 encryption.0,
                 serverName: encryption.serverName,
-                timeout: exchange.timeout
+                timeout: exchange.timeLeft
             )
         }
 
-        private func write(to stream: Stream) {
-            guard exchange != nil else { return stream.abort() }
-            exchange?.wasSent = true
-            stream.write(exchange?.bytes ?? [])
+        /// Reads on in the answer, and decides when the stream is read next.
+        private func read(_ bytes: Span<UInt8>, _ index: inout Int) {
+            let hadHead = answer.head != nil
+            switch answer.read(bytes, &index) {
+            case .complete(let body):
+                let isLast = index == bytes.count && stream?.queuedByteCount == 0
+                complete(body, idleTime: isLast ? answer.idleTime(pool.settings) : nil)
+            case .cutOff: cutOff()
+            case .failed(let failure): fail(failure)
+            case .needsMore:
+                if !hadHead, answer.head != nil, let exchange, let time = exchange.contentPeriod {
+                    pool.answered(exchange.id)
+                    schedule(.content, after: time)
+                }
+                pauseAfterRead()
+            }
         }
 
-        func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
-            guard exchange != nil else {
-                // Nothing was asked: whatever this is, it would pass for the next answer.
-                stream.abort()
-                return bytes.count
-            }
-            var index = 0
-            if let tunnel {
-                readAnswer(tunnel, bytes.span, at: &index, stream)
-                return index
-            }
-            hasBegun = true
-            do throws(HTTPError) {
-                while exchange != nil {
-                    switch try parser.advance(over: bytes.span, from: &index) {
-                    case .needsMore: return index
-                    case .interim: continue
-                    case .head(let head): self.head = head
-                    case .content(let content):
-                        complete(content.copy(from: bytes.span), isLast: index == bytes.count)
-                    }
-                }
-            } catch {
-                fail(PooledConnection.failure(error))
-            }
-            return index
+        /// A server may send the records of TLS byte by byte, too.
+        func streamAwaitsRecord(_ stream: Stream) {
+            guard exchange != nil, isReady else { return }
+            pool.noteRead()
+            pauseAfterRead()
+        }
+
+        private func pauseAfterRead() {
+            guard pool.settings.pacesReading else { return }
+            let pause = answer.pace.pauseAfterRead()
+            guard pause > 0 else { return }
+            stream?.muteReading()
+            schedule(.read, after: .milliseconds(pause))
         }
 
         func streamReachedEnd(_ stream: Stream) {
             if let tunnel { refusal = refusal ?? tunnel.ended.reason }
-            if exchange != nil, head != nil {
-                do throws(HTTPError) {
-                    if let content = try parser.finish() {
-                        complete(content.copy(from: [UInt8]().span), isLast: false)
-                    }
-                } catch {
-                    fail(PooledConnection.failure(error))
+            if exchange != nil {
+                switch answer.end() {
+                case .complete(let body): complete(body, idleTime: nil)
+                case .cutOff: cutOff()
+                case .failed(let failure): fail(failure)
+                case .needsMore: break
                 }
             }
             stream.abort()
         }
 
+        /// A server may refuse a long request before it has read it.
+        func readsAfterFailedWrite(_ stream: Stream) -> Bool { exchange != nil && tunnel == nil }
+
         func streamClosed(_ stream: Stream, error: StreamError?) {
-            if let idleTimer { pool.reactor.cancel(idleTimer) }
+            for timer in timers.values { pool.reactor.cancel(timer) }
+            timers = [:]
+            self.stream = nil
+            // Where the status alone matters, it is there.
+            if exchange?.contentPeriod != nil, answer.head != nil { complete([], idleTime: nil) }
             let unanswered = exchange
             exchange = nil
-            self.stream = nil
             pool.lost(
                 self,
                 unanswered,
-                isStale: wasUsed && !hasBegun,
+                isStale: wasUsed && !answer.hasBegun,
                 reason: reason(for: error)
             )
         }
@@ -174,28 +228,42 @@
             return tunnel.map { $0.unreachable(reason).reason } ?? reason
         }
 
-        /// Ends the exchange with an answer; the connection is kept if both sides can tell where the next one begins.
-        private func complete(_ body: [UInt8], isLast: Bool) {
-            guard let done = exchange, let head else { return }
-            exchange = nil
+        // MARK: The end of an exchange
+
+        /// Ends the exchange with an answer.
+        ///
+        /// - Parameters:
+        ///   - body: The content.
+        ///   - idleTime: How long the connection may be kept; `nil` if another answer cannot be told from this one.
+        private func complete(_ body: [UInt8], idleTime: Duration?) {
+            guard let done = exchange, let head = answer.head else { return }
+            release()
             wasUsed = true
-            done.finish(.success(HTTPAnswer(status: head.status.code, body: body)))
-            pool.finished(done.id, self, canBeKept: head.keepAlive && isLast)
+            let content = done.contentPeriod == nil ? body : []
+            done.finish(.success(HTTPAnswer(status: head.status.code, body: content)))
+            pool.finished(done.id, self, idleTime: idleTime)
+        }
+
+        /// Ends the exchange with the status, and the connection at once: its server may go on for ever.
+        private func cutOff() {
+            complete([], idleTime: nil)
+            stream?.abort()
         }
 
         private func fail(_ error: HTTPFailure) {
             guard let failed = exchange else { return }
-            exchange = nil
+            release()
             failed.finish(.failure(error))
-            pool.finished(failed.id, self, canBeKept: false)
+            pool.finished(failed.id, self, idleTime: nil)
+            stream?.abort()
         }
 
-        private static func failure(_ error: HTTPError) -> HTTPFailure {
-            switch error {
-            case .contentTooLong(_, let limit): .answerTooLong(lengthMax: limit)
-            case .responseTruncated: .connectionLost("the answer was cut off")
-            default: .unexpectedAnswer("\(error)")
-            }
+        /// Takes the exchange off, and listens again: for the server's end, or for what comes unasked.
+        private func release() {
+            exchange = nil
+            cancel(.content)
+            cancel(.read)
+            stream?.unmuteReading()
         }
     }
 #endif

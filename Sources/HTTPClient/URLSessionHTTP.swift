@@ -52,7 +52,7 @@
             }
             if !call.body.isEmpty { message.httpBody = Data(call.body) }
             do {
-                return try await exchange(message, lengthMax: call.answerLengthMax)
+                return try await exchange(message, for: call)
             } catch let error as HTTPFailure {
                 throw error
             } catch is CancellationError {
@@ -62,12 +62,18 @@
             }
         }
 
-        private func exchange(_ message: URLRequest, lengthMax: Int) async throws -> HTTPAnswer {
+        private func exchange(_ message: URLRequest, for call: HTTPCall) async throws -> HTTPAnswer
+        {
             let (content, response) = try await session.bytes(for: message)
             guard let response = response as? HTTPURLResponse else {
                 throw HTTPFailure.unexpectedAnswer("it is not HTTP")
             }
             var body: [UInt8] = []
+            // The rest is the session's to drop.
+            guard call.contentPeriod == nil else {
+                return HTTPAnswer(status: response.statusCode, body: body)
+            }
+            let lengthMax = call.answerLengthMax
             for try await byte in content {
                 guard body.count < lengthMax else {
                     throw HTTPFailure.answerTooLong(lengthMax: lengthMax)

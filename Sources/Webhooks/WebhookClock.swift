@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import Primitives
 
 /// The two clocks that webhooks go by.
@@ -18,7 +18,11 @@ protocol WebhookClock: Sendable {
 struct SystemClock: WebhookClock {
     private let start = ContinuousClock.now
 
-    var unixTime: Int64 { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }
+    var unixTime: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
 
     var uptime: Int64 { start.duration(to: .now).wholeMilliseconds }
 

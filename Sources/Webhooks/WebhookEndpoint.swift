@@ -1,5 +1,5 @@
 internal import Broker
-internal import Foundation
+internal import HTTPClient
 internal import Primitives
 internal import PusherProtocol
 
@@ -77,12 +77,11 @@ public struct WebhookEndpoint: Sendable, Equatable {
         guard url.utf8.count <= urlLengthMax else {
             throw .urlTooLong(length: url.utf8.count, lengthMax: urlLengthMax)
         }
-        guard let components = URLComponents(string: url), let host = components.host,
-            !host.isEmpty, ["http", "https"].contains(components.scheme?.lowercased())
-        else { throw .notAnHTTPURL(url) }
-        guard components.user == nil, components.password == nil else {
-            throw .credentialsInURL
+        let authority = url.firstRange(of: "://").map { mark in
+            url[mark.upperBound...].prefix { !"/?#".contains($0) }
         }
+        guard authority?.contains("@") != true else { throw .credentialsInURL }
+        guard HTTPResource(url, encodes: true) != nil else { throw .notAnHTTPURL(url) }
     }
 
     private static func check(headers: [String: String]) throws(WebhookEndpointFault) {

@@ -1,5 +1,4 @@
-internal import Foundation
-internal import GRDB
+internal import Glibc
 
 /// The SQLite file where webhooks wait until they are delivered, and where those that were given up are kept.
 ///
@@ -19,35 +18,20 @@ public final class WebhookQueue: Sendable {
     /// How long a call waits for another process, in seconds.
     public static let busyTimeout: Double = 5
 
-    let database: DatabaseQueue
+    let database: SQLiteDatabase
     /// The files as they were when they were opened; `nil` for memory.
     let place: Place?
 
     /// Opens the file, or makes it, readable for its owner alone: events may be anybody's secret.
     ///
     /// - Parameter path: The file; `nil` for memory.
-    /// - Throws: A `DatabaseError` when it cannot be opened or is something else.
+    /// - Throws: A ``SQLiteError`` when it cannot be opened or is something else.
     init(path: String?) throws {
-        guard let path else {
-            database = try DatabaseQueue()
-            place = nil
-            try WebhookQueueSchema.migrate(database)
-            return
-        }
-        if !FileManager.default.fileExists(atPath: path) {
-            // SQLite gives the files beside it the same permissions. When this fails, opening says why.
-            _ = FileManager.default.createFile(
-                atPath: path,
-                contents: nil,
-                attributes: [.posixPermissions: 0o600]
-            )
-        }
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(Self.busyTimeout)
-        configuration.journalMode = .wal
-        database = try DatabaseQueue(path: path, configuration: configuration)
-        try WebhookQueueSchema.migrate(database)
-        place = Place(path: path)
+        // SQLite gives the files beside it the same permissions. When this fails, opening says why.
+        if let path { makePrivateFile(at: path) }
+        database = try SQLiteDatabase(path: path, busyTimeout: Int32(Self.busyTimeout * 1_000))
+        try WebhookQueueSchema.prepare(database, isFile: path != nil)
+        place = path.map { Place(path: $0) }
     }
 
     /// Opens the file of a broker, which may be running.
@@ -55,7 +39,7 @@ public final class WebhookQueue: Sendable {
     /// - Parameter path: The file.
     /// - Throws: ``WebhookQueueError`` when there is none, or it cannot be read.
     public convenience init(reading path: String) throws(WebhookQueueError) {
-        guard FileManager.default.fileExists(atPath: path) else { throw .missing(path: path) }
+        guard access(path, F_OK) == 0 else { throw .missing(path: path) }
         do {
             try self.init(path: path)
         } catch {
@@ -65,12 +49,12 @@ public final class WebhookQueue: Sendable {
 
     /// The webhooks that are not delivered yet.
     public func deliveryCount() throws(WebhookQueueError) -> Int {
-        try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM deliveries") ?? 0 }
+        try read { Int(try $0.integer("SELECT COUNT(*) FROM deliveries") ?? 0) }
     }
 
     /// The webhooks that were given up.
     public func deadLetterCount() throws(WebhookQueueError) -> Int {
-        try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM dead_letters") ?? 0 }
+        try read { Int(try $0.integer("SELECT COUNT(*) FROM dead_letters") ?? 0) }
     }
 
     /// Lists dead letters, newest first.
@@ -84,13 +68,12 @@ public final class WebhookQueue: Sendable {
         countMax: Int = 100,
         before id: Int64? = nil
     ) throws(WebhookQueueError) -> [DeadLetter] {
-        try read { database in
-            try Row.fetchAll(
-                database,
-                sql: "SELECT * FROM dead_letters WHERE id < ? ORDER BY id DESC LIMIT ?",
-                arguments: [id ?? .max, countMax]
+        try read { connection in
+            try DeadLetter.all(
+                "SELECT * FROM dead_letters WHERE id < ? ORDER BY id DESC LIMIT ?",
+                [.integer(id ?? .max), .integer(Int64(countMax))],
+                in: connection
             )
-            .map { DeadLetter($0) }
         }
     }
 
@@ -103,7 +86,7 @@ public final class WebhookQueue: Sendable {
     /// - Throws: What went wrong with the file.
     @discardableResult
     public func replay(_ id: Int64) throws(WebhookQueueError) -> Bool {
-        try change("UPDATE dead_letters SET is_replayed = 1 WHERE id = ?", [id]) > 0
+        try change("UPDATE dead_letters SET is_replayed = 1 WHERE id = ?", [.integer(id)]) > 0
     }
 
     /// Lets all dead letters be sent again, oldest first.
@@ -122,7 +105,7 @@ public final class WebhookQueue: Sendable {
     /// - Throws: What went wrong with the file.
     @discardableResult
     public func delete(_ id: Int64) throws(WebhookQueueError) -> Bool {
-        try change("DELETE FROM dead_letters WHERE id = ?", [id]) > 0
+        try change("DELETE FROM dead_letters WHERE id = ?", [.integer(id)]) > 0
     }
 
     /// Deletes all dead letters for good, apart from those that are to be sent again.
@@ -135,19 +118,19 @@ public final class WebhookQueue: Sendable {
     }
 
     private func read<Value>(
-        _ body: (Database) throws -> Value
+        _ body: (SQLiteConnection) throws -> Value
     ) throws(WebhookQueueError) -> Value {
-        do { return try database.read(body) } catch { throw .failed("\(error)") }
+        do { return try database.access(body) } catch { throw .failed("\(error)") }
     }
 
     private func change(
         _ sql: String,
-        _ arguments: StatementArguments
+        _ arguments: [SQLiteValue]
     ) throws(WebhookQueueError) -> Int {
         do {
-            return try database.write { database in
-                try database.execute(sql: sql, arguments: arguments)
-                return database.changesCount
+            return try database.write { connection in
+                try connection.execute(sql, arguments)
+                return connection.changeCount
             }
         } catch { throw .failed("\(error)") }
     }
@@ -164,18 +147,19 @@ extension WebhookQueue {
     ///
     /// - Parameter known: The ids of those whose content is not needed.
     /// - Returns: The ids of all, and the others in the order in which they were made.
-    /// - Throws: A `DatabaseError`.
+    /// - Throws: A ``SQLiteError``.
     func deliveries(
         except known: Set<Int64> = []
     ) async throws -> (ids: Set<Int64>, others: [Delivery]) {
-        try await database.read { database in
+        try await Self.aside { [database] in
             var ids: Set<Int64> = []
             var others: [Delivery] = []
-            let rows = try Row.fetchCursor(database, sql: "SELECT * FROM deliveries ORDER BY id")
-            while let row = try rows.next() {
-                let id: Int64 = row["id"]
-                ids.insert(id)
-                if !known.contains(id) { others.append(Delivery(row)) }
+            try database.access { connection in
+                try connection.forEachRow("SELECT * FROM deliveries ORDER BY id") { row in
+                    let id = row.integer("id")
+                    ids.insert(id)
+                    if !known.contains(id) { others.append(Delivery(row)) }
+                }
             }
             return (ids, others)
         }
@@ -187,7 +171,9 @@ extension WebhookQueue {
             SELECT MAX(id) FROM (SELECT MAX(id) AS id FROM deliveries
                 UNION ALL SELECT MAX(id) FROM dead_letters)
             """
-        return try await database.read { try Int64.fetchOne($0, sql: sql) ?? 0 }
+        return try await Self.aside { [database] in
+            try database.access { try $0.integer(sql) ?? 0 }
+        }
     }
 
     /// Writes changes, all or none.
@@ -196,21 +182,22 @@ extension WebhookQueue {
     ///   - changes: What has happened since the last time.
     ///   - countMax: The dead letters that are kept.
     ///   - lengthMax: The length of their events, in bytes.
-    /// - Throws: A `DatabaseError`, for example of a full disk; nothing has been written then.
+    /// - Throws: A ``SQLiteError``, for example of a full disk; nothing has been written then.
     func apply(_ changes: PendingWrites.Changes, countMax: Int, lengthMax: Int) async throws {
-        try await database.write { database in
-            for delivery in changes.deliveries.values { try delivery.insert(into: database) }
-            for id in changes.done {
-                try database.execute(sql: "DELETE FROM deliveries WHERE id = ?", arguments: [id])
-            }
-            for id in changes.revived {
-                try database.execute(sql: "DELETE FROM dead_letters WHERE id = ?", arguments: [id])
-            }
-            for letter in changes.deaths { try letter.insert(into: database) }
-            guard !changes.deaths.isEmpty else { return }
-            // The newest are kept, as many as both limits allow.
-            try database.execute(
-                sql: """
+        try await Self.aside { [database] in
+            try database.write { connection in
+                for delivery in changes.deliveries.values { try delivery.insert(into: connection) }
+                for id in changes.done {
+                    try connection.execute("DELETE FROM deliveries WHERE id = ?", [.integer(id)])
+                }
+                for id in changes.revived {
+                    try connection.execute("DELETE FROM dead_letters WHERE id = ?", [.integer(id)])
+                }
+                for letter in changes.deaths { try letter.insert(into: connection) }
+                guard !changes.deaths.isEmpty else { return }
+                // The newest are kept, as many as both limits allow.
+                try connection.execute(
+                    """
                     DELETE FROM dead_letters WHERE id IN (
                         SELECT id FROM (
                             SELECT id, ROW_NUMBER() OVER newest AS number,
@@ -218,22 +205,30 @@ extension WebhookQueue {
                             FROM dead_letters WINDOW newest AS (ORDER BY id DESC))
                         WHERE number > ? OR length > ?)
                     """,
-                arguments: [countMax, lengthMax]
-            )
+                    [.integer(Int64(countMax)), .integer(Int64(lengthMax))]
+                )
+            }
         }
     }
 
     /// Reads dead letters that are to be sent again, oldest first.
     func replays(countMax: Int) async throws -> [DeadLetter] {
-        try await database.read { database in
-            try Row.fetchAll(
-                database,
-                sql: "SELECT * FROM dead_letters WHERE is_replayed ORDER BY id LIMIT ?",
-                arguments: [countMax]
-            )
-            .map { DeadLetter($0) }
+        try await Self.aside { [database] in
+            try database.access { connection in
+                try DeadLetter.all(
+                    "SELECT * FROM dead_letters WHERE is_replayed ORDER BY id LIMIT ?",
+                    [.integer(Int64(countMax))],
+                    in: connection
+                )
+            }
         }
     }
+}
+
+/// Makes an empty file that its owner alone can read, unless there is one; SQLite accepts it for a database.
+func makePrivateFile(at path: String) {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
 }
 
 /// Why the file of the webhooks could not be used.

@@ -1,5 +1,6 @@
-internal import Foundation
-internal import GRDB
+internal import CSQLite
+internal import Dispatch
+internal import Glibc
 
 /// What to do about a file that others have deleted, moved or replaced while it was open.
 ///
@@ -48,21 +49,16 @@ extension WebhookQueue {
 
     /// Copies all content to the rescue path, in the place of what is there.
     ///
-    /// - Throws: A `DatabaseError`, for example of a full disk or a folder that is gone; there is no copy then.
+    /// - Throws: A ``SQLiteError``, for example of a full disk or a folder that is gone; there is no copy then.
     func rescue() async throws {
         guard let place else { return }
         try await Self.aside { [database] in
             let path = Self.rescuePath(of: place.path)
             let part = path + "-part"
             unlink(part)
-            // Readable for its owner alone; SQLite accepts an empty file.
-            _ = FileManager.default.createFile(
-                atPath: part,
-                contents: nil,
-                attributes: [.posixPermissions: 0o600]
-            )
+            makePrivateFile(at: part)
             do {
-                try database.vacuum(into: part)
+                try database.access { try $0.execute("VACUUM INTO ?", [.text(part)]) }
             } catch {
                 unlink(part)
                 throw error
@@ -78,22 +74,21 @@ extension WebhookQueue {
     /// Takes in what was copied to the rescue path, now or by a broker that was killed, and removes the copy.
     ///
     /// - Returns: Whether there was a copy.
-    /// - Throws: A `DatabaseError`; the copy stays then.
+    /// - Throws: A ``SQLiteError``; the copy stays then.
     func absorbRescued() async throws -> Bool {
         guard let place else { return false }
         return try await Self.aside { [database] in
             let path = Self.rescuePath(of: place.path)
             guard FileIdentity(path: path) != nil else { return false }
-            try database.writeWithoutTransaction { database in
-                try database.execute(sql: "ATTACH DATABASE ? AS rescued", arguments: [path])
-                defer { try? database.execute(sql: "DETACH DATABASE rescued") }
-                try database.inTransaction {
+            try database.access { connection in
+                try connection.execute("ATTACH DATABASE ? AS rescued", [.text(path)])
+                defer { try? connection.execute("DETACH DATABASE rescued") }
+                try connection.transaction {
                     for table in ["deliveries", "dead_letters"] {
-                        try database.execute(
-                            sql: "INSERT OR IGNORE INTO \(table) SELECT * FROM rescued.\(table)"
+                        try connection.execute(
+                            "INSERT OR IGNORE INTO \(table) SELECT * FROM rescued.\(table)"
                         )
                     }
-                    return .commit
                 }
             }
             unlink(path)
@@ -113,16 +108,16 @@ extension WebhookQueue {
         await Self.aside { [database, place] in
             // Asked while the files are open, so that no other can have their inodes.
             let abandoned = place?.abandoned ?? []
-            try? database.close()
+            database.close()
             for path in abandoned { unlink(path) }
         }
     }
 
     /// Whether an error says that the content of the file is not what was written, so that it is of no use any more.
     static func isBroken(_ error: any Error) -> Bool {
-        guard let code = (error as? DatabaseError)?.resultCode else { return false }
+        guard let code = (error as? SQLiteError)?.code else { return false }
         // SQLITE_ERROR: a table is missing.
-        return [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR].contains(code)
+        return [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR].contains(code)
     }
 
     /// Runs what waits for a disk, on a thread of its own.

@@ -1,80 +1,129 @@
 internal import Broker
-internal import Foundation
-internal import GRDB
+internal import CSQLite
+internal import Glibc
 
 /// The shape of the file where webhooks wait.
 enum WebhookQueueSchema {
-    /// Brings a file to the newest shape.
+    /// The name of the only shape there is so far, as it stands in the file.
     ///
-    /// - Parameter writer: The open file.
-    /// - Throws: A `DatabaseError`.
-    static func migrate(_ writer: some DatabaseWriter) throws {
-        var migrator = DatabaseMigrator()
-        // A migration is never changed once it has been released: a new shape is one more of them.
-        migrator.registerMigration("deliveries and dead letters") { database in
-            try database.execute(
-                sql: """
-                    CREATE TABLE deliveries (
-                        id INTEGER PRIMARY KEY,
-                        app TEXT NOT NULL,
-                        url TEXT NOT NULL,
-                        ordinal INTEGER NOT NULL,
-                        time_ms INTEGER NOT NULL,
-                        -- Separated by line feeds, which no name of a channel has.
-                        channels TEXT NOT NULL,
-                        events BLOB NOT NULL
-                    );
-                    CREATE TABLE dead_letters (
-                        id INTEGER PRIMARY KEY,
-                        app TEXT NOT NULL,
-                        url TEXT NOT NULL,
-                        ordinal INTEGER NOT NULL,
-                        time_ms INTEGER NOT NULL,
-                        channels TEXT NOT NULL,
-                        events BLOB NOT NULL,
-                        cause TEXT NOT NULL,
-                        detail TEXT NOT NULL,
-                        attempts INTEGER NOT NULL,
-                        death_ms INTEGER NOT NULL,
-                        is_replayed INTEGER NOT NULL DEFAULT 0
-                    );
-                    -- The broker looks for these every few seconds.
-                    CREATE INDEX replays ON dead_letters (id) WHERE is_replayed;
-                    """
-            )
+    /// It is never changed once it has been released: a new shape gets a name and statements of its own.
+    private static let name = "deliveries and dead letters"
+
+    /// Where the file says which shapes it has been through.
+    private static let table = "grdb_migrations"
+
+    static let statements = [
+        """
+        CREATE TABLE deliveries (
+            id INTEGER PRIMARY KEY,
+            app TEXT NOT NULL,
+            url TEXT NOT NULL,
+            ordinal INTEGER NOT NULL,
+            time_ms INTEGER NOT NULL,
+            -- Separated by line feeds, which no name of a channel has.
+            channels TEXT NOT NULL,
+            events BLOB NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE dead_letters (
+            id INTEGER PRIMARY KEY,
+            app TEXT NOT NULL,
+            url TEXT NOT NULL,
+            ordinal INTEGER NOT NULL,
+            time_ms INTEGER NOT NULL,
+            channels TEXT NOT NULL,
+            events BLOB NOT NULL,
+            cause TEXT NOT NULL,
+            detail TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            death_ms INTEGER NOT NULL,
+            is_replayed INTEGER NOT NULL DEFAULT 0
+        )
+        """,
+        """
+        -- The broker looks for these every few seconds.
+        CREATE INDEX replays ON dead_letters (id) WHERE is_replayed
+        """,
+    ]
+
+    /// Brings a database to the newest shape, and has it write ahead.
+    ///
+    /// - Parameters:
+    ///   - database: The open database.
+    ///   - isFile: Whether it is a file, and not memory.
+    /// - Throws: A ``SQLiteError``.
+    static func prepare(_ database: SQLiteDatabase, isFile: Bool) throws {
+        try database.access { connection in
+            if isFile {
+                try writeAhead(connection)
+                // What a loss of power may take is documented; without this each change would wait for the disk.
+                try connection.execute("PRAGMA synchronous = NORMAL")
+            }
+            // A file that has its shape is not locked for it: another process may be writing for long.
+            guard try !isCurrent(connection) else { return }
+            try connection.transaction {
+                // Another process may have done the same meanwhile.
+                guard try !isCurrent(connection) else { return }
+                try connection.execute(
+                    "CREATE TABLE IF NOT EXISTS \(table) (identifier TEXT NOT NULL PRIMARY KEY)"
+                )
+                for statement in statements { try connection.execute(statement) }
+                try connection.execute("INSERT INTO \(table) VALUES (?)", [.text(name)])
+            }
         }
-        do {
-            try migrator.migrate(writer)
-        } catch {
-            // Another process that has the file open may have done the same meanwhile.
-            guard try writer.read(migrator.hasCompletedMigrations) else { throw error }
+    }
+
+    private static func isCurrent(_ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
+        let tables = try connection.integer(
+            "SELECT COUNT(*) FROM sqlite_master WHERE name = ?",
+            [.text(table)]
+        )
+        guard tables == 1 else { return false }
+        let sql = "SELECT COUNT(*) FROM \(table) WHERE identifier = ?"
+        return try connection.integer(sql, [.text(name)]) == 1
+    }
+
+    /// Goes over to the write-ahead log, in which a reader and a writer do not wait for each other.
+    ///
+    /// While another process does the same SQLite is busy at once, without waiting.
+    private static func writeAhead(_ connection: SQLiteConnection) throws(SQLiteError) {
+        let deadline = ContinuousClock.now + .seconds(WebhookQueue.busyTimeout)
+        while true {
+            do throws(SQLiteError) {
+                return try connection.execute("PRAGMA journal_mode = WAL")
+            } catch {
+                guard error.code == SQLITE_BUSY, .now < deadline else { throw error }
+                usleep(1_000)
+            }
         }
     }
 }
 
 extension Delivery {
     /// Reads a row of `deliveries`.
-    init(_ row: Row) {
+    init(_ row: SQLiteRow) {
         self.init(
-            id: row["id"],
+            id: row.integer("id"),
             endpoint: EndpointKey(
-                app: AppID(row["app"]),
-                url: row["url"],
-                ordinal: row["ordinal"]
+                app: AppID(row.text("app")),
+                url: row.text("url"),
+                ordinal: Int(row.integer("ordinal"))
             ),
-            time: row["time_ms"],
-            events: Array(row["events"] as Data),
-            channels: (row["channels"] as String).split(separator: "\n").map(String.init)
+            time: row.integer("time_ms"),
+            events: row.blob("events"),
+            channels: row.text("channels").split(separator: "\n").map(String.init)
         )
     }
 
     /// Writes a row of `deliveries`.
-    func insert(into database: Database) throws {
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?)",
-            arguments: [
-                id, endpoint.app.text, endpoint.url, endpoint.ordinal, time,
-                channels.joined(separator: "\n"), Data(events),
+    func insert(into connection: SQLiteConnection) throws(SQLiteError) {
+        try connection.execute(
+            "INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                .integer(id), .text(endpoint.app.text), .text(endpoint.url),
+                .integer(Int64(endpoint.ordinal)), .integer(time),
+                .text(channels.joined(separator: "\n")), .blob(events),
             ]
         )
     }
@@ -82,32 +131,44 @@ extension Delivery {
 
 extension DeadLetter {
     /// Reads a row of `dead_letters`.
-    init(_ row: Row) {
+    init(_ row: SQLiteRow) {
         self.init(
-            id: row["id"],
-            app: AppID(row["app"]),
-            url: row["url"],
-            ordinal: row["ordinal"],
-            time: row["time_ms"],
-            channels: (row["channels"] as String).split(separator: "\n").map(String.init),
+            id: row.integer("id"),
+            app: AppID(row.text("app")),
+            url: row.text("url"),
+            ordinal: Int(row.integer("ordinal")),
+            time: row.integer("time_ms"),
+            channels: row.text("channels").split(separator: "\n").map(String.init),
             // A cause of a later version reads as the one that says least.
-            cause: Cause(rawValue: row["cause"]) ?? .exhausted,
-            detail: row["detail"],
-            attempts: row["attempts"],
-            deathTime: row["death_ms"],
-            isReplayed: row["is_replayed"],
-            events: Array(row["events"] as Data)
+            cause: Cause(rawValue: row.text("cause")) ?? .exhausted,
+            detail: row.text("detail"),
+            attempts: Int(row.integer("attempts")),
+            deathTime: row.integer("death_ms"),
+            isReplayed: row.integer("is_replayed") != 0,
+            events: row.blob("events")
         )
     }
 
     /// Writes a row of `dead_letters`.
-    func insert(into database: Database) throws {
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO dead_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
-            arguments: [
-                id, app.text, url, ordinal, time, channels.joined(separator: "\n"),
-                Data(events), cause.rawValue, detail, attempts, deathTime,
+    func insert(into connection: SQLiteConnection) throws(SQLiteError) {
+        try connection.execute(
+            "INSERT OR REPLACE INTO dead_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+            [
+                .integer(id), .text(app.text), .text(url), .integer(Int64(ordinal)), .integer(time),
+                .text(channels.joined(separator: "\n")), .blob(events), .text(cause.rawValue),
+                .text(detail), .integer(Int64(attempts)), .integer(deathTime),
             ]
         )
+    }
+
+    /// Reads all rows of a query.
+    static func all(
+        _ sql: String,
+        _ arguments: [SQLiteValue],
+        in connection: SQLiteConnection
+    ) throws(SQLiteError) -> [DeadLetter] {
+        var letters: [DeadLetter] = []
+        try connection.forEachRow(sql, arguments) { letters.append(DeadLetter($0)) }
+        return letters
     }
 }

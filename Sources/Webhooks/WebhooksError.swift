@@ -4,6 +4,8 @@ public enum WebhooksError: Error, Equatable, Sendable, CustomStringConvertible {
     case badTrustFile(path: String, reason: String)
     /// Another broker, named as people know processes, uses the file at `path`.
     case fileInUse(path: String, holder: String)
+    /// There is no thread, no descriptor or no memory to send from.
+    case noTransport(reason: String)
 
     /// What is wrong, and what would be right.
     public var description: String {
@@ -13,6 +15,7 @@ public enum WebhooksError: Error, Equatable, Sendable, CustomStringConvertible {
         case .fileInUse(let path, let holder):
             "\(path) is in use by \(holder), and a file serves one broker. Stop that process, or set "
                 + "webhooks.database to another file"
+        case .noTransport(let reason): "webhooks cannot be sent: \(reason)"
         }
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import FanfareServer
-import Foundation
+import FoundationEssentials
 
 /// The source of a command's configuration.
 struct ConfigurationSource: ParsableArguments {

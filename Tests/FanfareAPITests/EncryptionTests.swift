@@ -1,6 +1,7 @@
 import FanfareAPI
 import Glibc
 import Net
+import TestHTTPServer
 import Testing
 
 @Suite("Requests over TLS", .timeLimit(.minutes(1))) struct EncryptionTests {

@@ -1,5 +1,6 @@
 import FanfareAPI
 import Synchronization
+import TestHTTPServer
 import Testing
 
 @Suite("Requests over sockets", .timeLimit(.minutes(1))) struct SocketTransportTests {

@@ -1,3 +1,6 @@
+import Foundation
+import HTTP1
+import Net
 import Testing
 
 @testable import Webhooks
@@ -14,13 +17,22 @@ struct DrippingEndpointTests {
         _ endpoint: DrippingEndpoint,
         timeout: Duration
     ) async throws -> (outcome: SendOutcome, reads: Int, time: Duration) {
-        let transport = try HTTPTransport(timeout: timeout, trustFile: nil)
-        let request = WebhookRequest(url: endpoint.url, headers: [], body: Array("{}".utf8))
+        try await attempt(endpoint.url, timeout: timeout, trustFile: nil)
+    }
+
+    private func attempt(
+        _ url: String,
+        timeout: Duration,
+        trustFile: String?
+    ) async throws -> (outcome: SendOutcome, reads: Int, time: Duration) {
+        let transport = try HTTPTransport(timeout: timeout, trustFile: trustFile)
+        let body = [UInt8](repeating: 0x61, count: DrippingForwarder.requestLengthMin)
+        let request = WebhookRequest(url: url, headers: [], body: body)
         let start = ContinuousClock.now
         let outcome = await transport.send(request)
         let time = start.duration(to: .now)
         await transport.close()
-        return (outcome, transport.reads.value, time)
+        return (outcome, transport.readCount, time)
     }
 
     @Test(
@@ -57,13 +69,34 @@ struct DrippingEndpointTests {
         #expect(time < .seconds(10))
     }
 
+    @Test("A record of TLS costs few reads, too") func record() async throws {
+        let folder = try TemporaryFolder()
+        let (certificate, key) = try DevelopmentCertificate.make(hosts: ["127.0.0.1"])
+        try Data(certificate).write(to: folder.url.appendingPathComponent("trust.pem"))
+        let tls = try TLSContext.server([TLSCertificate(certificatePEM: certificate, keyPEM: key)])
+        let receiver = try Receiver(tls: tls) { _ in
+            Response(status: 200, body: [UInt8](repeating: 0x61, count: 10_000))
+        }
+        let forwarder = try DrippingForwarder(to: receiver.port, pause: 2_000)
+        let (outcome, reads, time) = try await attempt(
+            "https://127.0.0.1:\(forwarder.port)/",
+            timeout: .seconds(2),
+            trustFile: folder.path("trust.pem")
+        )
+        // The status is inside the record, which has not come as a whole.
+        #expect(outcome == .failed("no answer came within 2.0 seconds"))
+        #expect(reads <= readCountMax(in: time), "\(forwarder.dripCount) writes")
+        #expect(forwarder.dripCount > 50)
+        await receiver.stop()
+    }
+
     @Test("An answer that is no status and grows without end is cut off")
     func endlessInterimAnswers() async throws {
         let drip = String(repeating: Self.interim, count: 1_000)
         let endpoint = try DrippingEndpoint(start: "", drip: drip, pause: 0)
         let (outcome, _, _) = try await attempt(endpoint, timeout: .seconds(20))
         #expect(
-            outcome == .failed("the request failed: the answer has more than 65536 bytes")
+            outcome == .failed("the request failed: the answer is longer than 65536 bytes")
         )
         #expect(endpoint.dripCount * drip.utf8.count < 10_000_000)
     }

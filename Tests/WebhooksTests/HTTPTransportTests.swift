@@ -4,6 +4,7 @@ import HTTP1
 import HTTPServer
 import Net
 import PusherProtocol
+import TestHTTPServer
 import Testing
 
 @testable import Webhooks
@@ -137,6 +138,51 @@ import Testing
         #expect(webhooks.counters.queued == 40)
         await webhooks.stop(within: .zero)
         await receiver.stop()
+    }
+
+    @Test func theEndpointsOfAServerShareAKeptConnection() async throws {
+        let server = try ScriptedServer { _, _ in .answer(response("ok")) }
+        let transport = try HTTPTransport(timeout: .seconds(10), trustFile: nil)
+        for path in ["/a", "/a", "/b?c=d", "/żółć"] {
+            let outcome = await transport.send(request(server.url + path))
+            #expect(outcome == .answered(status: 200))
+        }
+        await transport.close()
+        #expect(server.connectionCount == 1)
+        let targets = ["/a", "/a", "/b?c=d", "/%C5%BC%C3%B3%C5%82%C4%87"]
+        #expect(server.received.map(\.target) == targets)
+        server.stop()
+    }
+
+    @Test func aKeptConnectionThatHasEndedIsReplaced() async throws {
+        // The second request finds it closed, and is sent again: an event may arrive twice, but not never.
+        let server = try ScriptedServer { _, index in
+            index == 1 ? .close : .answer(response("ok"))
+        }
+        let transport = try HTTPTransport(timeout: .seconds(10), trustFile: nil)
+        for _ in 0..<2 {
+            #expect(await transport.send(request(server.url)) == .answered(status: 200))
+        }
+        await transport.close()
+        #expect(server.received.map(\.connection) == [0, 0, 1])
+        server.stop()
+    }
+
+    @Test func anAddressOfVersion6StandsInBrackets() async throws {
+        let address = try #require(SocketAddress(ip: "::1", port: 0))
+        // A machine may have no IPv6 at all.
+        let service = try? HTTPService.start(on: [address]) { _ in .text("OK") }
+        guard let service else { return }
+        let port = try #require(service.addresses.first?.port)
+        #expect(try await send("http://[::1]:\(port)/hooks") == .answered(status: 200))
+        await service.stop(within: .zero)
+    }
+
+    @Test func aClosedTransportSendsNothing() async throws {
+        let transport = try HTTPTransport(timeout: .seconds(10), trustFile: nil)
+        await transport.close()
+        #expect(isFailure(await transport.send(request("http://127.0.0.1:1/"))))
+        await transport.close()
     }
 
     @Test func aLongAnswerIsNotReadToItsEnd() async throws {

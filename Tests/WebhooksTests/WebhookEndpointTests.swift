@@ -22,6 +22,9 @@ import Testing
         Fault(url: "http://", fault: .notAnHTTPURL("http://")),
         Fault(url: "https:///hooks", fault: .notAnHTTPURL("https:///hooks")),
         Fault(url: "http://me:secret@backend.test", fault: .credentialsInURL),
+        Fault(url: "http://me@backend.test/a", fault: .credentialsInURL),
+        // Of such a name the form that is looked up has to be given: xn--…
+        Fault(url: "http://żółć.test/", fault: .notAnHTTPURL("http://żółć.test/")),
         Fault(
             url: url + String(repeating: "a", count: 2_048),
             fault: .urlTooLong(length: 2_069, lengthMax: 2_048)
@@ -57,7 +60,7 @@ import Testing
 
     @Test(arguments: [
         "http://backend.test", "https://backend.test:8443/a?b=c", "HTTP://127.0.0.1:80/",
-        "http://[::1]:9000/hooks",
+        "http://[::1]:9000/hooks", "http://backend.test/@me?who=a@b", "http://backend.test/żółć",
     ])
     func takesEveryURLOfHTTP(_ url: String) throws {
         #expect(try endpoint(url).url == url)

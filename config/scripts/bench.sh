@@ -15,7 +15,6 @@ cd "$(dirname "$0")/../.."
 readonly rounds=${ROUNDS:-3} set=${SET:-quick}
 read -ra only <<<"${ONLY:-}"
 read -ra servers <<<"${SERVERS:-}"
-readonly release=(-c release --static-swift-stdlib)
 
 if [ "$(ulimit -Hn)" -lt 11000 ]; then
     echo "Ten thousand connections need 11000 descriptors; this shell may have $(ulimit -Hn)." >&2
@@ -24,9 +23,9 @@ if [ "$(ulimit -Hn)" -lt 11000 ]; then
 fi
 
 echo "Building the broker for release, and the yardstick …"
-swift build "${release[@]}" --product fanfare
+config/scripts/build.sh release fanfare
 make --silent -C Benchmarks/yardstick
-broker="$(swift build "${release[@]}" --show-bin-path)/fanfare serve --log-level error"
+broker="$(config/scripts/build.sh path release)/fanfare serve --log-level error"
 broker+=" --port {port} --tls-port {tls_port} --tls-certificate {certificate} --tls-key {private_key}"
 
 selection=(--set "$set")

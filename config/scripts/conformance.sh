@@ -34,10 +34,8 @@ fi
 echo "Runner: ${runner[*]}"
 
 echo "Building the echo server and the client under test …"
-for product in websocket-echo-server websocket-conformance-client; do
-    swift build -c release --product "$product"
-done
-programs=$(swift build -c release --show-bin-path)
+config/scripts/build.sh release websocket-echo-server websocket-conformance-client
+programs=$(config/scripts/build.sh path release)
 
 rm -rf "$reports" && mkdir -p "$reports" && cd "$reports"
 openssl req -x509 -nodes -days 2 -newkey rsa:2048 -subj /CN=localhost \

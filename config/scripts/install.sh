@@ -3,7 +3,7 @@
 #
 #   install.sh build         the libraries that the broker and the demos link
 #   install.sh conformance   those, and the requirements of the conformance run except its suite
-#   install.sh test          those, a browser, and official client libraries
+#   install.sh test          those, a browser, a web server, and official client libraries
 #   install.sh microbench    those of build, and tools that count instructions
 #   install.sh bench         those, measuring tools, and the servers to compare with
 #
@@ -12,9 +12,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev)
+readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev libyaml-dev)
 readonly conformance_packages=(openssl python3)
-readonly test_packages=(python3-venv chromium chromium-driver)
+readonly test_packages=(python3-venv chromium chromium-driver nginx)
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
     nginx libnginx-mod-nchan mosquitto)

@@ -10,7 +10,6 @@ readonly port=${PORT:-6001} demo_port=${DEMO_PORT:-4000}
 readonly key=app-key
 # The demos' data; delete the file to start again.
 readonly database=var/demos.sqlite
-readonly release=(-c release --static-swift-stdlib)
 
 busy() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 for taken in "$port PORT" "$demo_port DEMO_PORT"; do
@@ -23,10 +22,8 @@ for taken in "$port PORT" "$demo_port DEMO_PORT"; do
 done
 
 echo "Building for release (some minutes the first time) …"
-for product in fanfare fanfare-demos demo-terminal; do
-    swift build "${release[@]}" --product "$product" || exit 1
-done
-programs=$(swift build "${release[@]}" --show-bin-path)
+config/scripts/build.sh release fanfare fanfare-demos demo-terminal || exit 1
+programs=$(config/scripts/build.sh path release)
 mkdir -p var
 
 # The default port of `fanfare trigger` needs no --url.

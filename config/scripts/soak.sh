@@ -18,7 +18,6 @@ case "$run" in
     *) echo "usage: soak.sh soak | stalled" >&2 && exit 64 ;;
 esac
 readonly seconds=$(awk -v minutes="$minutes" 'BEGIN { print minutes * 60 }')
-readonly release=(-c release --static-swift-stdlib)
 readonly folder=$PWD/var/soak
 
 if [ "$(ulimit -Hn)" -lt 8192 ]; then
@@ -31,8 +30,8 @@ if [ -n "${PROGRAM:-}" ]; then
     program=$(realpath "$PROGRAM")
 else
     echo "Building for release (some minutes the first time) …"
-    swift build "${release[@]}" --product fanfare
-    program=$(swift build "${release[@]}" --show-bin-path)/fanfare
+    config/scripts/build.sh release fanfare
+    program=$(config/scripts/build.sh path release)/fanfare
 fi
 mkdir -p "$folder"
 rm -f "$folder"/*

@@ -7,7 +7,8 @@ cd "$(dirname "$0")/../.."
 
 # Both parts use one debug build in SwiftPM's default folder.
 echo "Building the tests and the programs …"
-swift build --build-tests || exit 1
+config/scripts/build.sh tests || exit 1
+config/scripts/dependencies.sh check || exit 1
 
 # Some tests run in separate groups: beside a thousand others, tests with short timeouts would wait for a core instead of
 # the broker, and tests that attack or flood a broker would delay the rest.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import Glibc
 import Net
 import PusherProtocol
 
@@ -92,11 +92,7 @@ struct BenchOutput {
     init(path: String?) throws {
         self.path = path
         guard let path, !isStandard else { return }
-        guard FileManager.default.createFile(atPath: path, contents: nil) else {
-            throw CommandError(
-                "--json \(path) cannot be written: \(String(cString: strerror(errno)))."
-            )
-        }
+        try Self.write("", to: path)
     }
 
     /// Whether the JSON object replaces the table.
@@ -107,10 +103,18 @@ struct BenchOutput {
         guard let path else { return }
         let text = String(decoding: json, as: UTF8.self)
         if isStandard { return Console.print(text) }
-        do {
-            try Data((text + "\n").utf8).write(to: URL(filePath: path))
-        } catch {
-            throw CommandError("--json \(path) cannot be written: \(error.localizedDescription)")
-        }
+        try Self.write(text + "\n", to: path)
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        let bytes = Array(text.utf8)
+        guard let file = fopen(path, "w") else { throw writeError(path) }
+        let count = fwrite(bytes, 1, bytes.count, file)
+        // Buffered bytes are written now, and may not fit on the disk.
+        guard fclose(file) == 0, count == bytes.count else { throw writeError(path) }
+    }
+
+    private static func writeError(_ path: String) -> CommandError {
+        CommandError("--json \(path) cannot be written: \(String(cString: strerror(errno))).")
     }
 }

@@ -1,5 +1,3 @@
-internal import Yams
-
 /// The reading of a YAML document into settings, each with its line.
 enum YAMLSettings {
     /// The most values of a document, each alias counted as all that it stands for: a few lines can stand for billions.
@@ -16,18 +14,16 @@ enum YAMLSettings {
         _ yaml: String,
         file: String
     ) throws(ConfigurationError) -> [Setting] {
-        let root: Node?
-        do {
-            root = try compose(yaml: yaml)
-        } catch let error as YamlError {
-            throw ConfigurationError([fault(error, file: file)])
+        let root: YAMLNode?
+        do throws(YAMLFault) {
+            root = try YAMLDocument.read(yaml)
         } catch {
-            throw ConfigurationError([ConfigurationFault(key: "", problem: "\(error)")])
+            throw ConfigurationError([fault(error, file: file)])
         }
         guard let root else { return [] }
-        if case .scalar(let scalar) = root, scalar.string.isEmpty { return [] }
-        guard case .mapping = root else {
-            let origin = SettingOrigin.line(root.mark?.line ?? 1, file: file)
+        if root.text?.isEmpty == true { return [] }
+        guard case .mapping = root.value else {
+            let origin = SettingOrigin.line(root.line, file: file)
             let problem = "the file must be a list of \"key: value\" lines"
             throw ConfigurationError([ConfigurationFault(key: "", problem: problem, origin: origin)]
             )
@@ -38,7 +34,7 @@ enum YAMLSettings {
     }
 
     private static func flatten(
-        _ node: Node,
+        _ node: YAMLNode,
         path: [String],
         line: Int,
         file: String,
@@ -54,66 +50,53 @@ enum YAMLSettings {
         func add(_ value: Setting.Value) {
             settings.append(Setting(path: path, value: value, origin: .line(line, file: file)))
         }
-        switch node {
-        case .scalar(let scalar):
-            let isQuoted = ![.any, .plain].contains(scalar.style)
-            add(.text(scalar.string, isQuoted: isQuoted))
-        case .mapping(let mapping):
-            if mapping.isEmpty { add(.emptySection) }
-            for (key, value) in mapping {
-                // A key that is itself a list or mapping has no name; `?` is none either.
-                let name = key.scalar?.string ?? "?"
-                // The key's line: a value may begin further down, and an alias points elsewhere.
-                let line = key.mark?.line ?? line
-                try flatten(value, path: path + [name], line: line, file: file, into: &settings)
+        switch node.value {
+        case .scalar(let text, let isQuoted): add(.text(text, isQuoted: isQuoted))
+        case .mapping(let pairs):
+            if pairs.isEmpty { add(.emptySection) }
+            for (key, value) in pairs {
+                // A key that is itself a list or mapping has no name; `?` is none either. The line is the key's: a value
+                // may begin further down, and an alias points elsewhere.
+                let path = path + [key.text ?? "?"]
+                try flatten(value, path: path, line: key.line, file: file, into: &settings)
             }
-        case .sequence(let sequence):
-            if sequence.isEmpty { add(.emptyList) }
-            for (index, item) in sequence.enumerated() {
-                let line = item.mark?.line ?? line
+        case .sequence(let items):
+            if items.isEmpty { add(.emptyList) }
+            for (index, item) in items.enumerated() {
                 try flatten(
                     item,
                     path: path + ["\(index)"],
-                    line: line,
+                    line: item.line,
                     file: file,
                     into: &settings
                 )
             }
-        case .alias:
-            break  // Composing has replaced aliases by what they stand for.
         }
     }
 
-    /// What Yams calls keys that are lists or mappings; which of several it names first, and where, is chance.
-    private static let nameOfNoText = "<uncovertable>"
-
-    private static func fault(_ error: YamlError, file: String) -> ConfigurationFault {
-        switch error {
-        case .scanner(let context, let problem, let mark, _),
-            .parser(let context, let problem, let mark, _),
-            .composer(let context, let problem, let mark, _):
-            let what = [context?.text, problem].compactMap(\.self).joined(separator: ", ")
-            let place = "column \(mark.column)"
-            return ConfigurationFault(
+    private static func fault(_ fault: YAMLFault, file: String) -> ConfigurationFault {
+        switch fault {
+        case .syntax(let problem, let line, let column):
+            ConfigurationFault(
                 key: "",
-                problem: "this is not YAML at \(place): \(what)",
-                origin: .line(mark.line, file: file)
+                problem: "this is not YAML at column \(column): \(problem)",
+                origin: .line(line, file: file)
             )
-        case .duplicatedKeysInMapping(let names, _) where names.contains(nameOfNoText):
-            return ConfigurationFault(
+        case .unreadable(let problem, let offset):
+            ConfigurationFault(
+                key: "",
+                problem: "\(file): this is not YAML at byte \(offset): \(problem)"
+            )
+        case .repeatedKeysWithoutText:
+            ConfigurationFault(
                 key: "",
                 problem: "\(file): a list or a mapping stands where a key should, more than once"
             )
-        case .duplicatedKeysInMapping(let names, let context):
-            return ConfigurationFault(
+        case .repeatedKeys(let names, let line):
+            ConfigurationFault(
                 key: names.joined(separator: ", "),
                 problem: "is written twice in the same place: keep one",
-                origin: .line(context.mark.line, file: file)
-            )
-        default:
-            return ConfigurationFault(
-                key: "",
-                problem: "\(file): this is not YAML: \(error)"
+                origin: .line(line, file: file)
             )
         }
     }

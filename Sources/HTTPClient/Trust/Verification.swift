@@ -1,5 +1,10 @@
 import Digests
-import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// What an ``HTTPTrust`` comes to, once its files are read.
 package struct Verification: Sendable, Hashable {
@@ -56,15 +61,20 @@ package struct Verification: Sendable, Hashable {
     }
 
     private static func contents(of path: String) throws(TrustFault) -> [UInt8] {
-        do {
-            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { try? file.close() }
-            // One byte more than is accepted tells that there are too many.
-            return Array(try file.read(upToCount: CertificateText.lengthMax + 1) ?? Data())
-        } catch {
-            throw TrustFault(
-                "the file of trusted certificates \(path) cannot be read: \(error.localizedDescription)"
-            )
-        }
+        // One byte more than is accepted tells that there are too many.
+        var bytes = [UInt8](repeating: 0, count: CertificateText.lengthMax + 1)
+        guard let file = fopen(path, "r") else { throw unreadable(path, errno) }
+        defer { fclose(file) }
+        let count = fread(&bytes, 1, bytes.count, file)
+        // Such as of a folder, which can be opened.
+        guard ferror(file) == 0 else { throw unreadable(path, errno) }
+        return Array(bytes[..<count])
+    }
+
+    private static func unreadable(_ path: String, _ code: Int32) -> TrustFault {
+        let reason = String(cString: strerror(code))
+        return TrustFault(
+            "the file of trusted certificates \(path) cannot be read: \(reason)"
+        )
     }
 }

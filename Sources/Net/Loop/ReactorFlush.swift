@@ -42,6 +42,7 @@ extension Reactor {
         guard stream.phase != .closed else { return }
         switch notice {
         case .failed(let error):
+            if stream.currentDelegate.readsAfterFailedWrite(stream) { stream.readLast() }
             stream.end(with: error)
         case .drained:
             if stream.isOpen { stream.currentDelegate.streamDrained(stream) }

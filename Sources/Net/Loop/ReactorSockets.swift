@@ -166,6 +166,11 @@ extension Reactor {
         try control(EPOLL_CTL_MOD, stream.fd, stream.generation, stream.interest)
     }
 
+    /// Removes everything but errors from the stream's interest, until ``update(_:)``.
+    func mute(_ stream: Stream) throws(SystemError) {
+        try control(EPOLL_CTL_MOD, stream.fd, stream.generation, 0)
+    }
+
     /// Adds a descriptor to the epoll set, where it stays until it is closed, or changes its events there.
     private func control(
         _ operation: Int32,

@@ -185,4 +185,26 @@ public final class Stream {
         flags.insert(.readable)
         reactor.serveLater(self)
     }
+
+    /// Pauses reading, and stops the kernel's notifications of received bytes.
+    ///
+    /// For a peer that sends little and often: a paused stream wakes its loop for each packet, a muted one does not. Muting
+    /// and unmuting cost a system call each; until ``unmuteReading()`` the peer's end is not noticed either.
+    public func muteReading() {
+        guard !isClosing else { return }
+        pauseReading()
+        // If it fails, the stream is paused all the same.
+        do throws(SystemError) { try reactor.mute(self) } catch {}
+    }
+
+    /// Resumes reading after ``muteReading()``, with the bytes received in between.
+    public func unmuteReading() {
+        guard flags.contains(.paused) else { return }
+        do throws(SystemError) {
+            try reactor.update(self)
+        } catch {
+            return end(with: .system(error))
+        }
+        resumeReading()
+    }
 }

@@ -43,6 +43,17 @@ public protocol StreamDelegate: AnyObject {
     /// Does nothing by default.
     func streamDrained(_ stream: Stream)
 
+    /// Called when bytes have arrived that cannot be decrypted yet, because a TLS record is incomplete.
+    ///
+    /// Does nothing by default.
+    func streamAwaitsRecord(_ stream: Stream)
+
+    /// Returns whether to read the stream once more when a write has failed, before it ends.
+    ///
+    /// For a peer that may respond, close and reset the connection while it is still sent to: its response is in the
+    /// kernel's buffer then. False by default.
+    func readsAfterFailedWrite(_ stream: Stream) -> Bool
+
     /// Called exactly once, as the last event, when the stream has ended.
     ///
     /// - Parameters:
@@ -69,6 +80,12 @@ extension StreamDelegate {
 
     /// Does nothing.
     public func streamDrained(_ stream: Stream) {}
+
+    /// Does nothing.
+    public func streamAwaitsRecord(_ stream: Stream) {}
+
+    /// Returns false.
+    public func readsAfterFailedWrite(_ stream: Stream) -> Bool { false }
 }
 
 /// The delegate of a stream before its listener has set one, and after the stream has ended.

@@ -118,6 +118,24 @@ extension Stream {
         reactor.serveLater(self)
     }
 
+    /// Delivers what the peer sent before a write failed; nothing more can be written.
+    func readLast() {
+        guard phase == .open, flags.isDisjoint(with: [.paused, .ended]) else { return }
+        for _ in 0..<Self.readCountMax {
+            let buffer = reactor.receiveBuffer(after: unread.count)
+            let count: Int
+            if let session {
+                guard case .done(let length) = session.read(into: buffer) else { return }
+                count = length
+            } else {
+                count = recv(fd, buffer.baseAddress, buffer.count, 0)
+            }
+            guard count > 0 else { return }
+            receive(count, in: buffer)
+            guard phase == .open else { return }
+        }
+    }
+
     /// Delivers `count` bytes that were read into `buffer`, after the kept ones.
     func receive(_ count: Int, in buffer: UnsafeMutableBufferPointer<UInt8>) {
         guard let base = buffer.baseAddress else { return }

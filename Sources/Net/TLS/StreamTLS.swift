@@ -97,7 +97,9 @@ extension Stream {
                 receive(count, in: buffer)
                 guard mayRead else { return }
             case .wantsRead:
-                return _ = flags.remove(.readable)
+                flags.remove(.readable)
+                if number == 0 { currentDelegate.streamAwaitsRecord(self) }
+                return
             case .wantsWrite:
                 flags.remove(.readable)
                 flags.insert(.readsWhenWritable)

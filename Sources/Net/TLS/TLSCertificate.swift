@@ -75,6 +75,8 @@ public enum TLSTrust: Hashable, Sendable {
     case pem([UInt8])
     /// The same, with certificates in DER form.
     case certificates([[UInt8]])
+    /// Certificates for the host that are signed by the system's authorities or by one of these, in DER form.
+    case systemAnd([[UInt8]])
     /// Any certificate: the connection is encrypted but not authenticated. For development only.
     case insecure
 }

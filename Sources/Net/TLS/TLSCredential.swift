@@ -90,10 +90,10 @@ final class TLSCredential: @unchecked Sendable {
     func configureClient(_ trust: TLSTrust, pins: Set<[UInt8]>) throws(TLSError) {
         switch trust {
         case .system:
-            try TLSError.check(
-                SSL_CTX_set_default_verify_paths(raw),
-                "SSL_CTX_set_default_verify_paths"
-            )
+            try trustSystem()
+        case .systemAnd(let der):
+            try trustSystem()
+            try self.trust(CertificateChain(der: der))
         case .file(let path):
             let pem = try TLSCertificate(reading: .init(certificate: path, key: path))
             try self.trust(CertificateChain(pem: pem.certificatePEM))
@@ -125,6 +125,13 @@ final class TLSCredential: @unchecked Sendable {
             let tls = Unmanaged<TLSSession>.fromOpaque(context).takeUnretainedValue()
             return tls.keep(session) ? 1 : 0
         }
+    }
+
+    private func trustSystem() throws(TLSError) {
+        try TLSError.check(
+            SSL_CTX_set_default_verify_paths(raw),
+            "SSL_CTX_set_default_verify_paths"
+        )
     }
 
     private func trust(_ chain: borrowing CertificateChain) throws(TLSError) {

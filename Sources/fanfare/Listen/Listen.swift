@@ -3,7 +3,8 @@ import CommandSupport
 import Dispatch
 import FanfareAPI
 import FanfareClient
-import Foundation
+import FoundationEssentials
+import Glibc
 import Synchronization
 
 /// `fanfare listen`: shows events.

@@ -1,6 +1,7 @@
 import FanfareClient
 import FanfareServer
-import Foundation
+import FoundationEssentials
+import Glibc
 import Primitives
 import PusherProtocol
 

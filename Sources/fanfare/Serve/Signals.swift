@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -35,7 +35,8 @@ enum Signals {
         }
         let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
         let readEnd = ends[0]
-        Thread.detachNewThread {
+        // It waits for all of the program's life.
+        DispatchQueue(label: "fanfare.signals").async {
             var byte: UInt8 = 0
             while case let count = read(readEnd, &byte, 1), count > 0 || errno == EINTR {
                 if count > 0 { continuation.yield(Int32(byte)) }

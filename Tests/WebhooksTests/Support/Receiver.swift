@@ -8,6 +8,7 @@ import Testing
 final class Receiver: Sendable {
     /// Where webhooks are to go.
     let url: String
+    let port: UInt16
 
     private final class Kept: Sendable {
         let requests = Mutex<[HTTPRequest]>([])
@@ -27,7 +28,7 @@ final class Receiver: Sendable {
             return await answer(request)
         }
         self.kept = kept
-        let port = try #require(service.addresses.first?.port)
+        port = try #require(service.addresses.first?.port)
         url = "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)/hooks?a=b"
     }
 

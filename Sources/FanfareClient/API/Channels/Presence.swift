@@ -1,4 +1,8 @@
-public import Foundation
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A member of a presence channel.
 public struct PresenceMember: Sendable, Hashable, Identifiable {

@@ -1,5 +1,10 @@
-public import Foundation
 import PusherProtocol
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// Whether a client event was sent or queued.
 public enum ClientEventDelivery: Sendable, Hashable {

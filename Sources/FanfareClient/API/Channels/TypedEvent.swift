@@ -1,5 +1,10 @@
 public import Dispatch
-public import Foundation
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// One event of a ``TypedChannel``, to bind to, read and send.
 public struct TypedEvent<Payload: Decodable & Sendable>: Sendable, Hashable {

@@ -1,5 +1,11 @@
-import Foundation
 import HTTPClient
+import Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Parses the URL of a proxy.
 ///
@@ -39,8 +45,8 @@ enum ProxyURL {
         _ name: String
     ) throws(InvalidOption) -> HTTPProxy.Credentials {
         let colon = text.firstIndex(of: ":") ?? text.endIndex
-        guard let user = text[..<colon].removingPercentEncoding,
-            let password = text[colon...].dropFirst().removingPercentEncoding, !user.isEmpty
+        guard let user = PercentEncoding.decode(text[..<colon]),
+            let password = PercentEncoding.decode(text[colon...].dropFirst()), !user.isEmpty
         else {
             throw malformed(name, "has a user or password that is not percent-encoded")
         }

@@ -1,53 +1,63 @@
 import Glibc
 import Synchronization
 
-/// A TCP server on the loopback interface with scripted responses, on blocking threads.
-final class ScriptedServer: Sendable {
-    /// The reaction to one request.
-    enum Action: Sendable {
-        /// Sends these bytes and keeps reading.
+/// A TCP server on the loopback interface that answers as a test tells it, from blocking threads.
+package final class ScriptedServer: Sendable {
+    /// What to do with one request.
+    package enum Action: Sendable {
+        /// Sends these bytes and reads on.
         case answer(String)
-        /// Sends these bytes one at a time and keeps reading.
+        /// Sends these bytes one at a time and reads on.
         case trickle(String)
-        /// Sends these bytes, closes its side and waits for the other side to close.
+        /// Sends these bytes, ends its side and waits for the end of the other.
         case answerAndClose(String)
-        /// Closes without a response.
+        /// Sends these bytes and closes; what was not read makes the kernel reset the connection.
+        case answerAndReset(String)
+        /// Closes without a word.
         case close
-        /// Sends nothing and keeps the connection.
+        /// Says nothing and keeps the connection.
         case silence
     }
 
-    struct Received: Sendable, Equatable {
-        /// The number of its connection, from zero.
-        var connection: Int
-        var head: String
-        var body: String
+    /// A request as it came.
+    package struct Received: Sendable, Equatable {
+        /// Which connection it came over, counted from zero.
+        package var connection: Int
+        package var head: String
+        package var body: String
 
-        var requestLine: String { String(head.prefix { $0 != "\r\n" }) }
-        var target: String {
+        package var requestLine: String { String(head.prefix { $0 != "\r\n" }) }
+        package var target: String {
             let parts = requestLine.split(separator: " ")
             return parts.count > 1 ? String(parts[1]) : ""
         }
     }
 
-    let port: UInt16
+    package let port: UInt16
+    private let readsContent: Bool
     private let listener: Int32
     private let log = Mutex<[Received]>([])
     private let connectionCounter = Atomic<Int>(0)
     private let endedCounter = Atomic<Int>(0)
     private let open = Mutex<[Int32]>([])
 
-    var received: [Received] { log.withLock { $0 } }
-    var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
-    /// The number of connections that both sides have closed.
-    var endedCount: Int { endedCounter.load(ordering: .relaxed) }
-    var url: String { "http://127.0.0.1:\(port)" }
+    package var received: [Received] { log.withLock { $0 } }
+    package var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
+    /// How many connections both sides have ended.
+    package var endedCount: Int { endedCounter.load(ordering: .relaxed) }
+    package var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Listens on a free port.
+    /// Listens on a port of the kernel's choice.
     ///
-    /// - Parameter script: Called with each request and its number, counted from zero over all connections.
-    /// - Throws: When no socket is available.
-    init(_ script: @escaping @Sendable (Received, Int) -> Action) throws {
+    /// - Parameters:
+    ///   - readsContent: Whether requests are read with their content; otherwise it is as good as not sent.
+    ///   - script: Called with each request and its number, counted from zero over all connections.
+    /// - Throws: When the kernel gives no socket.
+    package init(
+        readsContent: Bool = true,
+        _ script: @escaping @Sendable (Received, Int) -> Action
+    ) throws {
+        self.readsContent = readsContent
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -67,8 +77,8 @@ final class ScriptedServer: Sendable {
 
     struct SetUpFailure: Error {}
 
-    /// Stops listening and aborts every connection.
-    func stop() {
+    /// Stops listening and cuts every connection.
+    package func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
     }
@@ -118,6 +128,7 @@ final class ScriptedServer: Sendable {
                 var rest: UInt8 = 0
                 while recv(descriptor, &rest, 1, 0) > 0 {}
                 return
+            case .answerAndReset(let text): return write(Array(text.utf8), to: descriptor)
             case .close: return
             case .silence: break
             }
@@ -145,8 +156,10 @@ final class ScriptedServer: Sendable {
         let head = String(text[..<end.lowerBound])
         let lines = head.split(separator: "\r\n")
         let length =
-            lines.first { $0.lowercased().hasPrefix("content-length:") }
-            .flatMap { Int($0.split(separator: ":")[1].filter { $0 != " " }) } ?? 0
+            !readsContent
+            ? 0
+            : lines.first { $0.lowercased().hasPrefix("content-length:") }
+                .flatMap { Int($0.split(separator: ":")[1].filter { $0 != " " }) } ?? 0
         let start = head.utf8.count + 4
         guard pending.count >= start + length else { return nil }
         let body = String(decoding: pending[start..<start + length], as: UTF8.self)
@@ -188,7 +201,7 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
     pthread_detach(thread)
 }
 
-/// Returns a complete response with its length.
-func response(_ body: String, status: String = "200 OK", fields: String = "") -> String {
+/// A whole response with its length.
+package func response(_ body: String, status: String = "200 OK", fields: String = "") -> String {
     "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
 }

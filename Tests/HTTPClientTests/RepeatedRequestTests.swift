@@ -1,4 +1,5 @@
 import HTTPClient
+import TestHTTPServer
 import Testing
 
 @Suite("Idempotent requests", .timeLimit(.minutes(1))) struct RepeatedRequestTests {

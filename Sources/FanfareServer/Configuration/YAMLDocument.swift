@@ -1,0 +1,197 @@
+internal import CYAML
+
+/// A value of a YAML document, and the line where it begins.
+struct YAMLNode {
+    /// What a value can be.
+    enum Value {
+        case scalar(String, isQuoted: Bool)
+        case sequence([YAMLNode])
+        case mapping([(key: YAMLNode, value: YAMLNode)])
+    }
+
+    /// The first line is 1.
+    let line: Int
+    let value: Value
+
+    /// The text of a scalar.
+    var text: String? {
+        if case .scalar(let text, _) = value { text } else { nil }
+    }
+}
+
+/// Why a text is not one YAML document; places are counted from 1.
+enum YAMLFault: Error, Equatable {
+    /// The text breaks the syntax; `column` is counted in characters.
+    case syntax(String, line: Int, column: Int)
+    /// The text has a byte that no YAML text has.
+    case unreadable(String, offset: Int)
+    /// A mapping has keys twice; `line` is that of the first of them.
+    case repeatedKeys([String], line: Int)
+    /// A list or a mapping is a key more than once.
+    case repeatedKeysWithoutText
+}
+
+/// Reads a YAML document by libyaml.
+///
+/// Scalars stay texts: what they mean is for the reader of each setting to say. An alias becomes a copy of what it stands
+/// for, which shares its memory.
+struct YAMLDocument {
+    /// The most values that may lie in each other: each takes some of the thread's stack.
+    static let depthMax = 64
+
+    private var parser = yaml_parser_t()
+    private var anchors: [String: YAMLNode] = [:]
+    /// How many values have begun and not ended.
+    private var depth = 0
+
+    /// Reads the only document of a text.
+    ///
+    /// - Parameter text: The text.
+    /// - Returns: The outermost value; `nil` for a text without one.
+    /// - Throws: The first rule that the text breaks.
+    static func read(_ text: String) throws(YAMLFault) -> YAMLNode? {
+        // libyaml reads from this memory while it parses.
+        let bytes = Array(text.utf8)
+        var result: Result<YAMLNode?, YAMLFault> = .success(nil)
+        bytes.withUnsafeBufferPointer { bytes in
+            var document = YAMLDocument()
+            // It fails when there is no memory alone.
+            precondition(yaml_parser_initialize(&document.parser) == 1, "memory has run out")
+            defer { yaml_parser_delete(&document.parser) }
+            yaml_parser_set_encoding(&document.parser, YAML_UTF8_ENCODING)
+            yaml_parser_set_input_string(&document.parser, bytes.baseAddress, bytes.count)
+            do throws(YAMLFault) {
+                result = .success(try document.readAll())
+            } catch {
+                result = .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private mutating func readAll() throws(YAMLFault) -> YAMLNode? {
+        _ = try next()  // The stream begins.
+        guard try next().kind != YAML_STREAM_END_EVENT else { return nil }
+        let root = try node(try next())
+        _ = try next()  // The document ends.
+        let end = try next()
+        guard end.kind == YAML_STREAM_END_EVENT else {
+            throw .syntax("a second document begins", line: end.line, column: end.column)
+        }
+        return root
+    }
+
+    // MARK: Events
+
+    /// An event of the parser, copied.
+    private struct Event {
+        let kind: yaml_event_type_t
+        let line: Int
+        let column: Int
+        /// The name by which an alias can refer to it, or the name that an alias refers to.
+        var anchor: String?
+        var text = ""
+        var isQuoted = false
+    }
+
+    private mutating func next() throws(YAMLFault) -> Event {
+        var raw = yaml_event_t()
+        guard yaml_parser_parse(&parser, &raw) == 1 else { throw fault() }
+        defer { yaml_event_delete(&raw) }
+        var event = Event(
+            kind: raw.type,
+            line: raw.start_mark.line + 1,
+            column: raw.start_mark.column + 1
+        )
+        switch raw.type {
+        case YAML_ALIAS_EVENT: event.anchor = Self.text(raw.data.alias.anchor)
+        case YAML_SEQUENCE_START_EVENT: event.anchor = Self.text(raw.data.sequence_start.anchor)
+        case YAML_MAPPING_START_EVENT: event.anchor = Self.text(raw.data.mapping_start.anchor)
+        case YAML_SCALAR_EVENT:
+            let scalar = raw.data.scalar
+            event.anchor = Self.text(scalar.anchor)
+            // It may hold zero bytes.
+            let bytes = UnsafeBufferPointer(start: scalar.value, count: scalar.length)
+            event.text = String(decoding: bytes, as: UTF8.self)
+            event.isQuoted =
+                scalar.style != YAML_PLAIN_SCALAR_STYLE && scalar.style != YAML_ANY_SCALAR_STYLE
+        default: break
+        }
+        return event
+    }
+
+    private static func text(_ bytes: UnsafeMutablePointer<yaml_char_t>?) -> String? {
+        bytes.map { String(cString: $0) }
+    }
+
+    private func fault() -> YAMLFault {
+        let problem = parser.problem.map { String(cString: $0) } ?? "memory has run out"
+        guard parser.error != YAML_READER_ERROR else {
+            return .unreadable(problem, offset: parser.problem_offset)
+        }
+        let context = parser.context.map { String(cString: $0) }
+        let what = [context, problem].compactMap(\.self).joined(separator: ", ")
+        let mark = parser.problem_mark
+        return .syntax(what, line: mark.line + 1, column: mark.column + 1)
+    }
+
+    // MARK: Values
+
+    /// Reads the value that begins with an event.
+    private mutating func node(_ event: Event) throws(YAMLFault) -> YAMLNode {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.depthMax else {
+            let problem = "more than \(Self.depthMax) values lie in each other"
+            throw .syntax(problem, line: event.line, column: event.column)
+        }
+        let value: YAMLNode.Value
+        switch event.kind {
+        case YAML_ALIAS_EVENT:
+            guard let node = event.anchor.flatMap({ anchors[$0] }) else {
+                throw .syntax("found undefined alias", line: event.line, column: event.column)
+            }
+            return node
+        case YAML_SEQUENCE_START_EVENT: value = .sequence(try sequence())
+        case YAML_MAPPING_START_EVENT: value = .mapping(try mapping())
+        default: value = .scalar(event.text, isQuoted: event.isQuoted)
+        }
+        let node = YAMLNode(line: event.line, value: value)
+        if let anchor = event.anchor { anchors[anchor] = node }
+        return node
+    }
+
+    private mutating func sequence() throws(YAMLFault) -> [YAMLNode] {
+        var items: [YAMLNode] = []
+        while case let event = try next(), event.kind != YAML_SEQUENCE_END_EVENT {
+            items.append(try node(event))
+        }
+        return items
+    }
+
+    private mutating func mapping() throws(YAMLFault) -> [(key: YAMLNode, value: YAMLNode)] {
+        var pairs: [(key: YAMLNode, value: YAMLNode)] = []
+        while case let event = try next(), event.kind != YAML_MAPPING_END_EVENT {
+            let key = try node(event)
+            pairs.append((key, try node(try next())))
+        }
+        try Self.check(pairs.map(\.key))
+        return pairs
+    }
+
+    private static func check(_ keys: [YAMLNode]) throws(YAMLFault) {
+        var lines: [String: Int] = [:]
+        var repeated: [String] = []
+        for key in keys {
+            guard let name = key.text else { continue }
+            if lines[name] == nil {
+                lines[name] = key.line
+            } else if !repeated.contains(name) {
+                repeated.append(name)
+            }
+        }
+        if keys.count(where: { $0.text == nil }) > 1 { throw .repeatedKeysWithoutText }
+        guard let first = repeated.first else { return }
+        throw .repeatedKeys(repeated, line: lines[first] ?? 1)
+    }
+}

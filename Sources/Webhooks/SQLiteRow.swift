@@ -1,0 +1,87 @@
+internal import CSQLite
+
+/// What can be stored in a column.
+enum SQLiteValue {
+    case integer(Int64)
+    case text(String)
+    case blob([UInt8])
+
+    /// Has a statement use the value; it is copied.
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        switch self {
+        case .integer(let number): return sqlite3_bind_int64(statement, index, number)
+        case .text(let text):
+            return shim_sqlite3_bind_text(statement, index, text, Int32(text.utf8.count))
+        case .blob(let bytes):
+            // Without an address it would be NULL.
+            guard !bytes.isEmpty else { return sqlite3_bind_zeroblob(statement, index, 0) }
+            return shim_sqlite3_bind_blob(statement, index, bytes, Int32(bytes.count))
+        }
+    }
+}
+
+/// One row of a query, lent until the next.
+struct SQLiteRow {
+    fileprivate let statement: OpaquePointer
+
+    init(statement: OpaquePointer) { self.statement = statement }
+
+    /// The number in a column; `nil` for `NULL`.
+    func integer(at column: Int32) -> Int64? {
+        guard sqlite3_column_type(statement, column) != SQLITE_NULL else { return nil }
+        return sqlite3_column_int64(statement, column)
+    }
+
+    /// The number in a column that is never `NULL`.
+    func integer(_ name: String) -> Int64 { sqlite3_column_int64(statement, column(name)) }
+
+    /// The text in a column that is never `NULL`.
+    func text(_ name: String) -> String {
+        let column = column(name)
+        guard let text = sqlite3_column_text(statement, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    /// The bytes in a column that is never `NULL`.
+    func blob(_ name: String) -> [UInt8] {
+        let column = column(name)
+        guard let bytes = sqlite3_column_blob(statement, column) else { return [] }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
+    private func column(_ name: String) -> Int32 {
+        for index in 0..<sqlite3_column_count(statement) {
+            if let found = sqlite3_column_name(statement, index), String(cString: found) == name {
+                return index
+            }
+        }
+        preconditionFailure("the query has no column \(name)")
+    }
+}
+
+/// What SQLite refused.
+struct SQLiteError: Error, Equatable, CustomStringConvertible {
+    /// The primary result code (sqlite.org/rescode.html).
+    let code: Int32
+    /// What SQLite says about it.
+    let message: String
+    /// The statement; `nil` outside of one.
+    let sql: String?
+
+    init(code: Int32, message: String, sql: String?) {
+        self.code = code & 0xFF
+        self.message = message
+        self.sql = sql
+    }
+
+    init(code: Int32, handle: OpaquePointer?, sql: String?) {
+        let message = String(cString: handle.map { sqlite3_errmsg($0) } ?? sqlite3_errstr(code))
+        self.init(code: code, message: message, sql: sql)
+    }
+
+    var description: String {
+        "SQLite error \(code): \(message)" + (sql.map { " - while executing `\($0)`" } ?? "")
+    }
+}

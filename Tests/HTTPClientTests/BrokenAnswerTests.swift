@@ -1,0 +1,127 @@
+import HTTPClient
+import TestHTTPServer
+import Testing
+
+@Suite("Answers that break the rules", .timeLimit(.minutes(1))) struct BrokenAnswerTests {
+    /// An answer, and part of what is said about it.
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let text: String
+        let complaint: String
+    }
+
+    private static let heads = [
+        Fault(
+            testDescription: "another protocol",
+            text: "SSH-2.0-OpenSSH_9.2\r\n\r\n",
+            complaint: "the answer is no HTTP"
+        ),
+        Fault(
+            testDescription: "an alert of TLS",
+            text: "\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}\u{16}",
+            complaint: "the answer was cut off"
+        ),
+        Fault(
+            testDescription: "a head that is cut off",
+            text: "HTTP/1.1 200 OK\r\nContent-",
+            complaint: "the answer was cut off"
+        ),
+        Fault(
+            testDescription: "no answer at all",
+            text: "",
+            complaint: "the other side closed it"
+        ),
+        Fault(
+            testDescription: "Content-Length beside Transfer-Encoding (RFC 9112 §6.1)",
+            text: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
+                + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            complaint: "the answer is no HTTP"
+        ),
+        Fault(
+            testDescription: "two lengths (§6.3)",
+            text: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+            complaint: "the answer is no HTTP"
+        ),
+        Fault(
+            testDescription: "chunks in HTTP/1.0 (§6.1)",
+            text: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            complaint: "the answer is no HTTP"
+        ),
+        Fault(
+            testDescription: "lines without a carriage return (§2.2)",
+            text: "HTTP/1.1 200 OK\nContent-Length: 0\n\n",
+            complaint: "the answer is no HTTP"
+        ),
+    ]
+
+    private static let contents = [
+        Fault(
+            testDescription: "content that is cut off",
+            text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc",
+            complaint: "the answer was cut off"
+        ),
+        Fault(
+            testDescription: "chunks that are cut off",
+            text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+            complaint: "the answer was cut off"
+        ),
+        Fault(
+            testDescription: "a chunk without a size",
+            text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+            complaint: "the answer is no HTTP"
+        ),
+        Fault(
+            testDescription: "content beyond the limit",
+            text: response(String(repeating: "x", count: 1_001)),
+            complaint: "longer than 1000 bytes"
+        ),
+    ]
+
+    private func send(_ text: String, contentPeriod: Duration? = nil) async throws -> HTTPAnswer {
+        let server = try ScriptedServer { _, _ in .answerAndClose(text) }
+        defer { server.stop() }
+        let transport = try SocketHTTP(to: HTTPAddress(server.url))
+        let call = HTTPCall(
+            method: "POST",
+            target: "/",
+            answerLengthMax: 1_000,
+            contentPeriod: contentPeriod
+        )
+        return try await transport.send(call)
+    }
+
+    @Test("Are refused in clear words", arguments: heads + contents)
+    func refused(fault: Fault) async throws {
+        let failure = await #expect(throws: HTTPFailure.self) { try await send(fault.text) }
+        let complaint = failure?.description ?? ""
+        #expect(complaint.contains(fault.complaint), "\(complaint)")
+    }
+
+    @Test("A head is refused where the status alone matters, too", arguments: heads)
+    func refusedWithoutContent(fault: Fault) async throws {
+        let failure = await #expect(throws: HTTPFailure.self) {
+            try await send(fault.text, contentPeriod: .seconds(20))
+        }
+        let complaint = failure?.description ?? ""
+        #expect(complaint.contains(fault.complaint), "\(complaint)")
+    }
+
+    @Test("Content changes nothing where the status alone matters", arguments: contents)
+    func statusAlone(fault: Fault) async throws {
+        let answer = try await send(fault.text, contentPeriod: .seconds(20))
+        #expect(answer == HTTPAnswer(status: 200, body: []))
+    }
+
+    @Test("An answer to a request that the server has not read is an answer all the same")
+    func earlyAnswers() async throws {
+        let text = response("", status: "413 Content Too Large", fields: "Connection: close\r\n")
+        let server = try ScriptedServer(readsContent: false) { _, _ in .answerAndReset(text) }
+        defer { server.stop() }
+        let transport = try SocketHTTP(to: HTTPAddress(server.url))
+        let body = [UInt8](repeating: 0x61, count: 8_000_000)
+        for _ in 0..<5 {
+            let call = HTTPCall(method: "POST", target: "/", body: body, isRepeatable: true)
+            #expect(try await transport.send(call).status == 413)
+        }
+    }
+}
