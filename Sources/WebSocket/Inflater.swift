@@ -3,7 +3,8 @@ import CZlib
 /// Decompresses messages (RFC 7692 §7.2.2), fragment by fragment and within a limit.
 ///
 /// zlib allocates about 7 KiB at the first compressed message, and `2^windowBits` bytes more once a
-/// message has to be kept in the window.
+/// message has to be kept in the window. A peer that refers to bytes beyond its window fails once zlib no longer has them,
+/// not before.
 final class Inflater {
     private let windowBits: Int32
     /// zlib keeps the address, so the state must not move.

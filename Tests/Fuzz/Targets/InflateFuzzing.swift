@@ -21,7 +21,13 @@ enum InflateFuzzing {
         )
         let stream = form & 4 == 0 ? choices.remainder() : frames(&choices, role)
         let agreed = try Agreement(deflate).of(role)
-        _ = try hearEveryCut(of: stream, as: role, limits: limits, compression: agreed)
+        _ = try hearEveryCut(
+            of: stream,
+            as: role,
+            limits: limits,
+            compression: agreed,
+            mayExceedWindow: options >> 4 & 7 < 7
+        )
     }
 
     /// Each message in one compressed frame, so that the streams are all that is tried.
