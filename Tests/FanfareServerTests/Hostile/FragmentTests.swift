@@ -36,7 +36,7 @@ extension HostileTests {
             HostileFrames(
                 "the end of no message",
                 Frames.frame(0, Array("}".utf8)),
-                .close(1002, "no message begun")
+                .close(1002, "without a message to continue")
             ),
             HostileFrames(
                 "half a character at the end",
