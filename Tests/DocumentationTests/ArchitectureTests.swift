@@ -58,7 +58,7 @@ import Testing
         if rest.hasSuffix(")") {
             let labels = rest.dropLast().split(separator: ":")
             for (index, label) in labels.enumerated() {
-                pattern += index == 0 ? "\\s*" : "[^)]*?,\\s*"
+                pattern += index == 0 ? "\\s*" : "[^{]*?,\\s*"
                 pattern += "\(label)[ :]"
             }
             if labels.isEmpty { pattern += "\\)" }
