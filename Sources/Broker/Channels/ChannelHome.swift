@@ -7,6 +7,8 @@ public import PusherProtocol
 /// channel travel over one first-in, first-out link to each shard, so every subscriber sees them in the home's order.
 public struct ChannelHome: Sendable {
     /// What the caller has to do, in order.
+    ///
+    /// Large payloads are indirect: nearly every subscription has one effect, the grant.
     public enum Effect: Sendable {
         /// Send the grant to the subscriber's shard, behind everything that was fanned out before.
         case grant(Grant)
@@ -15,7 +17,7 @@ public struct ChannelHome: Sendable {
         /// Send a notice to all subscribers, in order with the channel's events.
         ///
         /// It may wait up to `delayMax` milliseconds for other notices, to share their sends.
-        case fanOut(ServerMessage, delayMax: Int)
+        indirect case fanOut(ServerMessage, delayMax: Int)
         /// Report to the observers.
         case notify(ChannelEvent)
         /// Count that a limit was met.
@@ -29,7 +31,7 @@ public struct ChannelHome: Sendable {
             /// Nothing.
             case live
             /// The last event of a cache channel.
-            case cached(Publication)
+            indirect case cached(Publication)
             /// The notice that a cache channel holds no event.
             case cacheMiss
         }

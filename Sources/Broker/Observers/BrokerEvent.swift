@@ -33,9 +33,9 @@ public enum ChannelEvent: Sendable, Equatable {
     /// The last connection of a user has left a presence channel.
     case memberRemoved(UserID)
     /// An event of a backend has its place in the channel's order.
-    case published(Publication)
+    indirect case published(Publication)
     /// A client event has its place in the channel's order; `userID` is `nil` unless the channel is a presence channel.
-    case clientEvent(ClientEvent, sender: SocketID, userID: UserID?)
+    indirect case clientEvent(ClientEvent, sender: SocketID, userID: UserID?)
     /// A client has subscribed to a cache channel that holds no event; reported once a minute until there is one.
     case cacheMiss
     /// A cache channel that held no event has one.

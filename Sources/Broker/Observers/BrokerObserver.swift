@@ -35,7 +35,7 @@ public struct BrokerObservers {
 
     private var entries: [Entry]
     /// The kinds that any observer has asked for, of any app.
-    private var kinds: BrokerEventKinds = []
+    public private(set) var kinds: BrokerEventKinds = []
 
     /// Creates a list of observers, which see nothing until ``update(apps:)``.
     public init(_ observers: [any BrokerObserver] = []) {
@@ -62,10 +62,6 @@ public struct BrokerObservers {
         }
     }
 
-    /// Whether any observer has asked for a kind of event, of any app.
-    @inline(__always)
-    public func areInterested(in kind: BrokerEventKinds) -> Bool { kinds.contains(kind) }
-
     /// Reports an event to the observers that have asked for its kind.
     ///
     /// - Parameters:
@@ -77,7 +73,7 @@ public struct BrokerObservers {
         of app: AppID?,
         _ event: @autoclosure () -> BrokerEvent
     ) {
-        guard areInterested(in: kind) else { return }
+        guard kinds.contains(kind) else { return }
         for entry in entries where entry.observes(kind, of: app) {
             entry.observer.observe(event(), of: app)
         }
@@ -89,7 +85,7 @@ public struct BrokerObservers {
         on address: ChannelAddress,
         _ event: @autoclosure () -> ChannelEvent
     ) {
-        guard areInterested(in: kind), address.name.kind != .serverToUser else { return }
+        guard kinds.contains(kind), address.name.kind != .serverToUser else { return }
         notify(kind, of: address.app, .channel(event(), address))
     }
 }

@@ -15,6 +15,8 @@ package final class ShardContext {
     /// The links to the other shards.
     @exclusivity(unchecked) var links: ShardLinks
     @exclusivity(unchecked) private var observers: BrokerObservers
+    /// The kinds that an observer has asked for: the one thing that is looked at while there is nothing to report.
+    @exclusivity(unchecked) private var observedKinds: BrokerEventKinds = []
     /// Performs what clients ask for: the shard that owns the context, which outlives every connection.
     var connectionDelegate: any ConnectionDelegate {
         get {
@@ -23,7 +25,8 @@ package final class ShardContext {
         }
         set { delegate = newValue }
     }
-    @exclusivity(unchecked) private unowned var delegate: (any ConnectionDelegate)?
+    // SAFETY: a shard closes all streams before it ends, so no connection outlives it.
+    @exclusivity(unchecked) private unowned(unsafe) var delegate: (any ConnectionDelegate)?
 
     // Counters for the metrics.
 
@@ -47,6 +50,7 @@ package final class ShardContext {
         self.links = links
         self.observers = BrokerObservers(observers)
         self.observers.update(apps: registry.ids)
+        observedKinds = self.observers.kinds
     }
 
     /// The number of this shard.
@@ -62,26 +66,33 @@ package final class ShardContext {
     func replaceApps(_ registry: AppRegistry) {
         self.registry = registry
         observers.update(apps: registry.ids)
+        observedKinds = observers.kinds
     }
 
     // MARK: - Observers
 
     /// Whether an observer has asked for a kind of event.
-    func isObserved(_ kind: BrokerEventKinds) -> Bool { observers.areInterested(in: kind) }
+    func isObserved(_ kind: BrokerEventKinds) -> Bool { observedKinds.contains(kind) }
 
     /// Reports an event of an app's client to the observers.
     func notify(
         _ kind: BrokerEventKinds,
         of app: AppID,
         _ event: @autoclosure () -> BrokerEvent
-    ) { observers.notify(kind, of: app, event()) }
+    ) {
+        guard observedKinds.contains(kind) else { return }
+        observers.notify(kind, of: app, event())
+    }
 
     /// Reports an event of a channel to the observers.
     func notify(
         _ kind: BrokerEventKinds,
         on address: ChannelAddress,
         _ event: @autoclosure () -> ChannelEvent
-    ) { observers.notify(kind, on: address, event()) }
+    ) {
+        guard observedKinds.contains(kind) else { return }
+        observers.notify(kind, on: address, event())
+    }
 
     /// Reports that a limit was met.
     ///
