@@ -39,10 +39,11 @@ package enum ProcFile {
         defer { closedir(directory) }
         var numbers: [Int32] = []
         while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if let number = Int32(name) { numbers.append(number) }
+            // SAFETY: the entry is only as long as its name, so d_name is read up to its zero byte and not as a whole.
+            guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
+            let name = UnsafeRawPointer(entry).advanced(by: offset)
+                .assumingMemoryBound(to: CChar.self)
+            if let number = Int32(String(cString: name)) { numbers.append(number) }
         }
         return numbers
     }

@@ -3,7 +3,7 @@
 #
 #     make sanitize                       both
 #     make sanitize SANITIZER=thread      one: thread or address
-#     make sanitize ROOMS='NetTests'      only these test modules
+#     make sanitize MODULES='NetTests'      only these test modules
 #
 # No race is suppressed; config/sanitizers/leaks.txt lists the suppressed leaks with reasons: globals, Foundation's own,
 # programs that exit without freeing. Each sanitizer has its own build (.build/sanitize-…), slow the first time. Reports
@@ -11,10 +11,11 @@
 
 set -uo pipefail
 cd "$(dirname "$0")/../.."
+source config/scripts/groups.sh
 
 read -ra sanitizers <<<"${SANITIZER:-thread address}"
-mapfile -t rooms < <(grep -oE 'name: "[A-Za-z0-9]+Tests"' Package.swift | cut -d'"' -f2 | sort -u)
-if [ -n "${ROOMS:-}" ]; then read -ra rooms <<<"$ROOMS"; fi
+mapfile -t modules < <(grep -oE 'name: "[A-Za-z0-9]+Tests"' Package.swift | cut -d'"' -f2 | sort -u)
+if [ -n "${MODULES:-}" ]; then read -ra modules <<<"$MODULES"; fi
 
 # Swift's backtrace takes a minute and adds nothing to the sanitizer's report.
 export SWIFT_BACKTRACE=enable=no
@@ -63,31 +64,39 @@ for sanitizer in "${sanitizers[@]}"; do
         exit 1
     }
     number=0
-    for room in "${rooms[@]}"; do
+    for module in "${modules[@]}"; do
         number=$((number + 1)) SECONDS=0
-        printf '    %d/%d %s … ' $number ${#rooms[@]} "$room"
+        printf '    %d/%d %s … ' $number ${#modules[@]} "$module"
         before=$(count_reports "$folder")
         # Only full stacks identify libcurl's leaks in Foundation; they are too slow for all modules.
         options=()
-        if [ "$sanitizer" = address ] && [[ $room == PusherSwift* ]]; then
+        if [ "$sanitizer" = address ] && [[ $module == PusherSwift* ]]; then
             options=("${settings[0]}:fast_unwind_on_malloc=0")
         fi
-        # Serial: each test is ten times slower, and programs and benchmarks time out after seconds of silence.
-        # The simulation must be alone when it closes a descriptor: see test.sh.
-        order=()
-        if [[ $room == @(FanfareCommandTests|FanfareBenchTests|SimulationTests) ]]; then order=(--no-parallel); fi
         # XCTest, which no test uses, leaks memory on exit.
-        env "${settings[@]}" "${options[@]}" swift test --skip-build --disable-xctest "${order[@]}" --sanitize "$sanitizer" \
-            --scratch-path "$build" --filter "^$room\\." >"$folder/$room.log" 2>&1
-        status=$?
+        swift_tests() {
+            env "${settings[@]}" "${options[@]}" swift test --skip-build --disable-xctest --sanitize "$sanitizer" \
+                --scratch-path "$build" "$@" >>"$folder/$module.log" 2>&1
+        }
+        status=0
+        if [[ "$module." =~ $programs|$simulation ]]; then
+            # Each test is ten times slower, and programs and benchmarks time out after seconds of silence.
+            swift_tests --no-parallel --filter "^$module\\." || status=$?
+        elif [ "$module" = FanfareServerTests ]; then
+            swift_tests --filter "^$module\\." --skip "$timed|$hostile" || status=$?
+            swift_tests --no-parallel --filter "^$module\\.($timed)" || status=$?
+            swift_tests --filter "$hostile" || status=$?
+        else
+            swift_tests --filter "^$module\\." || status=$?
+        fi
         reports=$(($(count_reports "$folder") - before))
         if [ $status = 0 ] && [ $reports = 0 ]; then
             echo "clean (${SECONDS} s)"
         else
             failed=$((failed + 1))
             echo "FAILED: exit status $status, reports of $reports processes (${SECONDS} s)"
-            grep -hE '^✘ Test .* recorded an issue|^error:' "$folder/$room.log" | head -n 5 | sed 's/^/        /'
-            summary+="    $room under the $sanitizer sanitizer: $folder"$'\n'
+            grep -hE '^✘ Test .* recorded an issue|^error:' "$folder/$module.log" | head -n 5 | sed 's/^/        /'
+            summary+="    $module under the $sanitizer sanitizer: $folder"$'\n'
         fi
     done
     find "$folder" -name 'report.*' -exec grep -hE '^SUMMARY' {} + | sort | uniq -c | sort -rn | head -n 20
@@ -95,7 +104,7 @@ done
 
 echo
 if [ $failed = 0 ]; then
-    echo "Clean: ${#rooms[@]} rooms under the ${sanitizers[*]} sanitizer."
+    echo "Clean: ${#modules[@]} modules under the ${sanitizers[*]} sanitizer."
 else
     printf 'FAILED:\n%s' "$summary"
     exit 1

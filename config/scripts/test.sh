@@ -10,13 +10,7 @@ echo "Building the tests and the programs …"
 config/scripts/build.sh tests || exit 1
 config/scripts/dependencies.sh check || exit 1
 
-# Some tests run in separate groups: beside a thousand others, tests with short timeouts would wait for a core instead of
-# the broker, and tests that attack or flood a broker would delay the rest.
-readonly timed='LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
-readonly hostile='FanfareServerTests\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|[A-Za-z]+Limit)Tests'
-# These start programs with Foundation's Process, which has crashed beside the descriptors and signals of other tests.
-readonly programs='Fanfare(Command|Bench)Tests\.|AppleStubsTests'
-readonly simulation='SimulationTests\.'
+source config/scripts/groups.sh
 
 kept=$(mktemp -d)
 trap 'rm -rf "$kept"' EXIT
@@ -26,8 +20,6 @@ swift_status=0
 swift_tests() { swift test --skip-build "$@" 2>&1 | tee -a "$kept/swift" || swift_status=$?; }
 swift_tests --skip "$timed|$hostile|$programs|$simulation"
 for group in "$timed" "$hostile" "$programs"; do swift_tests --filter "$group"; done
-# Simulated time advances only on request, so a close must take effect at once, not when a child process started
-# concurrently closes its inherited descriptors.
 swift_tests --no-parallel --filter "$simulation"
 
 # Witnesses without a browser mostly wait: they run in parallel, and their output follows.

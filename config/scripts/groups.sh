@@ -1,0 +1,11 @@
+# The Swift tests that run in separate groups; read by test.sh and sanitize.sh.
+
+# Beside a thousand others, tests with short timeouts would wait for a core instead of the broker, and tests that attack
+# or flood a broker would delay the rest.
+readonly timed='LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
+readonly hostile='FanfareServerTests\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|[A-Za-z]+Limit)Tests'
+# These start programs with Foundation's Process, which has crashed beside the descriptors and signals of other tests.
+readonly programs='Fanfare(Command|Bench)Tests\.|AppleStubsTests'
+# Simulated time advances only on request, so a close must take effect at once, not when a child process started
+# concurrently closes its inherited descriptors: one at a time.
+readonly simulation='SimulationTests\.'
