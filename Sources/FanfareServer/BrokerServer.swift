@@ -6,14 +6,14 @@ public import Net
 import Synchronization
 import Webhooks
 
-/// A broker in this process: its loops, its shards, its listeners and its webhooks.
+/// A broker in this process: event loops, shards, listeners and webhooks.
 ///
 ///     let server = try BrokerServer(configuration: .development)
 ///     let addresses = try await server.start()
 ///     …
 ///     await server.stop()
 public final class BrokerServer: Sendable {
-    /// Where a broker listens.
+    /// The addresses on which a broker listens.
     public struct Addresses: Sendable {
         /// WebSocket and HTTP without TLS.
         public var plain: SocketAddress?
@@ -25,36 +25,36 @@ public final class BrokerServer: Sendable {
         public var metrics: SocketAddress?
     }
 
-    /// What a reload has done.
+    /// The result of a reload.
     public struct Reload: Sendable, Equatable {
-        /// The apps that are new, otherwise than before, or gone.
+        /// The added, changed and removed apps.
         public var apps: AppChanges
-        /// The keys of the configuration that count from the next start on.
+        /// The changed keys that take effect at the next start.
         public var restartKeys: [String]
-        /// Whether new connections get other certificates from here on.
+        /// Whether new connections get different certificates.
         public var hasNewCertificates = false
     }
 
     private let configuration: Configuration
     private let log: Logger
-    /// What the TLS listener presents; `nil` without one.
+    /// The certificates of the TLS listener; `nil` without one.
     private let certificates: Mutex<ServedCertificates?>
     let shards: [Shard]
     private let registry: Mutex<AppRegistry>
     let webhookService: WebhookService
-    /// How to stop, by the configuration that was taken over last.
+    /// The shutdown settings of the configuration that was loaded last.
     let shutdown: Mutex<Configuration.Shutdown>
     private let gauges: Gauges
-    let metricsDoor = MetricsServer()
+    let metricsServer = MetricsServer()
     /// Whether ``stop(within:)`` has been called.
     let isStopping = Atomic(false)
 
-    /// Makes a broker that listens nowhere yet.
+    /// Creates a broker that does not listen yet.
     ///
     /// - Parameters:
     ///   - configuration: What it serves, and to whom.
     ///   - log: Where it reports.
-    /// - Throws: ``StartError`` when the kernel or OpenSSL refuses what every broker needs, or a certificate is bad.
+    /// - Throws: ``StartError`` when the kernel or OpenSSL fails, or a certificate cannot be used.
     public convenience init(
         configuration: Configuration,
         log: Logger = Logger(label: "fanfare")
@@ -62,13 +62,13 @@ public final class BrokerServer: Sendable {
         try self.init(configuration: configuration, log: log, observer: nil)
     }
 
-    /// Makes a broker with settings beyond the configuration.
+    /// Creates a broker with settings beyond the configuration.
     ///
     /// - Parameters:
     ///   - configuration: What it serves, and to whom.
     ///   - log: Where it reports.
-    ///   - observer: What observes the broker in the place of webhooks; `nil` for the webhooks.
-    ///   - webhookSettings: The limits and delays of webhooks; `nil` for the default ones.
+    ///   - observer: Observes the broker instead of webhooks; `nil` for webhooks.
+    ///   - webhookSettings: The limits and delays of webhooks; `nil` for those of the configuration.
     /// - Throws: ``StartError``, as above.
     init(
         configuration: Configuration,
@@ -124,10 +124,10 @@ public final class BrokerServer: Sendable {
         }
     }
 
-    /// Starts the loops and listens; a broker that cannot start is stopped when this returns.
+    /// Starts the loops and listens. A broker that cannot start is stopped when this returns.
     ///
-    /// - Returns: The addresses, with the ports that the kernel chose where 0 was asked for.
-    /// - Throws: ``StartError`` that names the address that could not be listened on.
+    /// - Returns: The addresses, with the ports that the kernel chose for port 0.
+    /// - Throws: ``StartError``, with the address that could not be listened on.
     public func start() async throws(StartError) -> Addresses {
         do throws(StartError) {
             do throws(SystemError) {
@@ -135,7 +135,7 @@ public final class BrokerServer: Sendable {
             } catch {
                 throw .system(error)
             }
-            // Before anybody can come of whom there is something to tell.
+            // Before clients can connect and cause webhooks.
             do { try await webhookService.start() } catch { throw .webhooks(error) }
             return try await listen()
         } catch {
@@ -161,23 +161,23 @@ public final class BrokerServer: Sendable {
             )
         }
         if let port = configuration.metrics.port {
-            addresses.metrics = try await showMetrics(host: configuration.metrics.host, port: port)
+            addresses.metrics = try await listenForMetrics(host: configuration.metrics.host, port: port)
         }
         return addresses
     }
 
-    private func showMetrics(host: String, port: UInt16) async throws(StartError) -> SocketAddress {
+    private func listenForMetrics(host: String, port: UInt16) async throws(StartError) -> SocketAddress {
         guard let address = SocketAddress(ip: host, port: port) else {
             throw .noAddress(host: host)
         }
         do throws(SystemError) {
-            return try metricsDoor.open(on: address) { await self.metrics }
+            return try metricsServer.open(on: address) { await self.metrics }
         } catch {
             throw .listen(address, error)
         }
     }
 
-    /// What the broker has counted and what it has now, in the text format of Prometheus.
+    /// The metrics, in the text format of Prometheus.
     public var metrics: String {
         get async {
             await gauges.text(
@@ -187,19 +187,20 @@ public final class BrokerServer: Sendable {
         }
     }
 
-    /// Takes over the apps and the certificates of another configuration while the broker runs.
+    /// Replaces the apps and the certificates while the broker runs.
     ///
-    /// Clients stay connected, but those of an app that is gone (4001) or switched off (4003). Connections of an app
-    /// that is configured otherwise go on by its new credentials, features and limits; a lower limit closes nobody.
-    /// The files of certificates are read again, and new connections get what is in them now. What cannot be taken over,
-    /// as the address of a listener, is logged and counts from the next start on.
+    /// Clients stay connected, except those of removed apps (4001) and disabled apps (4003). The new credentials,
+    /// features and limits of a changed app apply to its connections; a lower connection limit closes none. The
+    /// certificate files are read again; new connections get the new certificates. Other changes, such as the address
+    /// of a listener, are logged and take effect at the next start.
     ///
     /// - Parameters:
-    ///   - configuration: All of the configuration, not only what is to change.
-    ///   - accepted: Called once, when no fault is left to be found, before anything is logged: for what the caller
+    ///   - configuration: The complete configuration.
+    ///   - accepted: Called once after validation, before anything is logged: the caller applies the settings that are
+    ///     its own, such as the log level.
     ///     takes over itself, as the level of the log.
-    /// - Returns: What was taken over, and what was not.
-    /// - Throws: Every fault of the configuration; then nothing has changed.
+    /// - Returns: What has changed, and what takes effect at the next start.
+    /// - Throws: All faults of the configuration; then nothing has changed.
     @discardableResult
     public func reload(
         _ configuration: Configuration,
@@ -222,8 +223,8 @@ public final class BrokerServer: Sendable {
         if hasNewCertificates, let context = certificates.withLock({ $0?.context }) {
             for shard in shards { await shard.present(context) }
         }
-        // Before clients of a new app can come.
-        await webhookService.adopt(registry)
+        // Before clients of a new app can connect.
+        await webhookService.replaceApps(registry)
         for shard in shards { await shard.replaceApps(registry) }
         var areLeft = true
         while areLeft {
@@ -237,7 +238,7 @@ public final class BrokerServer: Sendable {
         return reload
     }
 
-    /// Reads the certificates again, if there is a TLS listener; whether they are others than before.
+    /// Reads the certificates again, if there is a TLS listener; returns whether they differ.
     private func renewCertificates(
         _ configuration: Configuration
     ) throws(ConfigurationError) -> Bool {
@@ -247,7 +248,7 @@ public final class BrokerServer: Sendable {
             certificates.withLock { $0 = new }
             return true
         } catch {
-            // They were fine when the configuration was judged, a moment ago.
+            // They have changed since the configuration was validated, a moment ago.
             let fault = ConfigurationFault(
                 key: "tls.certificates",
                 problem: "cannot be used: \(error)"
@@ -258,16 +259,16 @@ public final class BrokerServer: Sendable {
 
     private func report(_ reload: Reload) {
         log.notice(
-            "the configuration is taken over",
+            "configuration reloaded",
             metadata: [
                 "added": "\(reload.apps.added.count)", "changed": "\(reload.apps.changed.count)",
                 "removed": "\(reload.apps.removed.count)",
-                "certificates": "\(reload.hasNewCertificates ? "renewed" : "as before")",
+                "certificates": "\(reload.hasNewCertificates ? "renewed" : "unchanged")",
             ]
         )
         guard !reload.restartKeys.isEmpty else { return }
         log.warning(
-            "some of the configuration counts from the next start on",
+            "some changes take effect at the next start",
             metadata: ["keys": "\(reload.restartKeys.joined(separator: ", "))"]
         )
     }
@@ -286,7 +287,7 @@ public final class BrokerServer: Sendable {
         }
     }
 
-    /// The number of streams, whatever they carry.
+    /// The number of streams of any kind.
     var streamCount: Int {
         get async {
             var count = 0
@@ -319,13 +320,13 @@ public final class BrokerServer: Sendable {
     ) async throws(StartError) -> SocketAddress {
         var address = address
         do throws(SystemError) {
-            // Listeners that share a port share it with every broker of this user: clients would be split between the
-            // two, and events with them. A listener that does not share finds out.
+            // With SO_REUSEPORT another broker of this user could share the port: clients and events would be split
+            // between the two. A listener without it finds out.
             if let first = shards.first, shards.count > 1, address.port != 0 {
                 try await first.checkIsFree(address)
             }
             for shard in shards {
-                // The first listener learns the port, the others share it.
+                // The kernel chooses the port of the first listener; the others share it.
                 address = try await shard.listen(
                     on: address,
                     sharing: shards.count > 1,

@@ -1,16 +1,16 @@
 import Digests
 import Net
 
-/// The certificates that a TLS listener presents, as they were in their files when they were read.
+/// The certificates of a TLS listener, as they were in their files when they were read.
 struct ServedCertificates: Sendable {
     let context: TLSContext
-    /// What the files held, to see whether they hold something else now.
+    /// The hash of the files, to detect changes.
     private let digest: [UInt8]
 
-    /// Reads the files, blocking; `nil` when the configuration names none.
+    /// Reads the files, blocking; `nil` when the configuration has none.
     ///
-    /// - Parameter configuration: Names the files.
-    /// - Throws: Which file is wrong, and why.
+    /// - Parameter configuration: The configuration with the paths.
+    /// - Throws: The file that cannot be used, and why.
     init?(_ configuration: Configuration) throws(TLSError) {
         guard !configuration.certificates.isEmpty else { return nil }
         var certificates: [TLSCertificate] = []
@@ -18,7 +18,7 @@ struct ServedCertificates: Sendable {
         for files in configuration.certificates {
             let certificate = try TLSCertificate(reading: files)
             certificates.append(certificate)
-            // PEM has no zero bytes, so that these tell one file from the next.
+            // PEM has no zero bytes, so a zero separates the files.
             bytes += certificate.certificatePEM + [0] + certificate.keyPEM + [0]
         }
         digest = Digest.sha256(bytes.span)
@@ -27,6 +27,6 @@ struct ServedCertificates: Sendable {
 }
 
 extension ServedCertificates: Equatable {
-    /// Whether both come from files that held the same; then the older ones stay, and sessions are resumed as before.
+    /// Whether the files had the same content; then the old context is kept, and TLS sessions can be resumed.
     static func == (one: Self, other: Self) -> Bool { one.digest == other.digest }
 }

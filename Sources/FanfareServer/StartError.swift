@@ -5,24 +5,24 @@ public import Webhooks
 public enum StartError: Error, CustomStringConvertible {
     /// A certificate or key cannot be used.
     case certificate(TLSError)
-    /// The kernel refused what every broker needs.
+    /// A system call that every broker needs has failed.
     case system(SystemError)
     /// The host to listen on has no address.
     case noAddress(host: String)
-    /// The host to listen on could not be looked up.
+    /// The host to listen on could not be resolved.
     case resolve(ResolveError)
-    /// The address cannot be listened on.
+    /// Listening on the address has failed.
     case listen(SocketAddress, SystemError)
     /// Webhooks cannot be sent.
     case webhooks(WebhooksError)
 
-    /// One line that says what to do.
+    /// The error in one line, with a remedy.
     public var description: String {
         switch self {
         case .certificate(let error):
             "The certificate cannot be used: \(error)"
         case .system(let error):
-            "The kernel refused to start the broker: \(error)"
+            "The broker cannot start: a system call has failed: \(error)"
         case .noAddress(let host):
             "Host \"\(host)\" has no address to listen on"
         case .resolve(let error):

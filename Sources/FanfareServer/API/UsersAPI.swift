@@ -4,7 +4,7 @@ import HTTPServer
 import Primitives
 import PusherProtocol
 
-/// `POST /apps/{id}/users/{user}/terminate_connections`: a backend throws a user out.
+/// `POST /apps/{id}/users/{user}/terminate_connections`: a backend closes a user's connections.
 struct UsersAPI {
     private let app: App
     private let core: ShardCore
@@ -16,7 +16,7 @@ struct UsersAPI {
 
     /// Closes every connection that is signed in as the user; that there is none is not an error.
     ///
-    /// Who is on a presence channel under that id, but not signed in, stays.
+    /// A member of a presence channel with this ID that is not signed in stays.
     func terminate(
         _ encodedID: String,
         _ parameters: QueryParameters,

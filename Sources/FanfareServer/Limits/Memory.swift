@@ -1,8 +1,8 @@
 import Glibc
 
-/// The memory of the machine, or of the part of it that the process may use.
+/// The memory that the process may use.
 enum Memory {
-    /// Bytes: the machine's, or the lowest limit of the control groups that the process is in (cgroups(7)).
+    /// The machine's memory in bytes, or the lowest limit of the process's control groups (cgroups(7)).
     static var available: Int {
         let pages = sysconf(Int32(_SC_PHYS_PAGES))
         let machine = pages > 0 ? pages * sysconf(Int32(_SC_PAGESIZE)) : 1 << 30
@@ -11,7 +11,7 @@ enum Memory {
 
     private static var groupLimits: [Int] {
         var files = ["/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        // The line of version 2 is 0::/the/path; each group limits those within it.
+        // The line of version 2 is 0::/the/path; each group also limits those within it.
         if let line = lines(of: "/proc/self/cgroup").first(where: { $0.hasPrefix("0::/") }) {
             var path = line.dropFirst(3)
             while true {

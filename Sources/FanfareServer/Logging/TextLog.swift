@@ -1,9 +1,9 @@
 internal import Logging
 
-/// Records as aligned text for people: time, level, label, message, then `name=value`.
+/// Formats records as aligned text: time, level, label, message, then `name=value`.
 ///
 ///     09:33:23.042 info    broker   listening  address=127.0.0.1:6001 loops=2
-struct TextLog: LogForm {
+struct TextLogFormatter: LogFormatter {
     /// Whether levels and fields are coloured (ECMA-48 §8.3.117, which every terminal knows).
     var isColored: Bool
 
@@ -13,7 +13,7 @@ struct TextLog: LogForm {
         line += color(Self.colors[record.level] ?? "0")
         line += padded(record.level.rawValue, to: 8) + color("0") + " "
         line += padded(record.label.printable, to: 8) + " "
-        // A message may have lines of its own; each stays recognisable as part of it.
+        // A message with several lines is written on one.
         line += record.message.printable
         if !record.fields.isEmpty { line += " " }
         for (name, value) in record.fields {

@@ -1,27 +1,28 @@
-/// How many clients a stop has closed by when.
+/// The rate at which a stop closes clients.
 ///
-/// An even stream of them rather than a burst: all come back at once, to this broker's successor or its neighbours.
+/// Evenly spread rather than in a burst, since all clients reconnect at once, to another broker.
 struct DrainPace: Sendable {
     private let perSecond: Double
 
-    /// Plans the way.
+    /// Creates a pace.
     ///
     /// - Parameters:
-    ///   - perSecond: The clients to close each second.
-    ///   - count: The clients there are. None is to be left without a word at the end, so the pace is raised for them
+    ///   - perSecond: The number of clients to close each second.
+    ///   - count: The number of clients. The pace is raised so that all are closed within four fifths of the time; the
+    ///     rest is for the last ones to receive their close frame.
     ///     to be closed in four fifths of the time; in the rest the last ones hear of it.
-    ///   - time: What there is until the deadline.
+    ///   - time: The time until the deadline.
     init(perSecond: Int, count: Int, time: Duration) {
         let seconds = time / .seconds(1)
         let needed = seconds > 0 ? Double(count) / (seconds * 0.8) : .infinity
         self.perSecond = max(Double(perSecond), needed)
     }
 
-    /// How many are to be closed by the end of a time.
+    /// Returns how many clients are to be closed by a time.
     ///
     /// - Parameters:
-    ///   - elapsed: The time since the first was closed.
-    ///   - count: The clients there are.
+    ///   - elapsed: The time since the first client was closed.
+    ///   - count: The number of clients.
     /// - Returns: A number up to `count`.
     func closedCount(after elapsed: Duration, of count: Int) -> Int {
         guard perSecond < .infinity else { return count }

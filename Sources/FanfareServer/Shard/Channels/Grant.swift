@@ -1,16 +1,16 @@
 package import Broker
 import PusherProtocol
 
-/// What a home sends to the shard of a new subscriber: what the client gets ahead of live events.
+/// The answer of a home to a subscription request: the messages that the client gets before live events.
 ///
-/// The size of one reference, because events, of which there are far more, share the links with it.
+/// Has the size of one reference, because events, which are far more frequent, share the links with it.
 package enum Grant: Sendable {
-    /// The acknowledgement; on a presence channel with its members, the subscriber included.
+    /// The acknowledgement; on a presence channel with its members, including the subscriber.
     case live(members: [Member])
-    /// The same on a cache channel, followed by its last event, or by the notice that there is none.
+    /// The acknowledgement on a cache channel, followed by its last event, or by a cache miss.
     indirect case cached(EventFrame?, members: [Member])
 
-    /// The grant of a home, with its event encoded.
+    /// Creates the grant of a home, with its event encoded.
     init(_ grant: ChannelHome.Grant, on channel: ChannelName) {
         switch grant.opening {
         case .live: self = .live(members: grant.members)
