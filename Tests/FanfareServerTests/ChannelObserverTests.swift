@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("What is told of channels, at the home of each") struct ChannelObserverTests {
+@Suite("Events for observers of channels") struct ChannelObserverTests {
     private func run(
         loops: Int,
         _ change: (inout Configuration) -> Void = { _ in },
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("The first subscriber and the end of the last, and none between", arguments: [1, 3])
+    @Test("occupied for the first subscriber, vacated after the last", arguments: [1, 3])
     func occupation(loops: Int) async throws {
         try await run(loops: loops) { broker, observer in
             for channel in ["chat-a", "chat-b", "private-c"] {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("Members come after the occupation and go before the vacancy", arguments: [1, 3])
+    @Test("member_added follows occupied, member_removed precedes vacated", arguments: [1, 3])
     func members(loops: Int) async throws {
         try await run(loops: loops) {
             $0.apps[0].membersMax = 2
@@ -42,7 +42,7 @@ import Testing
                 let (ann, _) = try await broker.subscribed(to: channel, as: "ann")
                 let (device, _) = try await broker.subscribed(to: channel, as: "ann")
                 let (bob, _) = try await broker.subscribed(to: channel, as: "bob")
-                // A third user is refused, and nobody to tell of.
+                // A third user is refused and not reported.
                 let (late, socketID) = try await broker.connected()
                 let data = #"{"user_id":"late"}"#
                 try late.send(subscribeMessage(to: channel, socketID: socketID, data: data))
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "Accepted client events, with the sender and on a presence channel the user",
+        "Accepted client events, with the sender and on presence channels the user",
         arguments: [1, 3]
     )
     func clientEvents(loops: Int) async throws {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("The first miss of an empty cache, and the event that fills it", arguments: [1, 3])
+    @Test("The first cache miss, and the event that fills the cache", arguments: [1, 3])
     func caches(loops: Int) async throws {
         try await run(loops: loops) { broker, observer in
             for channel in ["cache-a", "cache-b"] {
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Counts as they are told to subscribers, and the last of all", arguments: [1, 3])
+    @Test("Counts as subscribers get them, and the last one", arguments: [1, 3])
     func counts(loops: Int) async throws {
         try await run(loops: loops) {
             $0.apps[0].features.subscriptionCount = true

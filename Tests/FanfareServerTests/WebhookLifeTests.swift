@@ -4,8 +4,8 @@ import HTTP1
 import Testing
 import Webhooks
 
-/// When webhooks begin, change and end with the broker.
-@Suite("Webhooks: with the broker's life", .timeLimit(.minutes(1))) struct WebhookLifeTests {
+/// Start, change and stop of webhooks with the broker.
+@Suite("Webhooks: start, reload and stop", .timeLimit(.minutes(1))) struct WebhookLifeTests {
     private let folder: TemporaryFolder
     private let database: String
 
@@ -24,7 +24,7 @@ import Webhooks
         return client
     }
 
-    @Test("Without webhooks nothing is begun, nor for an app that is switched off")
+    @Test("Without webhooks, or for a disabled app, nothing is started")
     func nothingWithoutNeed() async throws {
         var disabled = AppConfiguration(id: "2", key: "second-key", secret: "second-secret")
         disabled.webhooks = [.to("http://127.0.0.1:9/")]
@@ -39,7 +39,7 @@ import Webhooks
         #expect(!hasDatabase)
     }
 
-    @Test("A restart loses none: what waited is sent by the next broker, unchanged")
+    @Test("A restart loses none: queued webhooks are sent by the next broker, unchanged")
     func restart() async throws {
         let port: UInt16
         let sent: WebhookReceiver.Request
@@ -53,7 +53,7 @@ import Webhooks
                 let client = try await subscriber("news", of: broker)
                 _ = try await receiver.events(1)
                 await receiver.stop()
-                // Nobody hears of this one yet.
+                // This one is not sent yet.
                 try await client.subscribe(to: "sport")
                 try await eventually {
                     try WebhookQueue(reading: database).deliveryCount() == 2
@@ -79,7 +79,7 @@ import Webhooks
         #expect(receiver.requests.count == 2)
     }
 
-    @Test("A file that is deleted while the broker runs is made again: a restart loses none")
+    @Test("A deleted file is created again: a restart loses none")
     func deletedFile() async throws {
         let port: UInt16
         do {
@@ -118,7 +118,7 @@ import Webhooks
         await receiver.stop()
     }
 
-    @Test("A second broker with the same file does not start; one that runs sends from memory")
+    @Test("A second broker with the same file does not start; a running one sends from memory")
     func sharedFile() async throws {
         let receiver = try WebhookReceiver()
         var configuration = Configuration.development
@@ -153,7 +153,7 @@ import Webhooks
         await receiver.stop()
     }
 
-    @Test("A stop tells of nobody as gone: they are back elsewhere at once")
+    @Test("A stop sends no departures: clients reconnect elsewhere at once")
     func draining() async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: 2, absenceDelay: .zero) { configuration in
@@ -168,7 +168,7 @@ import Webhooks
             for client in clients {
                 while try await client.next().closeCode == nil {}
             }
-            // They go while the broker still waits for them.
+            // They disconnect while the broker still waits for them.
             clients = []
             await stop
         }
@@ -197,7 +197,7 @@ import Webhooks
         await receiver.stop()
     }
 
-    @Test("A reload begins webhooks, moves them to another endpoint, and ends them")
+    @Test("A reload starts webhooks, moves them to another endpoint, and stops them")
     func reloads() async throws {
         let (first, second) = (try WebhookReceiver(), try WebhookReceiver())
         var configuration = Configuration.development
@@ -223,14 +223,14 @@ import Webhooks
             try await broker.server.reload(configuration)
             try await client.subscribe(to: "after")
         }
-        // The stop has sent whatever was to be sent.
+        // The stop has sent all due webhooks.
         #expect(first.events.count == 1)
         #expect(second.events.count == 1)
         await first.stop()
         await second.stop()
     }
 
-    @Test("A trust file that cannot be read is a fault of the start")
+    @Test("An unreadable trust file is an error at start")
     func badTrustFile() async throws {
         var configuration = Configuration.development
         configuration.port = 0

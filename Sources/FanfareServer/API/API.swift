@@ -127,6 +127,15 @@ extension ShardCore {
     }
 }
 
+extension Response {
+    /// The response to a request that the API refuses: the status and one line of plain text.
+    init(refusal: APIError) {
+        self = .text("", status: Status(refusal.status))
+        body = refusal.body
+        if [429, 503].contains(refusal.status) { fields.append(Field("Retry-After", "1")) }
+    }
+}
+
 extension RequestHead {
     /// The text of a range of the path.
     func pathText(_ range: Range<Int>) -> String {

@@ -156,6 +156,14 @@ final class Gateway {
     }
 }
 
+extension Response {
+    /// The response to an invalid upgrade request (RFC 6455 §4.2.2).
+    init(refusal: HandshakeRefusal) {
+        self = .text(refusal.description + "\n", status: Status(refusal.status))
+        fields += refusal.fields.filter { $0.name != "Connection" }.map { Field($0.name, $0.value) }
+    }
+}
+
 extension PusherCode {
     /// The code as it is sent in a close frame.
     var closeCode: CloseCode { CloseCode(rawValue: UInt16(rawValue)) }

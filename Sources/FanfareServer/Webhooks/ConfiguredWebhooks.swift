@@ -15,7 +15,6 @@ extension WebhookSettings {
 extension WebhookApp {
     /// The webhooks of an app; `nil` without endpoints, or when the app is disabled.
     ///
-    ///
     /// - Parameter configuration: The validated configuration of the app; an invalid endpoint is omitted.
     init?(_ configuration: AppConfiguration) {
         let endpoints = configuration.webhooks.compactMap { try? WebhookEndpoint($0) }

@@ -36,7 +36,7 @@ struct ChannelTable {
 
     // MARK: - Occupied channels
 
-    /// Records that a channel of this table has its first subscriber; its home is here.
+    /// Called when a channel whose home is here has its first subscriber.
     mutating func becameOccupied(_ address: ChannelAddress) {
         occupiedCount += 1
         guard address.name.kind != .serverToUser else { return }

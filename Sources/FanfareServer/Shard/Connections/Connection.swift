@@ -144,7 +144,7 @@ final class Connection: StreamDelegate {
         case .signIn(let user): delegate.connection(self, signsInAs: user)
         case .watch(let users): delegate.connection(self, watches: users)
         case .unwatch(let users): delegate.connection(self, unwatches: users)
-        case .beginTenure: beginTenure()
+        case .beginTenure: startCountingTowardsQuota()
         case .met(let limit): context.limitMet(limit)
         case .close(let code, let message): close(code, message: message)
         }
