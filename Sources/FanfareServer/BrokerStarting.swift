@@ -41,12 +41,17 @@ extension BrokerServer {
             )
         }
         if let port = configuration.metrics.port {
-            addresses.metrics = try await listenForMetrics(host: configuration.metrics.host, port: port)
+            addresses.metrics = try await listenForMetrics(
+                host: configuration.metrics.host,
+                port: port
+            )
         }
         return addresses
     }
 
-    private func listenForMetrics(host: String, port: UInt16) async throws(StartError) -> SocketAddress {
+    private func listenForMetrics(host: String, port: UInt16) async throws(StartError)
+        -> SocketAddress
+    {
         guard let address = SocketAddress(ip: host, port: port) else {
             throw .noAddress(host: host)
         }

@@ -184,7 +184,10 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("A query for the cache of another kind of channel is refused", arguments: ["chat", "presence-x"])
+    @Test(
+        "A query for the cache of another kind of channel is refused",
+        arguments: ["chat", "presence-x"]
+    )
     func refusesBackends(channel: String) async throws {
         try await TestBroker.run { broker in
             let answer = try await broker.ask("cache", of: channel, status: 400)

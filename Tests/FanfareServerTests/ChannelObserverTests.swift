@@ -63,7 +63,7 @@ import Testing
     )
     func clientEvents(loops: Int) async throws {
         try await run(loops: loops) { broker, observer in
-            for (channel, user) in [("private-a", "nobody"), ("presence-a", "ann")] {
+            for (channel, user) in [("private-a", "no user"), ("presence-a", "ann")] {
                 let (sender, socketID) = try await broker.subscribed(to: channel)
                 try sender.publish("client-one", channel, json: #"{"n":1}"#)
                 try sender.publish("client-two", channel, json: nil)

@@ -59,11 +59,11 @@ import Testing
     @Test func forgetsAddressesWithoutConnections() throws {
         let limiter = PerAddressLimiter(connectionsMax: 2, arrivalRate: nil)
         let one = try address(1)
-        #expect(limiter.enter(one, at: 0) == nil)
-        #expect(limiter.enter(one, at: 0) == nil)
-        #expect(limiter.enter(one, at: 0) == .connectionsPerAddress)
-        limiter.leave(one)
-        limiter.leave(one)
+        #expect(limiter.admit(one, at: 0) == nil)
+        #expect(limiter.admit(one, at: 0) == nil)
+        #expect(limiter.admit(one, at: 0) == .connectionsPerAddress)
+        limiter.release(one)
+        limiter.release(one)
         #expect(limiter.count == 0)
     }
 
@@ -72,8 +72,8 @@ import Testing
         let limiter = PerAddressLimiter(connectionsMax: .max, arrivalRate: Rate(perSecond: 1))
         for number in 0..<10_000 {
             let now = Int64(number) * 10_000_000
-            #expect(limiter.enter(try address(number), at: now) == nil)
-            limiter.leave(try address(number))
+            #expect(limiter.admit(try address(number), at: now) == nil)
+            limiter.release(try address(number))
         }
         // A hundred addresses per second.
         #expect(limiter.count <= 1_025)

@@ -38,7 +38,7 @@ import Testing
 
     private func actions(of liveness: inout Liveness, at times: [UInt32]) -> [Liveness.Action] {
         var actions: [Liveness.Action] = []
-        for time in times { actions.append(liveness.judge(at: time, settings)) }
+        for time in times { actions.append(liveness.check(at: time, settings)) }
         return actions
     }
 }

@@ -17,7 +17,7 @@ private final class Gate: BrokerObserver {
     /// Whether a loop is blocked.
     var blocks: Bool { isReached.load(ordering: .relaxed) && !isOpen.load(ordering: .relaxed) }
 
-    /// Lets the loop go on.
+    /// Unblocks the loop.
     func open() { isOpen.store(true, ordering: .relaxed) }
 
     func observedKinds(of app: AppID?) -> BrokerEventKinds { .occupancy }

@@ -92,7 +92,10 @@ import Testing
         }
     }
 
-    @Test("Up to a hundred members no notice is delayed; above it all lists converge", arguments: [1, 2])
+    @Test(
+        "Up to a hundred members no notice is delayed; above it all lists converge",
+        arguments: [1, 2]
+    )
     func crowds(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
             $0.apps[0].membersMax = 200

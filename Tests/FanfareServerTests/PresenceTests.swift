@@ -114,7 +114,10 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
         }
     }
 
-    @Test("A full channel refuses another user, but no further connection of a member", arguments: [1, 2])
+    @Test(
+        "A full channel refuses another user, but no further connection of a member",
+        arguments: [1, 2]
+    )
     func limitsMembers(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
             $0.apps[0].membersMax = 10

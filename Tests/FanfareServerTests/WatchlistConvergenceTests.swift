@@ -17,7 +17,10 @@ private struct Observer {
             for user in String(group.2).split(separator: ",").map({
                 String($0.filter { $0 != "\"" })
             }) {
-                #expect(online[user] != (group.1 == "online"), "\(user) got a status twice: \(text)")
+                #expect(
+                    online[user] != (group.1 == "online"),
+                    "\(user) got a status twice: \(text)"
+                )
                 online[user] = group.1 == "online"
             }
         }

@@ -13,7 +13,7 @@ import Webhooks
     ) async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: loops, absenceDelay: absenceDelay) { configuration in
-            configuration.apps = [.telling(.to(receiver.url(), change))]
+            configuration.apps = [.withWebhooks(.to(receiver.url(), change))]
         } _: { broker in
             try await body(broker, receiver)
         }
@@ -74,7 +74,7 @@ import Webhooks
     func subscriptionCounts() async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: 2) { configuration in
-            var app = AppConfiguration.telling(
+            var app = AppConfiguration.withWebhooks(
                 .to(receiver.url()) { $0.events = [.subscriptionCount] }
             )
             app.features.subscriptionCount = true

@@ -47,7 +47,7 @@ import Webhooks
             let receiver = try WebhookReceiver { Response(status: 503) }
             port = receiver.port
             try await TestBroker.run(loops: 2) { configuration in
-                configuration.apps = [.telling(.to(receiver.url()))]
+                configuration.apps = [.withWebhooks(.to(receiver.url()))]
                 configuration.webhooks.database = database
             } _: { broker in
                 let client = try await subscriber("news", of: broker)
@@ -65,7 +65,7 @@ import Webhooks
 
         let receiver = try WebhookReceiver(port: port)
         try await TestBroker.run { configuration in
-            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.apps = [.withWebhooks(.to(receiver.url()))]
             configuration.webhooks.database = database
         } _: { broker in
             let events = try await receiver.events(2)
@@ -86,7 +86,7 @@ import Webhooks
             let receiver = try WebhookReceiver { Response(status: 503) }
             port = receiver.port
             try await TestBroker.run(loops: 2) { configuration in
-                configuration.apps = [.telling(.to(receiver.url()))]
+                configuration.apps = [.withWebhooks(.to(receiver.url()))]
                 configuration.webhooks.database = database
             } _: { broker in
                 let client = try await subscriber("news", of: broker)
@@ -107,7 +107,7 @@ import Webhooks
         }
         let receiver = try WebhookReceiver(port: port)
         try await TestBroker.run { configuration in
-            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.apps = [.withWebhooks(.to(receiver.url()))]
             configuration.webhooks.database = database
         } _: { _ in
             let events = try await receiver.events(3)
@@ -123,7 +123,7 @@ import Webhooks
         let receiver = try WebhookReceiver()
         var configuration = Configuration.development
         configuration.port = 0
-        configuration.apps = [.telling(.to(receiver.url()))]
+        configuration.apps = [.withWebhooks(.to(receiver.url()))]
         configuration.webhooks.database = database
         try await TestBroker.run {
             $0.apps = configuration.apps
@@ -157,7 +157,7 @@ import Webhooks
     func draining() async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: 2, absenceDelay: .zero) { configuration in
-            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.apps = [.withWebhooks(.to(receiver.url()))]
         } _: { broker in
             var clients: [WebSocketWire] = []
             for number in 0..<10 {
@@ -183,7 +183,7 @@ import Webhooks
             return .text("too late")
         }
         try await TestBroker.run { configuration in
-            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.apps = [.withWebhooks(.to(receiver.url()))]
             configuration.webhooks.database = database
         } _: { broker in
             let client = try await subscriber("news", of: broker)
@@ -209,7 +209,7 @@ import Webhooks
         } _: { broker in
             let client = try await subscriber("before", of: broker)
             for (receiver, channel) in [(first, "one"), (second, "two")] {
-                configuration.apps = [.telling(.to(receiver.url()))]
+                configuration.apps = [.withWebhooks(.to(receiver.url()))]
                 let reload = try await broker.server.reload(configuration)
                 #expect(reload.restartKeys == [])
                 try await client.subscribe(to: channel)
@@ -234,7 +234,7 @@ import Webhooks
     func badTrustFile() async throws {
         var configuration = Configuration.development
         configuration.port = 0
-        configuration.apps = [.telling(.to("https://127.0.0.1:9/"))]
+        configuration.apps = [.withWebhooks(.to("https://127.0.0.1:9/"))]
         configuration.webhooks.trust = folder.path("none.pem")
         let server = try BrokerServer(configuration: configuration)
         await #expect(throws: StartError.self) { try await server.start() }

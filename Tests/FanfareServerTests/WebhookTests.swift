@@ -6,7 +6,7 @@ import Webhooks
 
 extension AppConfiguration {
     /// The development app, with webhooks.
-    static func reporting(_ webhooks: WebhookConfiguration...) -> AppConfiguration {
+    static func withWebhooks(_ webhooks: WebhookConfiguration...) -> AppConfiguration {
         var app = AppConfiguration.development
         app.webhooks = webhooks
         return app
@@ -36,7 +36,7 @@ extension WebhookConfiguration {
     ) async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: loops, absenceDelay: absenceDelay) { configuration in
-            configuration.apps = [.reporting(.to(receiver.url(), change))]
+            configuration.apps = [.withWebhooks(.to(receiver.url(), change))]
         } _: { broker in
             try await body(broker, receiver)
         }
@@ -125,7 +125,7 @@ extension WebhookConfiguration {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: 2, absenceDelay: .milliseconds(1)) { configuration in
             configuration.apps = [
-                .reporting(
+                .withWebhooks(
                     .to(receiver.url("/arrivals")) { $0.events = [.channelOccupied] },
                     .to(receiver.url("/private")) { $0.channelPrefix = "private-" },
                     .to(receiver.url("/europe")) {
@@ -160,7 +160,7 @@ extension WebhookConfiguration {
     func signatureAndFields() async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run { configuration in
-            var app = AppConfiguration.reporting(
+            var app = AppConfiguration.withWebhooks(
                 .to(receiver.url()) { $0.headers = ["X-Custom": "yes"] }
             )
             app.credentials = [.init(key: "new-key", secret: "new-secret")]

@@ -18,7 +18,10 @@ extension Configuration {
                 add("id", "is \(app.id), as that of apps.\(twin): each app needs its own")
             }
             if app.isTLSOnly, tlsPort == nil {
-                add("tls_only", "is true, but tls.port is none: no client could connect; set tls.port")
+                add(
+                    "tls_only",
+                    "is true, but tls.port is none: no client could connect; set tls.port"
+                )
             }
             if app.features.watchlist, !app.features.users {
                 add(

@@ -68,7 +68,11 @@ final class ChannelService: TimerTarget {
     }
 
     /// At the home: adds a subscriber, or refuses it.
-    func addSubscriber(_ request: SubscriptionRequest, to address: ChannelAddress, as member: Member?) {
+    func addSubscriber(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?
+    ) {
         let channel = table.open(address)
         let effects = channel.home.subscribe(
             Subscriber(request.socketID, shard: request.shard, member: member),
@@ -144,7 +148,9 @@ final class ChannelService: TimerTarget {
         let home = address.home(among: context.shardCount)
         if let channel = table[address] {
             channel.remove(stream)
-            if home == context.shard { removeSubscriber(id, from: channel, of: context.shard, at: address) }
+            if home == context.shard {
+                removeSubscriber(id, from: channel, of: context.shard, at: address)
+            }
             closeIfVacant(channel, at: address)
         }
         if home != context.shard {
