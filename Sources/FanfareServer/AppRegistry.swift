@@ -2,7 +2,9 @@ package import Broker
 import PusherProtocol
 import Webhooks
 
-/// The apps that are served, with the connection count of each. A reload replaces it on every shard.
+/// The apps that are served, with the connection count of each.
+///
+/// A reload replaces it on every shard.
 ///
 /// An immutable object, so that passing it on copies one reference.
 package final class AppRegistry: Sendable {
@@ -12,7 +14,9 @@ package final class AppRegistry: Sendable {
     let apps: Apps
     /// The connection quota of each app, and of removed apps that still have connections.
     package let quotas: [AppID: ConnectionQuota]
-    /// Whether any app sends subscription counts. If not, subscriptions need no lookup of their app.
+    /// Whether any app sends subscription counts.
+    ///
+    /// If not, subscriptions need no lookup of their app.
     let announcesCounts: Bool
     private let entries: [AppID: Origin]
 

@@ -4,7 +4,9 @@ import Synchronization
 public import Webhooks
 
 extension BrokerServer {
-    /// Starts the loops and listens. A broker that cannot start is stopped when this returns.
+    /// Starts the loops and listens.
+    ///
+    /// A broker that cannot start is stopped when this returns.
     ///
     /// - Returns: The addresses, with the ports that the kernel chose for port 0.
     /// - Throws: ``StartError``, with the address that could not be listened on.

@@ -29,7 +29,7 @@ import Testing
                 #expect(code == 4009)
                 #expect(
                     text
-                        == #"{"event":"pusher:error","data":{"code":4009,"message":"Pages of \"\#(origin)\" may not connect: they are none of the app's allowed origins"}}"#
+                        == #"{"event":"pusher:error","data":{"code":4009,"message":"The origin \"\#(origin)\" may not connect: it is not among the app's allowed origins"}}"#
                 )
             }
         }

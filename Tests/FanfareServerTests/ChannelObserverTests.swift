@@ -20,15 +20,15 @@ import Testing
             for channel in ["chat-a", "chat-b", "private-c"] {
                 let (first, _) = try await broker.subscribed(to: channel)
                 let (second, _) = try await broker.subscribed(to: channel)
-                #expect(observer.told(of: channel) == ["occupied"])
+                #expect(observer.recorded(of: channel) == ["occupied"])
                 try first.unsubscribe(from: channel)
                 try second.send(opcode: 8, [0x03, 0xE8])
-                try await eventually { observer.told(of: channel).count > 1 }
-                #expect(observer.told(of: channel) == ["occupied", "vacated"])
+                try await eventually { observer.recorded(of: channel).count > 1 }
+                #expect(observer.recorded(of: channel) == ["occupied", "vacated"])
                 try await first.expectNothing()
                 _ = try await broker.subscribed(to: channel)
-                let told = observer.told(of: channel)
-                #expect(told.prefix(3) == ["occupied", "vacated", "occupied"])
+                let recorded = observer.recorded(of: channel)
+                #expect(recorded.prefix(3) == ["occupied", "vacated", "occupied"])
             }
         }
     }
@@ -48,11 +48,11 @@ import Testing
                 try late.send(subscribeMessage(to: channel, socketID: socketID, data: data))
                 #expect(try await late.nextText().contains("subscription_error"))
                 for client in [ann, device, bob] { try client.unsubscribe(from: channel) }
-                try await eventually { observer.told(of: channel).last == "vacated" }
-                let told = observer.told(of: channel)
-                #expect(told.prefix(3) == ["occupied", "+ann", "+bob"])
-                #expect(told.dropFirst(3).dropLast().sorted() == ["-ann", "-bob"])
-                #expect(told.count == 6)
+                try await eventually { observer.recorded(of: channel).last == "vacated" }
+                let recorded = observer.recorded(of: channel)
+                #expect(recorded.prefix(3) == ["occupied", "+ann", "+bob"])
+                #expect(recorded.dropFirst(3).dropLast().sorted() == ["-ann", "-bob"])
+                #expect(recorded.count == 6)
             }
         }
     }
@@ -70,10 +70,10 @@ import Testing
                 try sender.publish("refused", channel, json: nil)
                 #expect(try await sender.nextText().contains("pusher:error"))
                 try await eventually {
-                    observer.told(of: channel).last?.hasPrefix("client-two") == true
+                    observer.recorded(of: channel).last?.hasPrefix("client-two") == true
                 }
                 #expect(
-                    observer.told(of: channel).suffix(2) == [
+                    observer.recorded(of: channel).suffix(2) == [
                         #"client-one {"n":1} of \#(socketID) \#(user)"#,
                         "client-two without data of \(socketID) \(user)",
                     ]
@@ -88,12 +88,12 @@ import Testing
             for channel in ["cache-a", "cache-b"] {
                 for _ in 0..<2 { _ = try await broker.subscribed(to: channel) }
                 for _ in 0..<2 { _ = try await broker.trigger("e", "1", on: channel) }
-                try await eventually { observer.told(of: channel).contains("filled") }
+                try await eventually { observer.recorded(of: channel).contains("filled") }
                 _ = try await broker.subscribed(to: channel)
-                let told = observer.told(of: channel).filter {
+                let recorded = observer.recorded(of: channel).filter {
                     !["occupied", "vacated"].contains($0)
                 }
-                #expect(told == ["miss", "filled"])
+                #expect(recorded == ["miss", "filled"])
             }
         }
     }
@@ -106,9 +106,9 @@ import Testing
             let (first, _) = try await broker.subscribed(to: "chat")
             let (second, _) = try await broker.subscribed(to: "chat")
             for client in [first, second] { try client.unsubscribe(from: "chat") }
-            try await eventually { observer.told.last == "chat vacated" }
+            try await eventually { observer.recorded.last == "chat vacated" }
             #expect(
-                observer.told(of: "chat") == ["occupied", "1", "2", "1", "0", "vacated"]
+                observer.recorded(of: "chat") == ["occupied", "1", "2", "1", "0", "vacated"]
             )
         }
     }

@@ -74,15 +74,15 @@ import Testing
                 #expect(try await staying.nextText() == Notice.added("bob", channel))
             }
             leaving.wire.reset()
-            var told: Set<String> = []
-            for _ in channels { told.insert(try await staying.nextText()) }
-            #expect(told == Set(channels.map { Notice.removed("bob", $0) }))
+            var notices: Set<String> = []
+            for _ in channels { notices.insert(try await staying.nextText()) }
+            #expect(notices == Set(channels.map { Notice.removed("bob", $0) }))
             try await staying.expectNothing()
             staying.wire.reset()
             for channel in channels {
-                try await eventually { occurrences.told(of: channel).last == "vacated" }
+                try await eventually { occurrences.recorded(of: channel).last == "vacated" }
                 #expect(
-                    occurrences.told(of: channel)
+                    occurrences.recorded(of: channel)
                         == ["occupied", "+ann", "+bob", "-bob", "-ann", "vacated"]
                 )
             }

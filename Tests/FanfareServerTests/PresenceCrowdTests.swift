@@ -60,8 +60,10 @@ private struct Device {
 }
 
 @Suite("Presence, with many users and devices") struct PresenceCrowdTests {
-    /// The duration of the changes. With the environment it is longer and includes all 200 users: `PRESENCE_SECONDS=60
-    /// swift test --filter PresenceCrowdTests`.
+    /// The duration of the changes.
+    ///
+    /// With the environment it is longer and includes all 200 users: `PRESENCE_SECONDS=60 swift test --filter
+    /// PresenceCrowdTests`.
     private static let seconds = getenv("PRESENCE_SECONDS").flatMap {
         Int(String(cString: $0))
     }

@@ -105,9 +105,9 @@ import Testing
         try await run(loops: 1) { broker in
             let users = (1...101).map { "u-\($0)" }
             let (zoe, socketID) = try await broker.signedIn(as: "zoe", watching: users)
-            let told = try await zoe.nextText()
-            #expect(told.hasPrefix(#"{"event":"pusher:error","data":{"code":4302,"message":""#))
-            #expect(told.contains("101") && told.contains("first 100"))
+            let text = try await zoe.nextText()
+            #expect(text.hasPrefix(#"{"event":"pusher:error","data":{"code":4302,"message":""#))
+            #expect(text.contains("101") && text.contains("first 100"))
             #expect(try await zoe.nextText() == watchlistEvents(offline: Array(users.prefix(100))))
             try await zoe.signIn(
                 as: "zoe",

@@ -142,9 +142,9 @@ extension WebhookConfiguration {
             try client.unsubscribe(from: "news")
             try client.unsubscribe(from: "private-eu")
             _ = try await receiver.events(5)
-            let told = receiver.requests.map { "\($0.path) \($0.events)" }.sorted()
+            let requests = receiver.requests.map { "\($0.path) \($0.events)" }.sorted()
             #expect(
-                told == [
+                requests == [
                     #"/arrivals {"name":"channel_occupied","channel":"news"}"#,
                     #"/arrivals {"name":"channel_occupied","channel":"private-eu"}"#,
                     #"/europe {"name":"channel_occupied","channel":"private-eu"}"#,

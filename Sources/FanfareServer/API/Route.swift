@@ -3,7 +3,9 @@ import HTTP1
 import Primitives
 import PusherProtocol
 
-/// A resource of the broker's HTTP API. Its names are ranges of the request's path.
+/// A resource of the broker's HTTP API.
+///
+/// Its names are ranges of the request's path.
 enum Route: Equatable {
     /// `/apps/{id}/events`
     case events(app: Range<Int>)

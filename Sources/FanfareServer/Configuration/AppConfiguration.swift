@@ -1,6 +1,8 @@
 /// The configuration of one app: its credentials, limits, features and webhooks.
 public struct AppConfiguration: Sendable, Hashable {
-    /// The app's ID, which is part of the HTTP API's paths. Official libraries require digits.
+    /// The app's ID, which is part of the HTTP API's paths.
+    ///
+    /// Official libraries require digits.
     public var id: String
     /// The public key, which clients send in the connection URL.
     public var key: String

@@ -11,7 +11,9 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     let isRequired: Bool
     /// Sets the property from the settings at the key's place, or adds faults.
     let read: @Sendable (SettingTree, inout Root, inout [ConfigurationFault]) -> Void
-    /// Returns the faults of the property's value. The text is the prefix of the key.
+    /// Returns the faults of the property's value.
+    ///
+    /// The text is the prefix of the key.
     let validate: @Sendable (Root, String) -> [ConfigurationFault]
     /// The property's value as text for the file; `nil` for a list or section.
     let written: @Sendable (Root) -> String?

@@ -16,7 +16,9 @@ public struct FileWatch: Sendable {
     /// The time for which changed files must stay unchanged before they are reported, at most: half a second.
     private static var settling: Duration { .milliseconds(500) }
 
-    /// Watches a file from now on. Read the file after this call to miss no change.
+    /// Watches a file from now on.
+    ///
+    /// Read the file after this call to miss no change.
     ///
     /// - Parameters:
     ///   - path: The file; it may be a symbolic link, and need not exist yet.

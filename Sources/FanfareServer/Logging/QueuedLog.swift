@@ -62,7 +62,8 @@ public final class QueuedLog: Sendable {
                 var interest = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&interest, 1, -1)
             } else if errno != EINTR {
-                return  // There is nowhere to report that the log cannot be written. nowhere to say so.
+                // There is nowhere to report that the log cannot be written.
+                return
             }
         }
     }

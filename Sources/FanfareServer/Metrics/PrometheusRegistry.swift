@@ -72,8 +72,9 @@ public final class PrometheusRegistry: MetricsFactory {
         cell(label, dimensions, isCounter: false)
     }
 
-    /// Returns the gauge with this name and these dimensions; creates it if needed. Of a distribution the last value is
-    /// kept.
+    /// Returns the gauge with this name and these dimensions; creates it if needed.
+    ///
+    /// Of a distribution the last value is kept.
     public func makeRecorder(
         label: String,
         dimensions: [(String, String)],

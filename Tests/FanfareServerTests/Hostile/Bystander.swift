@@ -87,7 +87,9 @@ enum Bystander {
 }
 
 extension TestBroker {
-    /// Runs an attack on a broker. Its other clients must not be affected, and nothing of the attack may remain.
+    /// Runs an attack on a broker.
+    ///
+    /// Its other clients must not be affected, and nothing of the attack may remain.
     ///
     /// - Parameters:
     ///   - loops: The broker's shards; with one, attacker and bystander share it.

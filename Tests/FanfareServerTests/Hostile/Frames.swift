@@ -118,8 +118,8 @@ struct HostileFrames: CustomTestStringConvertible, Sendable {
                 #expect(frame == WebSocketWire.Frame(opcode: 10, payload: payload))
             case .close(let code, let reason):
                 #expect(frame.opcode == 8 && frame.closeCode == code, "\(frame.text.prefix(500))")
-                let told = String(decoding: frame.payload.dropFirst(2), as: UTF8.self)
-                #expect(told.contains(reason), "\(told)")
+                let text = String(decoding: frame.payload.dropFirst(2), as: UTF8.self)
+                #expect(text.contains(reason), "\(text)")
                 return try await client.wire.expectNoMore(orReset: true)
             }
         }

@@ -9,11 +9,11 @@ final class Occurrences: BrokerObserver {
     private let lines = Mutex<[String]>([])
 
     /// The recorded events, in order.
-    var told: [String] { lines.withLock { $0 } }
+    var recorded: [String] { lines.withLock { $0 } }
 
     /// The recorded events of one channel.
-    func told(of channel: String) -> [String] {
-        told.compactMap {
+    func recorded(of channel: String) -> [String] {
+        recorded.compactMap {
             $0.hasPrefix(channel + " ") ? String($0.dropFirst(channel.count + 1)) : nil
         }
     }

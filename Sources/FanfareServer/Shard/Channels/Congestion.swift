@@ -85,8 +85,9 @@ extension ChannelService: ChannelBacklogDelegate {
         reportCongestion(at: address, true)
     }
 
-    /// Stops sending to other shards until they confirm that their subscribers have room. This bounds the bytes in
-    /// transit, since shards report congestion only afterwards.
+    /// Stops sending to other shards until they confirm that their subscribers have room.
+    ///
+    /// This bounds the bytes in transit, since shards report congestion only afterwards.
     func awaitConfirmation(of channel: Channel, at address: ChannelAddress, by shards: [Int]) {
         channel.unconfirmedLength = 0
         let backlog = openBacklog(of: channel, at: address)

@@ -1,7 +1,9 @@
 import PusherProtocol
 
 /// Channel names sorted by their bytes, in blocks: lookup, insertion and removal take a few microseconds among a
-/// million names. A listing can continue behind any name, whatever has changed meanwhile.
+/// million names.
+///
+/// A listing can continue behind any name, whatever has changed meanwhile.
 ///
 /// A name takes about 32 bytes here, besides its text, which is shared.
 struct SortedNames {

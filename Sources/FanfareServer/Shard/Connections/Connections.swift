@@ -104,8 +104,9 @@ final class Connections {
 
     // MARK: - Apps
 
-    /// Replaces the apps of the connections. Those whose app was removed or disabled are closed by
-    /// ``closeOrphanedConnections(upTo:)``.
+    /// Replaces the apps of the connections.
+    ///
+    /// Those whose app was removed or disabled are closed by ``closeOrphanedConnections(upTo:)``.
     func replaceApps(_ registry: AppRegistry) {
         replaceQueueBudgets(registry)
         orphanedConnections = []
