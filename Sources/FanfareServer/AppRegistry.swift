@@ -18,7 +18,7 @@ package final class AppRegistry: Sendable {
     ///
     /// If not, subscriptions need no lookup of their app.
     let announcesCounts: Bool
-    private let entries: [AppID: Origin]
+    private let entries: [AppID: Entry]
 
     /// An app and its configuration.
     private struct Entry: Sendable {

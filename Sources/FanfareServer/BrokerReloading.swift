@@ -25,7 +25,6 @@ extension BrokerServer {
     ///   - configuration: The complete configuration.
     ///   - accepted: Called once after validation, before anything is logged: the caller applies the settings that are
     ///     its own, such as the log level.
-    ///     takes over itself, as the level of the log.
     /// - Returns: What has changed, and what takes effect at the next start.
     /// - Throws: All faults of the configuration; then nothing has changed.
     @discardableResult

@@ -67,7 +67,6 @@ struct DrainPace: Sendable {
     ///   - perSecond: The number of clients to close each second.
     ///   - count: The number of clients. The pace is raised so that all are closed within four fifths of the time; the
     ///     rest is for the last ones to receive their close frame.
-    ///     to be closed in four fifths of the time; in the rest the last ones hear of it.
     ///   - time: The time until the deadline.
     init(perSecond: Int, count: Int, time: Duration) {
         let seconds = time / .seconds(1)

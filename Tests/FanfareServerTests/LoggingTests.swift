@@ -14,7 +14,7 @@ import Testing
         fields: [("address", "127.0.0.1:6001"), ("note", "two words")]
     )
 
-    func text(_ form: some LogFormatter, _ record: LogRecord) -> String {
+    func text(_ formatter: some LogFormatter, _ record: LogRecord) -> String {
         var bytes: [UInt8] = []
         form.append(record, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
@@ -110,7 +110,7 @@ import Testing
 
     @Test func recordsAreWrittenInOrder() {
         let output = Output()
-        let queue = LogQueue(form: MessageOnly()) { bytes in
+        let queue = LogQueue(formatter: MessageOnly()) { bytes in
             output.bytes.withLock { $0 += bytes }
         }
         for number in 0..<5_000 { queue.add(record("\(number)")) }
@@ -121,7 +121,7 @@ import Testing
 
     @Test func aFullQueueDropsAndLogsTheCount() {
         let output = Output()
-        let queue = LogQueue(capacity: 10, form: MessageOnly()) { bytes in
+        let queue = LogQueue(capacity: 10, formatter: MessageOnly()) { bytes in
             output.gate.withLock { _ in }
             output.bytes.withLock { $0 += bytes }
         }
@@ -141,7 +141,7 @@ import Testing
 
     @Test func manyThreadsMayLog() async {
         let output = Output()
-        let queue = LogQueue(form: MessageOnly()) { bytes in
+        let queue = LogQueue(formatter: MessageOnly()) { bytes in
             output.bytes.withLock { $0 += bytes }
         }
         await withTaskGroup { group in

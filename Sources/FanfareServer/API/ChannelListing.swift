@@ -159,7 +159,7 @@ final class ChannelListing {
     private func end(nextCursor: String?) -> Progress {
         let body = Swift.exchange(&list, with: APIAnswer.ChannelList()).end(nextCursor: nextCursor)
         exchange.respond(.json(body))
-        return .isOver
+        return .isFinished
     }
 
     private func refuse() -> Progress {
@@ -169,6 +169,6 @@ final class ChannelListing {
                 + "(limits.queued_bytes_max): ask for it in parts, with limit and cursor"
         )
         exchange.respond(Response(refusal: error))
-        return .isOver
+        return .isFinished
     }
 }
