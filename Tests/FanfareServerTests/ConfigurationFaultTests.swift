@@ -293,7 +293,7 @@ func faults(
         )
     }
 
-    @Test func aConfigurationMadeInCodeIsJudgedToo() {
+    @Test func aConfigurationMadeInCodeIsValidated() {
         var configuration = Configuration()
         configuration.loops = -1
         #expect(

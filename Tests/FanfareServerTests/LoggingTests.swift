@@ -16,7 +16,7 @@ import Testing
 
     func text(_ formatter: some LogFormatter, _ record: LogRecord) -> String {
         var bytes: [UInt8] = []
-        form.append(record, to: &bytes)
+        formatter.append(record, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The links between shards") struct ShardLinksTests {
     @Test("Messages arrive in order, after a dispatch, at their shard")
-    func areHeardInOrder() throws {
+    func arriveInOrder() throws {
         let mailboxes = try (0..<3).map { _ in Mailbox<ShardMessage>(wakes: try EventLoop()) }
         var speaker = ShardLinks(of: 0, mailboxes: mailboxes)
         let hearer = ShardLinks(of: 2, mailboxes: mailboxes)

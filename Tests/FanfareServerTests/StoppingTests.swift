@@ -76,10 +76,10 @@ import Testing
                 let answer = try await balancer.answer()
                 return answer.status == 503 && answer.body == "stopping\n"
             }
-            let (latecomer, _) = try await broker.connected()
+            let (newClient, _) = try await broker.connected()
             #expect(try await broker.trigger("e", "1", on: "news").status == 200)
             #expect(try await client.nextText().contains(#""event":"e""#))
-            for client in [client, latecomer] {
+            for client in [client, newClient] {
                 #expect(try await client.nextText().contains(#""code":4200"#))
                 #expect(try await client.next().closeCode == 4200)
                 try client.send(opcode: 8, [0x10, 0x68])

@@ -76,7 +76,7 @@ import Testing
             try client.send(#"{"event":"pusher:ping"}"#)
             #expect(try await client.nextText() == #"{"event":"pusher:pong","data":{}}"#)
             _ = try await broker.trigger("e", "1", on: "chat")
-            // The trigger is answered when its event is sequenced; wait until it would have arrived.
+            // The answer does not imply delivery: another subscriber shows when the event has arrived.
             #expect(try await other.nextText() == #"{"event":"e","channel":"chat","data":"1"}"#)
             try await client.subscribe(to: "chat")
             _ = try await broker.trigger("e", "2", on: "chat")

@@ -7,7 +7,7 @@ import WebSocket
 
 /// Upgrades clients to WebSocket, and closes those that are refused with a code.
 ///
-/// A client that is refused is upgraded first and closed then (Pusher protocol, "Connection"): a browser cannot read
+/// A client that is refused is first upgraded and then closed (Pusher protocol, "Connection"): a browser cannot read
 /// the status of a refused upgrade, and would try again every second.
 final class Gateway {
     private let core: ShardCore

@@ -110,7 +110,7 @@ import Testing
             try asking.send("GET /health HT")
             // A new connection waits for at most a second. Connections that were idle for less are then closed for
             // later ones.
-            let (latecomer, _) = try await broker.connected()
+            let (newClient, _) = try await broker.connected()
             let others = try (0..<4).map { _ in try Wire(port: broker.port) }
             let answer = try await asking.answer()
             #expect(answer.status == 503)
@@ -118,7 +118,7 @@ import Testing
             for wire in silent { #expect(try await wire.readToEnd().isEmpty) }
             #expect(await broker.hits(.handshakes) >= 4)
             #expect(others.count == 4)
-            for client in [client, latecomer] { try await client.subscribe(to: "news") }
+            for client in [client, newClient] { try await client.subscribe(to: "news") }
         }
     }
 
@@ -136,8 +136,8 @@ import Testing
                 refused.append(wire)
             }
             #expect(await broker.server.streamCount <= 1 + 8)
-            let (latecomer, _) = try await broker.connected()
-            for client in [client, latecomer] { try await client.subscribe(to: "news") }
+            let (newClient, _) = try await broker.connected()
+            for client in [client, newClient] { try await client.subscribe(to: "news") }
             // And are closed soon.
             try await eventually { await broker.server.streamCount == 2 }
             #expect(refused.count == 60)

@@ -18,8 +18,8 @@ import Testing
             let stayed = Array(clients.suffix(50))
             clients = []
             for _ in 0..<20 {
-                let (latecomer, _) = try await broker.connected()
-                try await latecomer.subscribe(to: "news")
+                let (newClient, _) = try await broker.connected()
+                try await newClient.subscribe(to: "news")
             }
             _ = try await broker.trigger("e", "1", on: "news")
             for client in stayed {
@@ -38,10 +38,10 @@ import Testing
             try await client.subscribe(to: "news")
             let crowd = try (0..<40).map { _ in try Wire(port: broker.port) }
             // The crowd is served in order, at most a second for each sixteen.
-            let (latecomer, _) = try await broker.connected()
-            try await latecomer.subscribe(to: "news")
+            let (newClient, _) = try await broker.connected()
+            try await newClient.subscribe(to: "news")
             _ = try await broker.trigger("e", "1", on: "news")
-            for client in [client, latecomer] {
+            for client in [client, newClient] {
                 #expect(try await client.nextText() == eventText("e", "news", data: "1"))
             }
             #expect(await broker.hits(.handshakes) >= 25)
