@@ -33,7 +33,7 @@ package final class ServerSettings: Sendable {
     let triggerTimeout: Duration
     /// The number of members of a presence channel up to which each arrival and departure is announced at once.
     let smallPresenceChannelMax: Int
-    /// How many channels a closed connection is removed from at a time.
+    /// The number of channels that a closed connection leaves at a time.
     let leaving: LeaveQueue.Settings
     /// The maximum time in which a closing stream sends its last bytes and receives the peer's end.
     let closeTimeout: Duration = .seconds(5)

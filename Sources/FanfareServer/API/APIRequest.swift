@@ -5,7 +5,7 @@ import PusherProtocol
 
 /// A request to the HTTP API whose head was accepted; processes its body.
 final class APIRequest: HTTPContentReceiver {
-    /// What the check of the head has found: the request is signed and within the rates of its app.
+    /// The result of the check of the head: the request is signed and within the rates of its app.
     ///
     /// A reload while the body arrives does not change the app.
     struct Accepted {

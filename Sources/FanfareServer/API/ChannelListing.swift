@@ -18,7 +18,7 @@ final class ChannelListing {
         case isFinished
     }
 
-    /// What one home has sent, and whether a request to it is pending.
+    /// The channels received from one home, and the state of the requests to it.
     private struct Source {
         var entries: [ChannelPortion.Entry] = []
         /// The index of the first entry that is not merged.

@@ -170,7 +170,7 @@ extension HostileTests {
                 )
                 let text = try await client.nextText()
                 #expect(
-                    text.hasPrefix(#"{"event":"pusher:error","data":{"code":4009,"message":"Pages"#)
+                    text.hasPrefix(#"{"event":"pusher:error","data":{"code":4009,"message":"The origin"#)
                 )
                 #expect(text.contains(#"https://b.test\",\"code\":1"#) && text.utf8.count < 500)
                 #expect(try await client.next().closeCode == 4009)
