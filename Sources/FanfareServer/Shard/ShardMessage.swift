@@ -3,8 +3,8 @@ package import PusherProtocol
 
 /// A message from one shard to another.
 ///
-/// A link between two shards is first in, first out, and the home of a channel sends everything about it over one link to
-/// each shard: a shard that reads `granted` gets every event that was sequenced later, and none from before.
+/// A link between two shards is first in, first out, and the home of a channel sends everything about it over one link
+/// to each shard: a shard that reads `granted` gets every event that is sequenced later, and none from before.
 package enum ShardMessage: Sendable {
     /// To the home: subscribe a connection.
     case subscribe(ChannelAddress, SubscriptionRequest)

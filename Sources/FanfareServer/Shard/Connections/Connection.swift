@@ -319,7 +319,7 @@ final class Connection: StreamDelegate {
 }
 
 extension Connection: TimerTarget {
-    /// Called at the deadline by which the connection had to be authorized (Pusher documentation, "Authorized connections").
+    /// Called at the deadline of the authorization (Pusher documentation, "Authorized connections").
     func timerFired(tag: Int) {
         guard !isClosing, !countsTowardsQuota else { return }
         guard let seconds = app.features.authorizationTimeout else { return waiveAuthorization() }
