@@ -2,41 +2,45 @@ package import Broker
 import PusherProtocol
 import Webhooks
 
-/// The apps that are served, with the connections that each has: what a reload replaces on every shard.
+/// The apps that are served, with the connection count of each.
 ///
-/// One object for all who look, so that it is handed on as a single reference.
+/// A reload replaces it on every shard.
+///
+/// An immutable object, so that passing it on copies one reference.
 package final class AppRegistry: Sendable {
-    /// Counts the replacements, so that of two under way the later one stays.
+    /// Counts the replacements: of two concurrent ones the later wins.
     let generation: Int
     /// The apps, by identifier and by key.
     let apps: Apps
-    /// The connections of each app, and of those that were served earlier and have some left.
+    /// The connection quota of each app, and of removed apps that still have connections.
     package let quotas: [AppID: ConnectionQuota]
-    /// Whether the subscribers of any app are told how many they are: spares the others a look at their app.
+    /// Whether any app sends subscription counts.
+    ///
+    /// If not, subscriptions need no lookup of their app.
     let announcesCounts: Bool
-    private let origins: [AppID: Origin]
+    private let entries: [AppID: Entry]
 
-    /// An app and what it was made from.
-    private struct Origin: Sendable {
+    /// An app and its configuration.
+    private struct Entry: Sendable {
         let configuration: AppConfiguration
         let app: App
     }
 
-    /// Makes the first registry, whose identifiers and keys differ.
+    /// Creates the first registry; the identifiers and keys of the apps differ.
     package convenience init(_ configurations: [AppConfiguration]) {
         self.init(configurations, succeeding: nil)
     }
 
-    /// Makes the registry that succeed these.
+    /// Returns the registry that replaces this one.
     ///
-    /// An app that is configured as before keeps its object, and what is left of its rates with it. Each keeps its
-    /// count of connections, and closes none when its limit is lower now.
+    /// An app whose configuration is unchanged keeps its object and the state of its rates. Each app keeps its
+    /// connection count; a lower limit closes no connection.
     package func succeeded(by configurations: [AppConfiguration]) -> AppRegistry {
         AppRegistry(configurations, succeeding: self)
     }
 
     private init(_ configurations: [AppConfiguration], succeeding old: AppRegistry?) {
-        var origins: [AppID: Origin] = [:]
+        var entries: [AppID: Entry] = [:]
         var quotas = old?.quotas.filter { !$0.value.isUnused } ?? [:]
         for configuration in configurations {
             let id = AppID(configuration.id)
@@ -44,52 +48,52 @@ package final class AppRegistry: Sendable {
             let quota = old?.quotas[id] ?? ConnectionQuota(limit: limit)
             quota.resize(to: limit)
             quotas[id] = quota
-            let origin = old?.origins[id].flatMap {
+            let entry = old?.entries[id].flatMap {
                 $0.configuration == configuration ? $0 : nil
             }
-            origins[id] =
-                origin
-                ?? Origin(configuration: configuration, app: App(configuration, quota: quota))
+            entries[id] =
+                entry
+                ?? Entry(configuration: configuration, app: App(configuration, quota: quota))
         }
         generation = (old?.generation ?? 0) + 1
-        apps = Apps(origins.values.map(\.app))
+        apps = Apps(entries.values.map(\.app))
         self.quotas = quotas
-        announcesCounts = origins.values.contains { $0.app.features.subscriptionCount }
-        self.origins = origins
+        announcesCounts = entries.values.contains { $0.app.features.subscriptionCount }
+        self.entries = entries
     }
 
     /// The identifiers of all apps.
-    var ids: some Sequence<AppID> { origins.keys }
+    var ids: some Sequence<AppID> { entries.keys }
 
     /// The apps that have webhooks.
-    var webhookApps: [WebhookApp] { origins.values.compactMap { WebhookApp($0.configuration) } }
+    var webhookApps: [WebhookApp] { entries.values.compactMap { WebhookApp($0.configuration) } }
 
-    /// How these registry differ from those before them.
+    /// The differences from an earlier registry.
     func changes(since old: AppRegistry) -> AppChanges {
         var changes = AppChanges()
-        for (id, origin) in origins {
-            guard let before = old.origins[id]?.app else {
+        for (id, entry) in entries {
+            guard let before = old.entries[id]?.app else {
                 changes.added.append(id.text)
                 continue
             }
-            if before !== origin.app { changes.changed.append(id.text) }
+            if before !== entry.app { changes.changed.append(id.text) }
         }
-        changes.removed = old.origins.keys.filter { origins[$0] == nil }.map(\.text)
+        changes.removed = old.entries.keys.filter { entries[$0] == nil }.map(\.text)
         changes.sort()
         return changes
     }
 }
 
-/// The apps that a reload has touched, by identifier.
+/// The apps that a reload has changed, by identifier.
 public struct AppChanges: Sendable, Equatable {
-    /// Those that were not there before.
+    /// The new apps.
     public var added: [String] = []
-    /// Those that are configured otherwise than before.
+    /// The apps whose configuration differs.
     public var changed: [String] = []
-    /// Those that are not there any more.
+    /// The removed apps.
     public var removed: [String] = []
 
-    /// Says that nothing has changed.
+    /// Creates an empty set of changes.
     public init() {}
 
     fileprivate mutating func sort() {

@@ -1,42 +1,43 @@
 import Broker
+import Glibc
 import HTTP1
 import HTTPServer
 package import Net
 import WebSocket
 
-/// What every shard needs to know, computed once from the configuration and never changed.
+/// The settings of all shards, computed once from the configuration and immutable.
 package final class ServerSettings: Sendable {
-    /// How many clients may come in, over all shards.
+    /// Admits clients, over all shards.
     package let admissionControl: AdmissionControl
     let pathPrefix: String
     let requiresProtocolVersion: Bool
     let liveness: Liveness.Settings
     let httpLimits: HTTPLimits
     let webSocketLimits: WebSocketLimits
-    /// How long a client's message may take to arrive.
+    /// The maximum time between the first and the last byte of a client's message.
     let messageTimeout: Duration
     let httpTimeouts: HTTPTimeouts
     package let streamLimits: StreamLimits
     let deflate: DeflateOptions?
-    /// Connections of one shard that are no client's yet, or carry HTTP alone.
+    /// The maximum number of connections of one shard that are in their handshake, or carry HTTP alone.
     let handshakesMax: Int
-    /// Bytes of memory that the queues of one shard may hold.
+    /// The maximum size of all outgoing queues of one shard, in bytes of memory.
     let heldBytesMax: Int
-    /// Bytes of memory that one shard may hold of what has come in and is not dealt with yet.
+    /// The maximum size of received data that one shard has not processed yet, in bytes of memory.
     let inboundBytesMax: Int
-    /// Messages waiting on a line between two shards before triggers are refused with 503.
+    /// The number of messages on a link between two shards from which triggers are refused with 503.
     package let lineLengthMax: Int
-    /// The most that all shards hold of what has come in, in bytes, however much memory there is.
+    /// The maximum of unprocessed received data over all shards, in bytes, however much memory there is.
     private static var inboundBytesTotalMax: Int { 128 << 20 }
     /// How long a trigger waits for a congested channel before it is refused with 503.
     let triggerTimeout: Duration
-    /// Members of a presence channel up to which each arrival and departure is told at once.
+    /// The number of members of a presence channel up to which each arrival and departure is announced at once.
     let smallPresenceChannelMax: Int
-    /// How many channels a closed connection leaves at a time.
+    /// The number of channels that a closed connection leaves at a time.
     let leaving: LeaveQueue.Settings
-    /// How long a closing stream may take to send its last bytes and to hear the peer's end.
-    let farewellTimeout: Duration = .seconds(5)
-    /// The same for the stream of a client that was refused: it has a few bytes to read, and is no client.
+    /// The maximum time in which a closing stream sends its last bytes and receives the peer's end.
+    let closeTimeout: Duration = .seconds(5)
+    /// The same for a refused client, which has only a few bytes to read.
     let refusalTimeout: Duration = .seconds(1)
 
     package init(
@@ -45,10 +46,11 @@ package final class ServerSettings: Sendable {
         smallPresenceChannelMax: Int = 100,
         leaving: LeaveQueue.Settings = LeaveQueue.Settings()
     ) {
-        // Shares, not sums: no shard has to know what another has. The kernel spreads connections evenly.
+        // Each shard gets an equal share and need not know the counts of the others. The kernel spreads connections
+        // evenly.
         handshakesMax = max(1, configuration.admission.handshakesMax / shardCount)
         let queuedBytesMax = configuration.queuedBytesTotalMax ?? Memory.available / 4
-        // One budget for both, so that all of it together keeps to what is configured.
+        // One budget for both directions, so that their sum stays within the configured one.
         let inboundBytesMax = min(queuedBytesMax / 4, Self.inboundBytesTotalMax)
         self.inboundBytesMax = inboundBytesMax / shardCount
         heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
@@ -82,7 +84,7 @@ package final class ServerSettings: Sendable {
             queuedBytesMax: configuration.queuedBytesMax,
             handshakeTimeout: .seconds(admission.tlsHandshakeTimeout)
         )
-        // Tens of thousands of connections would each keep a window of their own.
+        // Without context takeover, since each of tens of thousands of connections would keep a window.
         deflate =
             configuration.compression.isEnabled
             ? DeflateOptions(
@@ -90,5 +92,34 @@ package final class ServerSettings: Sendable {
                 clientNoContextTakeover: true,
                 compressionThreshold: configuration.compression.threshold
             ) : nil
+    }
+}
+
+/// The memory that the process may use.
+enum Memory {
+    /// The machine's memory in bytes, or the lowest limit of the process's control groups (cgroups(7)).
+    static var available: Int {
+        let pages = sysconf(Int32(_SC_PHYS_PAGES))
+        let machine = pages > 0 ? pages * sysconf(Int32(_SC_PAGESIZE)) : 1 << 30
+        return groupLimits.reduce(machine, min)
+    }
+
+    private static var groupLimits: [Int] {
+        var files = ["/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        // The line of version 2 is 0::/the/path; each group also limits those within it.
+        if let line = lines(of: "/proc/self/cgroup").first(where: { $0.hasPrefix("0::/") }) {
+            var path = line.dropFirst(3)
+            while true {
+                files.append("/sys/fs/cgroup\(path)/memory.max")
+                guard let slash = path.lastIndex(of: "/") else { break }
+                path = path[..<slash]
+            }
+        }
+        return files.compactMap { lines(of: $0).first.flatMap { Int($0) } }
+    }
+
+    private static func lines(of path: String) -> [Substring] {
+        guard let bytes = try? FileBytes.read(path) else { return [] }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
 }

@@ -54,14 +54,14 @@ import Testing
         #expect(try await setting.trigger(second: "second") == 1)
         try setting.write("apps: [\(Self.first), \(Self.second)]\nloops: 3\nlog: {level: debug}\n")
         let errors = setting.broker.program.errors
-        let taken = await errors.first(containing: "the configuration is taken over")
+        let taken = await errors.first(containing: "configuration reloaded")
         #expect(taken?.contains(#""added":"1""#) == true)
         // The command-line option overrides the file, so that `loops` has not changed.
         #expect(try await setting.trigger(second: "second") == 0)
         try await setting.expectConnected()
 
         try setting.write("clients: {pong_timeout: 9}\napps: [\(Self.first)]\n")
-        let warning = await errors.first(containing: "counts from the next start on")
+        let warning = await errors.first(containing: "some changes take effect at the next start")
         #expect(warning?.contains(#""level":"warning""#) == true)
         #expect(warning?.contains(#""keys":"clients.pong_timeout""#) == true)
         #expect(try await setting.trigger(second: "second") == 1)
@@ -74,7 +74,7 @@ import Testing
         let errors = setting.broker.program.errors
         for _ in 0..<3 {
             setting.broker.program.signal(SIGHUP)
-            #expect(await errors.first(containing: "the configuration is taken over") != nil)
+            #expect(await errors.first(containing: "configuration reloaded") != nil)
         }
         try await setting.expectConnected()
         setting.broker.program.signal(SIGTERM)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await setting.trigger(second: "second") == 1)
         // A fixed file is applied.
         try setting.write("apps: [\(Self.first), \(Self.second)]\n")
-        #expect(await errors.first(containing: "the configuration is taken over") != nil)
+        #expect(await errors.first(containing: "configuration reloaded") != nil)
         #expect(try await setting.trigger(second: "second") == 0)
     }
 
@@ -103,7 +103,7 @@ import Testing
         let setting = try await Setting("log: {level: error}\n")
         let errors = setting.broker.program.errors
         try setting.write("apps: [\(Self.first)]\nlog: {level: notice}\n")
-        #expect(await errors.first(containing: "the configuration is taken over") != nil)
+        #expect(await errors.first(containing: "configuration reloaded") != nil)
     }
 
     @Test("Without a file SIGHUP stops the broker")

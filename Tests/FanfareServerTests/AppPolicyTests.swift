@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Who may connect, Pusher protocol §3") struct AppPolicyTests {
+@Suite("Connection policies of an app, Pusher protocol §3") struct AppPolicyTests {
     private func open(
         _ broker: TestBroker,
         _ target: String = "/app/app-key?protocol=7",
@@ -16,7 +16,7 @@ import Testing
         return (try await client.next().closeCode, text)
     }
 
-    @Test("Pages of other origins are accepted, told, and closed with 4009; other clients come in")
+    @Test("Pages of other origins are closed with 4009; other clients are admitted")
     func allowedOrigins() async throws {
         try await TestBroker.run {
             $0.apps[0].allowedOrigins = ["https://a.test", "https://*.b.test"]
@@ -29,7 +29,7 @@ import Testing
                 #expect(code == 4009)
                 #expect(
                     text
-                        == #"{"event":"pusher:error","data":{"code":4009,"message":"Pages of \"\#(origin)\" may not connect: they are none of the app's allowed origins"}}"#
+                        == #"{"event":"pusher:error","data":{"code":4009,"message":"The origin \"\#(origin)\" may not connect: it is not among the app's allowed origins"}}"#
                 )
             }
         }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("The first reason not to let a client in is the one that it is told")
+    @Test("The first reason to refuse a client is the one it gets")
     func orderOfChecks() async throws {
         let pair = try TemporaryCertificate()
         try await TestBroker.run { configuration in
@@ -65,7 +65,7 @@ import Testing
             let keep = try await WebSocketWire(port: broker.port, target: "/app/full?protocol=7")
             _ = try await keep.socketID()
             for (target, code) in [
-                // 4000: TLS is missing, whatever else is wrong; official clients come back with it.
+                // 4000 takes precedence over other errors: official clients reconnect with TLS.
                 ("/app/closed?protocol=7", 4000), ("/app/closed?protocol=3", 4000),
                 ("/app/closed?protocol=x", 4000), ("/closed?protocol=7", 4005),
                 ("/app/unknown?protocol=x", 4006), ("/app/unknown?protocol=3", 4007),
@@ -105,13 +105,13 @@ import Testing
             let answer = try #require(refused)
             #expect(answer.head.lowercased().contains("\r\nretry-after: 1\r\n"))
             #expect(answer.body == "App 1 may make 3 requests a second: try again in a second\n")
-            // They come back by themselves.
+            // The rate recovers over time.
             try await eventually { try await wires[0].ask(query).status == 200 }
         }
     }
 
-    @Test("A stranger does not use up the requests of an app")
-    func orphanedConnections() async throws {
+    @Test("Requests with a wrong signature do not consume the app's rate")
+    func unsignedRequests() async throws {
         try await TestBroker.run {
             $0.apps[0].requestsPerSecondMax = 1
         } _: { broker in
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(
-        "Requests signed with any of them are accepted",
+        "Requests signed with any credential are accepted",
         arguments: [
             ("app-key", "app-secret", 200), ("app-key", "new-secret", 200),
             ("new-key", "newest-secret", 200), ("app-key", "newest-secret", 401),

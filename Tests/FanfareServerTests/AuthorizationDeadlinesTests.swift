@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Authorized connections, Pusher protocol §10.6", .timeLimit(.minutes(1)))
 struct AuthorizationDeadlinesTests {
-    /// An app that wants to know its connections, within seconds.
+    /// An app that requires authorized connections, with a short timeout.
     private func strict(_ configuration: inout Configuration, seconds: Int = 2) {
         configuration.apps[0].features.authorizedConnections = true
         configuration.apps[0].features.authorizationTimeout = seconds
@@ -38,7 +38,7 @@ struct AuthorizationDeadlinesTests {
     }
 
     @Test(
-        "A connection takes its place in the app's quota when it is authorized",
+        "A connection counts towards the app's quota when it is authorized",
         arguments: [1, 3]
     )
     func quota(loops: Int) async throws {
@@ -56,12 +56,12 @@ struct AuthorizationDeadlinesTests {
             try clients[2].0.send(
                 subscribeMessage(to: "private-x", socketID: clients[2].socketID)
             )
-            // The app's home may have granted it before there was no room.
+            // The channel's home may have granted it before the quota was full.
             var text = try await clients[2].0.nextText()
             if text.contains("subscription_succeeded") { text = try await clients[2].0.nextText() }
             #expect(text.contains(#""code":4004"#))
             #expect(try await clients[2].0.next().closeCode == 4004)
-            // Its place is another's when it goes.
+            // Its place in the quota is released when it closes.
             try clients[0].0.send(opcode: 8, [0x03, 0xE8])
             #expect(try await clients[0].0.next().opcode == 8)
             for index in 0..<3 { _ = try await clients[index].0.wire.readToEnd() }
@@ -71,7 +71,7 @@ struct AuthorizationDeadlinesTests {
     }
 
     @Test(
-        "Connections from before the option was switched on are left alone; with it off, all may stay"
+        "The option does not apply to earlier connections; when it is disabled, all stay"
     )
     func reload() async throws {
         var configuration = Configuration.development
@@ -94,7 +94,7 @@ struct AuthorizationDeadlinesTests {
             configuration.apps[0].features.authorizedConnections = false
             configuration.apps.append(second)
             try await broker.server.reload(configuration)
-            // Its time is over before that of this one.
+            // Its deadline is before that of this one.
             let late = try await WebSocketWire(
                 port: broker.port,
                 target: "/app/second-key?protocol=7"
@@ -102,7 +102,7 @@ struct AuthorizationDeadlinesTests {
             _ = try await late.socketID()
             try await late.expectEnd(4009)
             try await forgiven.expectNothing()
-            // It counts now: two of three places are taken.
+            // It counts now: two of three places are used.
             let (third, _) = try await broker.connected()
             try await broker.connect().expectEnd(4004)
             try await third.expectNothing()

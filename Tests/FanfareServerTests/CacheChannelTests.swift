@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareServer
 
-/// One of each kind, so that some have their home on another shard than their subscriber.
+/// One channel of each kind; some have their home on another shard than their subscriber.
 private let channels = [
     "cache-a", "private-cache-b", "private-encrypted-cache-c", "presence-cache-d", "cache-e",
 ]
@@ -12,11 +12,11 @@ private func miss(_ channel: String) -> String {
 }
 
 @Suite("Cache channels, Pusher protocol §12") struct CacheChannelTests {
-    @Test("Who subscribes to an empty cache channel is told so", arguments: [1, 3])
+    @Test("A subscriber of an empty cache channel gets pusher:cache_miss", arguments: [1, 3])
     func misses(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in channels {
-                // Each subscriber is, not only the first.
+                // Each subscriber does, not only the first.
                 for _ in 0..<2 {
                     let (client, _) = try await broker.subscribed(to: channel)
                     #expect(try await client.nextText() == miss(channel))
@@ -26,11 +26,11 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("The last event waits for who comes later, as if it were new", arguments: [1, 3])
+    @Test("A later subscriber gets the last event as a new event", arguments: [1, 3])
     func delivers(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in channels {
-                // Nobody is subscribed yet.
+                // There is no subscriber yet.
                 _ = try await broker.trigger("first", "1", on: channel)
                 _ = try await broker.trigger("second", "2", on: channel)
                 for _ in 0..<2 {
@@ -44,7 +44,7 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("The event stays when the last subscriber has gone", arguments: [1, 3])
+    @Test("The event stays cached after the last subscriber has left", arguments: [1, 3])
     func outlivesItsSubscribers(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in channels {
@@ -62,7 +62,7 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("An event that leaves one connection out is kept all the same", arguments: [1, 3])
+    @Test("An event that excludes a connection is cached", arguments: [1, 3])
     func keepsWhatExcludesOne(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             let (client, socketID) = try await broker.subscribed(to: "cache-a")
@@ -77,7 +77,7 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("An event of a client is not kept", arguments: [1, 3])
+    @Test("A client event is not cached", arguments: [1, 3])
     func forgetsClientEvents(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             let channel = "private-cache-b"
@@ -96,7 +96,7 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("An event whose time is over is a miss")
+    @Test("An expired event is a miss")
     func expires() async throws {
         try await TestBroker.run {
             $0.apps[0].cacheLifetime = 1
@@ -115,7 +115,7 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("Of more events than the app may have cached, the oldest make room")
+    @Test("Above cached_events_max the oldest event is dropped")
     func limit() async throws {
         try await TestBroker.run {
             $0.apps[0].cachedEventsMax = 2
@@ -133,7 +133,7 @@ private func miss(_ channel: String) -> String {
     }
 
     @Test(
-        "The acknowledgement comes first, then the cache, the count, and what is live",
+        "The order is: acknowledgement, cached event, count, live events",
         arguments: [1, 3]
     )
     func order(loops: Int) async throws {
@@ -155,7 +155,7 @@ private func miss(_ channel: String) -> String {
     }
 
     @Test(
-        "Cache is a prefix and no part of a name",
+        "Only the prefix of a name makes a cache channel",
         arguments: ["my-cache-x", "private-x-cache-y"]
     )
     func otherNames(channel: String) async throws {
@@ -165,7 +165,7 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("A backend asks what a cache channel holds, occupied or not", arguments: [1, 3])
+    @Test("A query returns the cached event, of occupied and vacant channels", arguments: [1, 3])
     func answersBackends(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in channels {
@@ -184,7 +184,10 @@ private func miss(_ channel: String) -> String {
         }
     }
 
-    @Test("Of other channels the cache cannot be asked for", arguments: ["chat", "presence-x"])
+    @Test(
+        "A query for the cache of another kind of channel is refused",
+        arguments: ["chat", "presence-x"]
+    )
     func refusesBackends(channel: String) async throws {
         try await TestBroker.run { broker in
             let answer = try await broker.ask("cache", of: channel, status: 400)
@@ -199,7 +202,7 @@ func count(_ count: Int, _ channel: String) -> String {
 }
 
 extension TestBroker {
-    /// Asks for attributes of a channel.
+    /// Queries attributes of a channel.
     func ask(_ attributes: String, of channel: String, status: Int = 200) async throws -> String {
         let answer = try await Wire(port: port)
             .ask(

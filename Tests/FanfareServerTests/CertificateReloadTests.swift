@@ -9,7 +9,7 @@ import Testing
         try Data(bytes).write(to: URL(filePath: file.path))
     }
 
-    @Test("Files that hold something else are taken over, and others are left alone")
+    @Test("Changed files are loaded, unchanged files are not")
     func renews() async throws {
         let pair = try TemporaryCertificate()
         var configuration = Configuration.development
@@ -23,7 +23,7 @@ import Testing
         #expect(try await !server.reload(configuration).hasNewCertificates)
         let made = try DevelopmentCertificate.make(hosts: ["localhost"])
         try write(made.certificatePEM, to: pair.certificate)
-        // Between the two writes a certificate has another's key.
+        // Between the two writes certificate and key do not match.
         let error = await #expect(throws: ConfigurationError.self) {
             try await server.reload(configuration)
         }
@@ -35,7 +35,7 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
-    @Test("Certificates for a listener that is not there yet wait for the next start")
+    @Test("Certificates of a new listener take effect at the next start")
     func withoutAListener() async throws {
         let pair = try TemporaryCertificate()
         try await TestBroker.run { broker in

@@ -9,7 +9,7 @@ import Testing
         SignedRequest(method: "GET", path: "/apps/1/channels", parameters: parameters)
     }
 
-    /// The names in an answer, in its order.
+    /// The names in an answer, in their order.
     private func names(_ body: String) -> [String] {
         let parts = body.split(separator: "\"", omittingEmptySubsequences: false)
         return parts.indices.dropFirst(2)
@@ -21,7 +21,7 @@ import Testing
         range.map { "\(prefix)\(10_000 + $0)" }
     }
 
-    @Test("Pages are the list, whichever shards are home to the channels", arguments: [1, 3])
+    @Test("All pages together are the list, whichever shards own the channels", arguments: [1, 3])
     func pages(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             let (client, _) = try await broker.connected()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("A page has the prefix and the attributes that were asked for", arguments: [1, 2])
+    @Test("A page has the requested prefix and attributes", arguments: [1, 2])
     func attributes(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             let (one, _) = try await broker.connected()
@@ -71,7 +71,7 @@ import Testing
                 try await backend.ask(request(parameters + [("limit", "2"), ("cursor", "a-2")]))
                     .body == #"{"channels":{"a-3":{"subscription_count":1}}}"#
             )
-            // The cursor may be a channel that nobody is on any more, and need not have the prefix.
+            // The cursor may be a vacant channel, and need not have the prefix.
             #expect(
                 try await backend.ask(request(parameters + [("cursor", "a-21")])).body
                     == #"{"channels":{"a-3":{"subscription_count":1}}}"#
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("What is no page is refused", arguments: [("limit", "0"), ("limit", "many")])
+    @Test("Invalid page parameters are refused", arguments: [("limit", "0"), ("limit", "many")])
     func refuses(parameter: String, value: String) async throws {
         try await TestBroker.run { broker in
             let answer = try await Wire(port: broker.port).ask(request([(parameter, value)]))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("Others are served while a long list is put together", arguments: [1, 2])
+    @Test("Other requests are served while a long list is assembled", arguments: [1, 2])
     func takesTurns(shards: Int) throws {
         let stepped = try SteppedBroker(shards: shards)
         let client = try stepped.client()
@@ -101,7 +101,7 @@ import Testing
         let backends = try (0..<3).map { _ in try stepped.connect() }
         for backend in backends { backend.send(request().text) }
         stepped.turn()
-        // Whoever comes later has no more to wait for than a portion of what came before.
+        // A later request waits for one portion of the earlier one at most.
         let other = try stepped.connect()
         other.send(SignedRequest(method: "GET", path: "/apps/1/channels/\(channels[0])").text)
         stepped.turn(4)
@@ -117,7 +117,7 @@ import Testing
         #expect(Set(backends.map { $0.answer?.body }).count == 1)
     }
 
-    @Test("What is there all the while is listed once, whatever comes and goes", arguments: [1, 2])
+    @Test("A channel that stays occupied is listed once, however others change", arguments: [1, 2])
     func changes(shards: Int) throws {
         let stepped = try SteppedBroker(shards: shards)
         let (staying, moving) = (try stepped.client(), try stepped.client())
@@ -127,7 +127,7 @@ import Testing
         stepped.subscribe(moving, to: Array(leaving.prefix(700)))
         let backend = try stepped.connect()
         backend.send(request().text)
-        // Channels in front of what was listed, behind it and in the middle of it, a few in each turn.
+        // Channels before, behind and among the listed ones, a few in each turn.
         var index = 0
         stepped.turn {
             for _ in 0..<20 where index < 700 {
@@ -144,7 +144,7 @@ import Testing
         #expect(listed.filter(Set(channels).contains) == channels)
     }
 
-    @Test("More lists than are put together at once, and some that nobody waits for any more")
+    @Test("More lists than are assembled at once, some with closed connections")
     func manyAtOnce() throws {
         let stepped = try SteppedBroker(shards: 2)
         let client = try stepped.client()
@@ -163,7 +163,7 @@ import Testing
         #expect(stepped.broker.tableSizes().growth(since: before).isEmpty)
     }
 
-    @Test("A list that no queue has room for is refused, and its pages are not")
+    @Test("A list longer than the queue is refused, its pages are not")
     func tooLong() async throws {
         try await TestBroker.run {
             $0.queuedBytesMax = 64 << 10
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("The metric counts occupied channels as they come and go")
+    @Test("The metric is the number of occupied channels")
     func metric() async throws {
         try await TestBroker.run(loops: 2) { broker in
             let (client, _) = try await broker.connected()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Asking for channels, GET /apps/{id}/channels") struct ChannelQueryTests {
+@Suite("Queries for channels, GET /apps/{id}/channels") struct ChannelQueryTests {
     private func ask(
         _ broker: TestBroker,
         _ path: String,
@@ -53,7 +53,7 @@ import Testing
                 try await ask(broker, path, count).body
                     == #"{"occupied":true,"subscription_count":2}"#
             )
-            // A connection that ends counts no more.
+            // A closed connection no longer counts.
             try second.send(opcode: 8, [])
             _ = try await second.wire.readToEnd()
             try await eventually {
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be asked",
+        "Invalid queries are refused",
         arguments: [
             (
                 "/apps/1/channels/chat", "user_count", 400,

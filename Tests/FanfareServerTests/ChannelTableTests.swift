@@ -21,7 +21,7 @@ import Testing
         return table.portion(of: range).entries.map(\.name.text)
     }
 
-    /// Has a connection of shard 1 subscribe to channels whose home is here.
+    /// Subscribes a connection of shard 1 to channels whose home is here.
     private func occupy(_ table: inout ChannelTable, _ names: String..., app: String = "1") throws {
         for name in names {
             let address = try address(name, app: app)
@@ -59,7 +59,7 @@ import Testing
     @Test func listsWhatIsOccupiedAndBeginsWithThePrefix() throws {
         var table = ChannelTable(shard: 0)
         try occupy(&table, "chat-1", "collabo", "chat-2", "#server-to-user-ann")
-        // At home elsewhere: subscribers of this shard alone do not make it this shard's to list.
+        // With its home elsewhere: this shard does not list a channel because of its own subscribers.
         _ = table.open(try address("chat-3"))
         #expect(table.occupiedCount == 4)
         #expect(occupied(table, prefix: "chat-") == ["chat-1", "chat-2"])

@@ -22,9 +22,9 @@ import Testing
     }
 
     @Test(
-        "The last that is no proxy of ours is the client",
+        "The last address that is not a trusted proxy is the client's",
         arguments: [
-            // From whom the connection comes, what the field says, who it is.
+            // The peer, the field, and the client.
             ("192.0.2.9", ["192.0.2.1"], "192.0.2.9"), ("10.0.0.1", ["192.0.2.1"], "192.0.2.1"),
             ("10.0.0.1", ["192.0.2.7, 192.0.2.1"], "192.0.2.1"),
             ("10.0.0.1", ["192.0.2.7", "192.0.2.1 , 10.1.2.3"], "192.0.2.1"),
@@ -49,7 +49,7 @@ import Testing
     }
 }
 
-@Suite("The book of addresses") struct AddressBookTests {
+@Suite("The limiter per address") struct PerAddressLimiterTests {
     private func address(_ number: Int) throws -> ClientAddress {
         let ip = "10.\(number >> 16).\(number >> 8 & 255).\(number & 255)"
         let address = try #require(SocketAddress(ip: ip, port: 1))
@@ -57,25 +57,25 @@ import Testing
     }
 
     @Test func forgetsAddressesWithoutConnections() throws {
-        let book = PerAddressLimiter(connectionsMax: 2, arrivalRate: nil)
+        let limiter = PerAddressLimiter(connectionsMax: 2, arrivalRate: nil)
         let one = try address(1)
-        #expect(book.enter(one, at: 0) == nil)
-        #expect(book.enter(one, at: 0) == nil)
-        #expect(book.enter(one, at: 0) == .connectionsPerAddress)
-        book.leave(one)
-        book.leave(one)
-        #expect(book.count == 0)
+        #expect(limiter.admit(one, at: 0) == nil)
+        #expect(limiter.admit(one, at: 0) == nil)
+        #expect(limiter.admit(one, at: 0) == .connectionsPerAddress)
+        limiter.release(one)
+        limiter.release(one)
+        #expect(limiter.count == 0)
     }
 
-    @Test("However many addresses come and go, only those with something to remember are kept")
+    @Test("Only addresses with connections or a used rate are kept")
     func isBounded() throws {
-        let book = PerAddressLimiter(connectionsMax: .max, arrivalRate: Rate(perSecond: 1))
+        let limiter = PerAddressLimiter(connectionsMax: .max, arrivalRate: Rate(perSecond: 1))
         for number in 0..<10_000 {
             let now = Int64(number) * 10_000_000
-            #expect(book.enter(try address(number), at: now) == nil)
-            book.leave(try address(number))
+            #expect(limiter.admit(try address(number), at: now) == nil)
+            limiter.release(try address(number))
         }
-        // A second's worth is a hundred.
-        #expect(book.count <= 1_025)
+        // A hundred addresses per second.
+        #expect(limiter.count <= 1_025)
     }
 }

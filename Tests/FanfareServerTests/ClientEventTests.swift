@@ -2,14 +2,14 @@ import Testing
 
 @testable import FanfareServer
 
-/// Three of a kind, so that events cross a line or do not.
+/// Three of each kind, so that some events cross a link between shards.
 private let channels = ["a", "b", "c"].flatMap {
     ["private-\($0)", "presence-\($0)", "private-encrypted-\($0)"]
 }
 
 @Suite("Client events, Pusher protocol §9") struct ClientEventTests {
     @Test(
-        "A client event goes to all others on the channel, never to its sender",
+        "A client event goes to all other subscribers, never to its sender",
         arguments: [1, 3]
     )
     func relays(loops: Int) async throws {
@@ -55,7 +55,7 @@ private let channels = ["a", "b", "c"].flatMap {
     }
 
     @Test(
-        "On a presence channel user_id is the sender's, whatever the sender says",
+        "On a presence channel user_id is the sender's, even if it sends another",
         arguments: [1, 3]
     )
     func namesTheUser(loops: Int) async throws {
@@ -77,7 +77,7 @@ private let channels = ["a", "b", "c"].flatMap {
         }
     }
 
-    @Test("Elsewhere there is no user_id, whatever the sender says")
+    @Test("On other channels there is no user_id, even if the sender sends one")
     func namesNobody() async throws {
         try await TestBroker.run { broker in
             let (sender, _) = try await broker.subscribed(to: "private-x")
@@ -118,7 +118,7 @@ private let channels = ["a", "b", "c"].flatMap {
     }
 
     @Test(
-        "What is refused is answered with code null, reaches nobody, and costs no connection",
+        "A refused event is answered with code null and not relayed; the connection stays",
         arguments: [
             (
                 "private-other", "client-e", #""1""#,
@@ -190,7 +190,7 @@ private let channels = ["a", "b", "c"].flatMap {
         }
     }
 
-    @Test("A broker that has more to relay than it can says so", arguments: [1, 3])
+    @Test("Above relayed_events_max the event is refused with an error", arguments: [1, 3])
     func behind(loops: Int) async throws {
         try await TestBroker.run(loops: loops, lineLengthMax: -1) { broker in
             let (sender, _) = try await broker.subscribed(to: "private-x")

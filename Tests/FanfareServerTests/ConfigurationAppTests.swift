@@ -93,7 +93,7 @@ import Webhooks
     }
 
     @Test(
-        "A fault inside an app names its place and what to write",
+        "A fault in an app has its key and a remedy",
         arguments: [
             (
                 "allowed_origins: https://a.test",
@@ -146,7 +146,7 @@ import Webhooks
             ),
             (
                 "tls_only: true",
-                "tls_only is true, but tls.port is none: nobody could connect; set tls.port"
+                "tls_only is true, but tls.port is none: no client could connect; set tls.port"
             ),
             (
                 "credentials: [{key: other}]",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareServer
 
-/// The lines of what is wrong with a configuration; none when nothing is.
+/// The lines of the faults of a configuration; empty if it is valid.
 func faults(
     _ yaml: String,
     environment: [String: String] = [:],
@@ -199,7 +199,7 @@ func faults(
         guard !isAccepted else { return }
         #expect(
             found == [
-                "apps.0.secret is the development one, which everybody knows, and the broker would "
+                "apps.0.secret is the development one, which is public, and the broker would "
                     + "listen on \(host): make an app of your own with \"fanfare keys app\", or "
                     + "listen on 127.0.0.1"
             ]
@@ -293,7 +293,7 @@ func faults(
         )
     }
 
-    @Test func aConfigurationMadeInCodeIsJudgedToo() {
+    @Test func aConfigurationMadeInCodeIsValidated() {
         var configuration = Configuration()
         configuration.loops = -1
         #expect(
@@ -320,6 +320,6 @@ func faults(
         let found = faults(yaml)
         #expect(found.count == 201)
         #expect(found[0].hasPrefix("f.yaml:1: key0 is not a key"))
-        #expect(found[200] == "f.yaml:201: there is more that is no key: mend these first")
+        #expect(found[200] == "f.yaml:201: there is more that is no key: fix these first")
     }
 }

@@ -108,7 +108,7 @@ import Testing
         ("FANFARE_APP_ID", "1"), ("FANFARE_KEY", "k"), ("FANFARE_SECRET", "s"),
         // An empty variable sets nothing: `FANFARE_LOOPS=${LOOPS:-}` in a compose file.
         ("FANFARE_LOOPS", ""), ("FANFARE_COLOUR", ""),
-        // What Kubernetes sets beside a service that is called fanfare.
+        // The variables of Kubernetes for a service named fanfare.
         ("FANFARE_SERVICE_HOST", "10.0.0.1"), ("FANFARE_SERVICE_PORT", "6001"),
         ("FANFARE_SERVICE_PORT_HTTP", "6001"), ("FANFARE_PORT", "tcp://10.0.0.1:6001"),
         ("FANFARE_PORT_6001_TCP", "tcp://10.0.0.1:6001"), ("FANFARE_PORT_6001_TCP_PROTO", "tcp"),
@@ -158,7 +158,7 @@ import Testing
         let written = Set(
             try YAMLSettings.read(try Self.filled, file: "f").map { Self.pattern($0) }
         )
-        #expect(written == Set(ConfigurationShape.root.patterns))
+        #expect(written == Set(ConfigurationSchema.root.patterns))
     }
 
     @Test func whatItsCommentsShowIsAConfiguration() throws {
@@ -177,13 +177,13 @@ import Testing
                 == [AppConfiguration.Credential(key: "another-key", secret: "another-secret")]
         )
         #expect(app.allowedOrigins.count == 3)
-        // The endpoint is shown with its defaults, but for a field.
+        // The endpoint is shown with its defaults, except for one field.
         var webhook = WebhookConfiguration(url: "https://example.com/webhooks")
         webhook.headers = ["X-Example": "text"]
         #expect(app.webhooks == [webhook])
     }
 
-    /// The file with its empty lists replaced by what the comments above them show.
+    /// The file, with its empty lists replaced by the examples in the comments above them.
     private static var filled: String {
         get throws {
             var lines: [Substring] = []
@@ -205,12 +205,12 @@ import Testing
 
     /// The pattern of a setting's path, or the path when it has none.
     private static func pattern(_ setting: Setting) -> String {
-        ConfigurationShape.root.patterns.first { pattern in
+        ConfigurationSchema.root.patterns.first { pattern in
             let parts = pattern.split(separator: ".")
             return parts.count == setting.path.count
                 && zip(parts, setting.path).allSatisfy { part, name in
                     part == "*" || part == name
-                        || part == "N" && ConfigurationShape.isPosition(name)
+                        || part == "N" && ConfigurationSchema.isPosition(name)
                 }
         } ?? setting.key
     }
@@ -229,19 +229,19 @@ import Testing
             guard !text.isEmpty, !text.hasPrefix("#"), !sections.contains(String(text)) else {
                 continue
             }
-            // id, key and secret are told of in a row.
+            // id, key and secret share a comment.
             #expect(lines[index - 1].contains("#"), "line \(index + 1): \(line)")
         }
     }
 }
 
-@Suite("Resemblance of names") struct ResemblanceTests {
+@Suite("Suggestions for names") struct SuggestionTests {
     @Test(arguments: [
         ("", "", 0), ("a", "", 1), ("", "ab", 2), ("port", "prot", 1), ("port", "Port", 0),
         ("secret", "sekret", 1), ("loops", "loop", 1), ("abc", "ca", 3), ("kitten", "sitting", 3),
     ])
     func distance(a: String, b: String, expected: Int) {
-        #expect(Resemblance.distance(a, b) == expected)
-        #expect(Resemblance.distance(b, a) == expected)
+        #expect(Suggestion.distance(a, b) == expected)
+        #expect(Suggestion.distance(b, a) == expected)
     }
 }

@@ -15,7 +15,7 @@ import Testing
         #expect(configuration.apps.map(\.id) == ["1"])
         #expect(configuration.apps.map(\.key) == ["app-key"])
         #expect(configuration.apps.map(\.secret) == ["app-secret"])
-        // Nowhere else may clients send events unless somebody says so.
+        // In other apps client events are off by default.
         #expect(configuration.apps[0].features.clientEvents)
         #expect(!AppConfiguration(id: "1", key: "k", secret: "s").features.clientEvents)
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(configuration.unixSocket == "/run/fanfare.sock")
         #expect(configuration.pathPrefix == "/realtime")
         #expect(configuration.loops == 4)
-        // A number is no number where text is wanted: its digits are kept as they were written.
+        // A number in place of a text is kept as text, with its digits unchanged.
         #expect(configuration.apps[0].id == "007")
         #expect(configuration.apps[0].key == "1e6")
         #expect(configuration.apps[0].secret == "none-such")
@@ -114,7 +114,7 @@ import Testing
     }
 }
 
-/// A file that ends with the test.
+/// A file that is deleted after the test.
 final class TemporaryFile {
     let path: String
 
@@ -128,7 +128,7 @@ final class TemporaryFile {
     deinit { unlink(path) }
 }
 
-/// A development certificate and its key, in files that end with the test.
+/// A development certificate and its key, in files that are deleted after the test.
 struct TemporaryCertificate {
     let certificate: TemporaryFile
     let key: TemporaryFile

@@ -4,8 +4,8 @@ import Webhooks
 
 @testable import FanfareServer
 
-@Suite("Webhooks as they are configured") struct ConfiguredWebhooksTests {
-    @Test("Every event that can be configured is one that can be told")
+@Suite("Webhooks of a configuration") struct ConfiguredWebhooksTests {
+    @Test("Every event that can be configured can be sent")
     func events() throws {
         var webhook = WebhookConfiguration(url: "https://example.com/hook")
         webhook.events = WebhookKind.allCases
@@ -38,7 +38,7 @@ import Webhooks
         )
     }
 
-    @Test func anAppThatTellsNothingHasNone() {
+    @Test func anAppWithoutEndpointsHasNone() {
         var app = AppConfiguration(id: "7", key: "k", secret: "s")
         #expect(WebhookApp(app) == nil)
         app.webhooks = [WebhookConfiguration(url: "https://example.com/hook")]
@@ -47,7 +47,7 @@ import Webhooks
         #expect(WebhookApp(app) == nil)
     }
 
-    /// Texts that are odd enough for two judges to differ.
+    /// Unusual texts, on which two validations could differ.
     @Test(arguments: [
         "https://a.test", "https://a.test/%zz", "https://a.test/{x}?[y]#z", "http://a.test:8080/ü",
         "https://a.test:99999/", "http://[::1]:80/", "http://[::1", "https://a..test/",

@@ -9,7 +9,7 @@ import WebSocket
 @testable import FanfareServer
 
 @Suite("The table of a shard's connections") struct ConnectionTableTests {
-    /// Makes connections that share a stream: the table looks at none.
+    /// Makes connections that share a stream, which the table does not use.
     private final class Maker {
         let reactor: Reactor
         private let core: ShardCore
@@ -50,7 +50,7 @@ import WebSocket
                 endpoint: WebSocketEndpoint(role: .server),
                 context: core.context
             )
-            table.insert(connection, heardAt: now)
+            table.insert(connection, receivedAt: now)
             return connection
         }
     }
@@ -61,25 +61,25 @@ import WebSocket
 
     private let settings = Liveness.Settings(activityTimeout: 120, pongTimeout: 30)
 
-    /// The connections that are to be pinged, as a shard asks for them.
+    /// The connections that are to be pinged.
     private func pinged(_ table: inout ConnectionTable, at now: UInt32) -> [SocketID] {
         var pinged: [SocketID] = []
         for page in table.pageNumbers {
-            for (connection, verdict) in table.judge(page: page, at: now, settings) {
-                #expect(verdict == .ping)
+            for (connection, action) in table.checkLiveness(page: page, at: now, settings) {
+                #expect(action == .ping)
                 pinged.append(connection.socketID)
             }
         }
         return pinged
     }
 
-    @Test("After a peak it looks at no more slots than those who are left need, and holds no more")
+    @Test("After a peak it shrinks to the pages of the remaining connections")
     func afterAPeak() throws {
         let maker = try Maker()
         var table = makeTable()
         var connections = (0..<20_000).map { _ in maker.add(to: &table) }
         #expect(table.count == 20_000 && table.heldSlotCount < 20_100)
-        // Who stays has slots from the first to the last.
+        // The remaining connections have slots from the first to the last.
         let staying = Set([0, 1, 7_000, 12_345, 19_999].map { connections[$0].socketID })
         for connection in connections where !staying.contains(connection.socketID) {
             table.remove(connection.socketID)
@@ -91,7 +91,7 @@ import WebSocket
         for id in staying { #expect(table[id]?.socketID == id) }
 
         connections = (0..<60).map { _ in maker.add(to: &table, now: 1_000) }
-        // Newcomers take the slots in front, so that the last pages become empty.
+        // New connections take the first slots, so that the last pages become empty.
         #expect(connections.allSatisfy { $0.socketID.first < 3 * 64 })
         for id in staying { table.remove(id) }
         #expect(table.count == 60 && table.heldSlotCount == 64)
@@ -99,7 +99,7 @@ import WebSocket
         #expect(pinged(&table, at: 1_001).isEmpty)
     }
 
-    @Test("It agrees with a dictionary, and no ID finds a successor")
+    @Test("It agrees with a dictionary, and no old ID finds a new connection")
     func agreesWithADictionary() throws {
         let maker = try Maker()
         var table = makeTable()
@@ -124,15 +124,15 @@ import WebSocket
         }
     }
 
-    @Test("Who is heard is not asked, and who is asked in vain is given up")
-    func judges() throws {
+    @Test("Silent connections are pinged, and closed without an answer")
+    func checksLiveness() throws {
         let maker = try Maker()
         var table = makeTable()
-        let (heard, silent) = (maker.add(to: &table), maker.add(to: &table))
-        table.heard(heard.socketID, at: 100)
+        let (active, silent) = (maker.add(to: &table), maker.add(to: &table))
+        table.received(from: active.socketID, at: 100)
         #expect(pinged(&table, at: 150) == [silent.socketID])
-        let verdicts = table.judge(page: 0, at: 180, settings)
-        #expect(verdicts.count == 1)
-        #expect(verdicts.first?.0 === silent && verdicts.first?.1 == .close)
+        let actions = table.checkLiveness(page: 0, at: 180, settings)
+        #expect(actions.count == 1)
+        #expect(actions.first?.0 === silent && actions.first?.1 == .close)
     }
 }

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "A client that may not come in is accepted, told, and closed",
+        "A client that is refused is upgraded, gets an error, and is closed",
         arguments: [
             ("/app/unknown?protocol=7", 4001), ("/nothing/here", 4005), ("/app/", 4005),
             ("/app/app-key?protocol=three", 4006), ("/app/app-key?protocol=3", 4007),
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "Protocols 5, 6 and 7 are served, and none at all",
+        "Protocols 5, 6 and 7 are served, and requests without a version",
         arguments: ["?protocol=5", "?protocol=6", "?protocol=7", ""]
     )
     func serves(query: String) async throws {
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func pingsASilentClientAsLongAsItAnswers() async throws {
-        // The time to answer is long: a busy machine may be slow to read the ping.
+        // The timeout is long: a busy machine may be slow to read the ping.
         try await TestBroker.run { configuration in
             configuration.activityTimeout = 1
             configuration.pongTimeout = 8
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(
-        "What breaks WebSocket is closed with its code",
+        "An error in the WebSocket protocol closes with its code",
         arguments: [
             (UInt8(2), "binary", 1003), (UInt8(3), "reserved", 1002), (UInt8(1), "\u{FF}", 1007),
         ]
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(
-        "A message that is no Pusher message is answered, and the connection stays",
+        "An invalid Pusher message gets an error, and the connection stays",
         arguments: [
             "", "nonsense", "[]", "{}", #"{"event":7}"#, #"{"event":"pusher:nonsense"}"#,
             #"{"event":"pusher:subscribe"}"#, #"{"event":"pusher:subscribe","data":{"channel":7}}"#,
@@ -167,7 +167,7 @@ import Testing
             #expect(try await second.next().closeCode == 4004)
             try first.send(opcode: 8, [])
             _ = try await first.wire.readToEnd()
-            // Its place is free again once the broker has seen the end.
+            // Its place in the quota is released once the broker has processed the end.
             try await eventually { await broker.server.connectionCount == 0 }
             _ = try await broker.connected()
         }

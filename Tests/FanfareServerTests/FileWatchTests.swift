@@ -3,12 +3,12 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("The watch of a file", .timeLimit(.minutes(1))) struct FileWatchTests {
+@Suite("Watching a file", .timeLimit(.minutes(1))) struct FileWatchTests {
     private static func write(_ text: String, to path: String) throws {
         try Data(text.utf8).write(to: URL(filePath: path))
     }
 
-    /// Watches a file that is changed once in a way, and once more by rewriting it: each is seen once.
+    /// Changes a watched file in one way, then rewrites it; each change is reported once.
     private func sees(_ change: (String) throws -> Void) async throws {
         let file = try TemporaryFile("one")
         var watch = FileWatch(file.path, interval: .milliseconds(10))
@@ -56,7 +56,7 @@ import Testing
         var watch = FileWatch([certificate.path, key.path], interval: .milliseconds(10))
         try Self.write("two", to: key.path)
         try await watch.change()
-        // Nothing is worth reading while one of the two is not there.
+        // No change is reported while one of the two files is missing.
         #expect(unlink(certificate.path) == 0)
         try Self.write("three", to: key.path)
         let path = certificate.path
@@ -69,7 +69,7 @@ import Testing
         try await writing.value
     }
 
-    @Test("A file that is left alone has not changed, and one that is gone neither")
+    @Test("Neither an unchanged file nor a missing one is reported")
     func nothingHappens() async throws {
         let file = try TemporaryFile("one")
         let path = file.path
@@ -77,7 +77,7 @@ import Testing
             var watch = FileWatch(path, interval: .milliseconds(1))
             try await watch.change()
         }
-        // Many looks later it is still waiting.
+        // Many polls later it is still waiting.
         try await Task.sleep(for: .milliseconds(50))
         #expect(unlink(path) == 0)
         try await Task.sleep(for: .milliseconds(50))

@@ -7,15 +7,15 @@ import Testing
 @Suite("Connections with many channels leave them in portions") struct LeavingTests {
     private func numbered(_ count: Int) -> [String] { (0..<count).map { "room-\($0)" } }
 
-    /// How many channels are in the tables of a stepped broker, all shards together.
+    /// The number of channels in the tables of a stepped broker, over all shards.
     private func channelCount(_ stepped: SteppedBroker) -> Int {
         stepped.broker.tableSizes()["channels"]
     }
 
-    @Test("No turn has to leave all of them, and in the end all is as before", arguments: [1, 2])
+    @Test("The channels are left over several turns, completely", arguments: [1, 2])
     func portions(shards: Int) throws {
         let stepped = try SteppedBroker(shards: shards)
-        // What is made once and stays, as timers of the site.
+        // Objects that are created once and stay, such as timers of the site.
         for shard in 0..<shards { try stepped.client(of: shard).close() }
         stepped.settle()
         let before = stepped.broker.tableSizes()
@@ -27,14 +27,14 @@ import Testing
         #expect(channelCount(stepped) > 0)
         clients[1].close()
         stepped.turn(2)
-        // What a connection takes of quotas is free, however many channels it has to leave.
+        // The connection's quotas are released at once, however many channels it has to leave.
         #expect(stepped.broker.tableSizes()["connections"] == 0)
         #expect(channelCount(stepped) > full / 2)
         stepped.settle()
         #expect(stepped.broker.tableSizes().growth(since: before).isEmpty)
     }
 
-    @Test("What was sent before the close comes before its frame, and nothing behind it")
+    @Test("Events sent before the close precede its frame, and none follow")
     func order() throws {
         let stepped = try SteppedBroker()
         let (leaving, staying) = (try stepped.client(), try stepped.client())
@@ -47,7 +47,7 @@ import Testing
                 backend.send(SignedRequest(path: "/apps/1/events", body: body).text)
             }
         }
-        // In one turn the backend is served first, for it was first to speak.
+        // In one turn the backend is served first, since its request arrived first.
         trigger("early")
         leaving.send(Frames.frame(8, [3, 232]))
         stepped.turn()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Others are told of members that go, each once", arguments: [1, 3])
+    @Test("Subscribers get each departure of a member once", arguments: [1, 3])
     func members(loops: Int) async throws {
         let occurrences = Occurrences()
         try await TestBroker.run(loops: loops, observer: occurrences) { broker in
@@ -74,22 +74,22 @@ import Testing
                 #expect(try await staying.nextText() == Notice.added("bob", channel))
             }
             leaving.wire.reset()
-            var told: Set<String> = []
-            for _ in channels { told.insert(try await staying.nextText()) }
-            #expect(told == Set(channels.map { Notice.removed("bob", $0) }))
+            var notices: Set<String> = []
+            for _ in channels { notices.insert(try await staying.nextText()) }
+            #expect(notices == Set(channels.map { Notice.removed("bob", $0) }))
             try await staying.expectNothing()
             staying.wire.reset()
             for channel in channels {
-                try await eventually { occurrences.told(of: channel).last == "vacated" }
+                try await eventually { occurrences.recorded(of: channel).last == "vacated" }
                 #expect(
-                    occurrences.told(of: channel)
+                    occurrences.recorded(of: channel)
                         == ["occupied", "+ann", "+bob", "-bob", "-ann", "vacated"]
                 )
             }
         }
     }
 
-    @Test("A slow reader with many channels is closed with its code, and hears nothing more")
+    @Test("A slow reader with many channels is closed with its code, and gets nothing more")
     func slowReaders() async throws {
         try await TestBroker.run {
             $0.queuedBytesMax = 64 << 10
@@ -106,7 +106,7 @@ import Testing
                 }
                 return await broker.hits(.queuedBytes) == 1
             }
-            // The queue is dropped, but for the frame that was begun.
+            // The queue is dropped, except for a frame that is partly sent.
             var last = try await client.next()
             while last.opcode == 1 && !last.text.contains("pusher:error") {
                 last = try await client.next()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("A stop does not wait for who has left", arguments: [1, 2])
+    @Test("A stop does not wait for connections that have closed", arguments: [1, 2])
     func stop(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for _ in 0..<4 {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("Subscriptions that come at once are dealt with a few in each turn")
+    @Test("Many subscriptions are processed in portions, a few each turn")
     func subscriptions() throws {
         let stepped = try SteppedBroker()
         let client = try stepped.client()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FanfareServer
 
-/// Keeps what is logged.
+/// Records log messages.
 private final class Lines: Sendable {
     private let kept = Mutex<[String]>([])
 
@@ -38,22 +38,22 @@ private final class Lines: Sendable {
 }
 
 @Suite("Limits in the log") struct LimitHitsTests {
-    @Test func eachLimitIsToldOnceAMinuteHoweverOftenItIsMet() {
+    @Test func eachLimitIsLoggedOnceAMinute() {
         let lines = Lines()
         let hits = LimitHits(NOOPMetricsHandler.instance, log: lines.logger)
         for _ in 0..<1_000 { hits.record(.connections) }
         hits.record(.members, count: 7)
         #expect(
             lines.all == [
-                "notice a limit is met: the client is closed with 4100 (none: as many as descriptors) "
+                "notice limit reached: the client is closed with 4100 (none: as many as descriptors) "
                     + "key=limits.connections_max limit=connections times=1",
-                "notice a limit is met: pusher:subscription_error; counts as a faulty message "
+                "notice limit reached: pusher:subscription_error; counts as a faulty message "
                     + "key=apps.N.members_max limit=members times=7",
             ]
         )
     }
 
-    @Test func anotherConsequenceTakesThePlaceOfTheRules() {
+    @Test func anotherConsequenceReplacesTheRules() {
         let lines = Lines()
         let hits = LimitHits(NOOPMetricsHandler.instance, log: lines.logger)
         for _ in 0..<100 {
@@ -62,7 +62,7 @@ private final class Lines: Sendable {
         }
         #expect(
             lines.all == [
-                "notice a limit is met: no descriptor is left "
+                "notice limit reached: no descriptor is left "
                     + "key=limits.connections_max limit=connections times=1"
             ]
         )

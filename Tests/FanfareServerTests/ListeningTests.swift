@@ -4,9 +4,9 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Where the broker listens") struct ListeningTests {
+@Suite("Listening") struct ListeningTests {
     @Test(
-        "A port that another broker listens on is an error that names it",
+        "A port in use is an error with the address",
         arguments: [1, 2],
         [1, 2]
     )

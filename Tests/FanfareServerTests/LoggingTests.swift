@@ -5,7 +5,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Log: the look of a line") struct LogFormTests {
+@Suite("Log: the format of a line") struct LogFormTests {
     let record = LogRecord(
         time: 1_795_253_603_042_999_999,
         level: .info,
@@ -14,15 +14,15 @@ import Testing
         fields: [("address", "127.0.0.1:6001"), ("note", "two words")]
     )
 
-    func text(_ form: some LogForm, _ record: LogRecord) -> String {
+    func text(_ formatter: some LogFormatter, _ record: LogRecord) -> String {
         var bytes: [UInt8] = []
-        form.append(record, to: &bytes)
+        formatter.append(record, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
     @Test func textIsAligned() {
         #expect(
-            text(TextLog(isColored: false), record)
+            text(TextLogFormatter(isColored: false), record)
                 == "09:33:23.042 info     broker   listening  address=127.0.0.1:6001 "
                 + "note=\"two words\"\n"
         )
@@ -33,7 +33,7 @@ import Testing
         record.level = .error
         record.fields = [("n", "1")]
         #expect(
-            text(TextLog(isColored: true), record)
+            text(TextLogFormatter(isColored: true), record)
                 == "\u{1B}[2m09:33:23.042\u{1B}[0m \u{1B}[31merror   \u{1B}[0m broker   listening  "
                 + "\u{1B}[2mn=\u{1B}[0m1\n"
         )
@@ -44,7 +44,7 @@ import Testing
         record.message = "a\nb\u{1B}[2J\u{7F}\t\r\u{9B}"
         record.fields = [("na\nme", "x\ny")]
         #expect(
-            text(TextLog(isColored: false), record)
+            text(TextLogFormatter(isColored: false), record)
                 == "09:33:23.042 info     broker   a\\nb\\u{1b}[2J\\u{7f}\\t\\r\\u{9b}  "
                 + "na\\nme=x\\ny\n"
         )
@@ -58,7 +58,7 @@ import Testing
             ("list", ["a", ["b": "c", "a": "d"]]),
         ]
         #expect(
-            text(JSONLog(), record)
+            text(JSONLogFormatter(), record)
                 == #"{"time":"2026-11-21T09:33:23.042Z","level":"info","label":"broker","#
                 + #""message":"quote \" slash \\ line \n bell \u0007 é 🎺","#
                 + #""metadata":{"address":"127.0.0.1:6001","count":"3","#
@@ -88,7 +88,7 @@ import Testing
 }
 
 @Suite("Log: the queue") struct LogQueueTests {
-    /// What a queue wrote, and a gate that holds the writing up.
+    /// The output of a queue, and a gate that blocks its thread.
     final class Output: Sendable {
         let bytes = Mutex<[UInt8]>([])
         let gate = Mutex<Void>(())
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    struct MessageOnly: LogForm {
+    struct MessageOnly: LogFormatter {
         func append(_ record: LogRecord, to bytes: inout [UInt8]) {
             bytes += "\(record.message)\n".utf8
         }
@@ -110,7 +110,7 @@ import Testing
 
     @Test func recordsAreWrittenInOrder() {
         let output = Output()
-        let queue = LogQueue(form: MessageOnly()) { bytes in
+        let queue = LogQueue(formatter: MessageOnly()) { bytes in
             output.bytes.withLock { $0 += bytes }
         }
         for number in 0..<5_000 { queue.add(record("\(number)")) }
@@ -119,13 +119,13 @@ import Testing
         #expect(output.lines == (0..<5_000).map { "\($0)" })
     }
 
-    @Test func aFullQueueDropsAndSaysHowMany() {
+    @Test func aFullQueueDropsAndLogsTheCount() {
         let output = Output()
-        let queue = LogQueue(capacity: 10, form: MessageOnly()) { bytes in
+        let queue = LogQueue(capacity: 10, formatter: MessageOnly()) { bytes in
             output.gate.withLock { _ in }
             output.bytes.withLock { $0 += bytes }
         }
-        // While the gate is shut the thread holds at most one batch, and ten records wait.
+        // While the gate is shut the thread holds at most one batch, and ten records are queued.
         output.gate.withLock { _ in
             for number in 0..<1_000 { queue.add(record("\(number)")) }
         }
@@ -141,7 +141,7 @@ import Testing
 
     @Test func manyThreadsMayLog() async {
         let output = Output()
-        let queue = LogQueue(form: MessageOnly()) { bytes in
+        let queue = LogQueue(formatter: MessageOnly()) { bytes in
             output.bytes.withLock { $0 += bytes }
         }
         await withTaskGroup { group in
@@ -174,7 +174,7 @@ import Testing
         close(ends[1])
         var bytes = [UInt8](repeating: 0, count: 1_000)
         let text = String(decoding: bytes[..<read(ends[0], &bytes, bytes.count)], as: UTF8.self)
-        // A pipe is no terminal: JSON, and one line only.
+        // A pipe is not a terminal: the format is JSON, one line per record.
         #expect(text.hasPrefix("{\"time\":\"20"))
         #expect(
             text.hasSuffix(

@@ -17,7 +17,7 @@ private final class Gate: BrokerObserver {
     /// Whether a loop is blocked.
     var blocks: Bool { isReached.load(ordering: .relaxed) && !isOpen.load(ordering: .relaxed) }
 
-    /// Lets the loop go on.
+    /// Unblocks the loop.
     func open() { isOpen.store(true, ordering: .relaxed) }
 
     func observedKinds(of app: AppID?) -> BrokerEventKinds { .occupancy }
@@ -32,9 +32,9 @@ private final class Gate: BrokerObserver {
     }
 }
 
-@Suite("Subscriptions between two loops do not keep anybody from publishing")
+@Suite("Subscriptions between two loops do not block publishing")
 struct MembershipTrafficTests {
-    @Test("A loop that is behind with unsubscriptions does not refuse events")
+    @Test("A backlog of unsubscriptions does not cause refusals of events")
     func unsubscriptions() async throws {
         let gate = Gate(channel: "gate")
         try await TestBroker.run(loops: 2, lineLengthMax: 50, observer: gate) { broker in
@@ -54,7 +54,7 @@ struct MembershipTrafficTests {
                 for channel in channels { try client.unsubscribe(from: channel) }
                 try client.send(#"{"event":"pusher:ping"}"#)
             }
-            // Whoever has answered has dealt with all the rest, and handed over half of it to the blocked loop.
+            // A loop that has answered has processed all earlier messages, and sent half of them to the blocked loop.
             try await eventually { clients.contains { $0.wire.receivedCount > 0 } }
             let backends = try (0..<12).map { _ in try Wire(port: broker.port) }
             for backend in backends {

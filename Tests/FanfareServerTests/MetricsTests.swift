@@ -25,12 +25,12 @@ import Testing
         let publicPort = try #require(addresses.plain?.port)
         #expect(try await Self.get("/metrics", publicPort).status == 404)
         await server.stop(within: .seconds(1))
-        // A stopped broker still knows what it has counted.
+        // A stopped broker still returns its counters.
         #expect(await server.metrics.contains("fanfare_limit_hits_total"))
         #expect(throws: (any Error).self) { try Wire(port: port) }
     }
 
-    @Test func areShownToNobodyUnlessSomebodySaysSo() async throws {
+    @Test func areOffByDefault() async throws {
         var configuration = Configuration.development
         configuration.port = 0
         let server = try BrokerServer(configuration: configuration)
@@ -38,7 +38,7 @@ import Testing
         await server.stop(within: .seconds(1))
     }
 
-    @Test(arguments: [1, 3]) func countWhatTheBrokerHasToDo(loops: Int) async throws {
+    @Test(arguments: [1, 3]) func countTheWorkOfTheBroker(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             var clients: [WebSocketWire] = []
             for _ in 0..<4 {
@@ -56,7 +56,7 @@ import Testing
             ] {
                 #expect(await broker.metric("fanfare_" + name) == value, "\(name)")
             }
-            // A second look counts nothing twice.
+            // A second scrape counts nothing twice.
             #expect(await broker.metric("fanfare_events_published_total") == 2)
         }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("More events than the subscribers can take") struct OverloadTests {
+@Suite("More events than the subscribers can receive") struct OverloadTests {
     private static let data = String(repeating: "x", count: 10_000)
 
     private struct Reading {
@@ -11,7 +11,7 @@ import Testing
         var isClosed = false
     }
 
-    /// The events of one publisher, which it sends without waiting for an answer.
+    /// The events of one publisher, sent without waiting for answers.
     private func requests(of publisher: Int, count: Int) -> [UInt8] {
         (0..<count).reduce(into: []) { bytes, number in
             let body = #"""
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Reads events until the last one, and sorts them by publisher.
+    /// Reads events until the last one, grouped by publisher.
     private func read(_ client: WebSocketWire) async throws -> Reading {
         var reading = Reading()
         while true {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "Publishers that pipeline are slowed down: readers that read are not closed, and get whatever is accepted",
+        "Publishers that pipeline are slowed down; readers stay connected and get all accepted events",
         arguments: [1, 2]
     )
     func pipeliningPublishers(loops: Int) async throws {
@@ -79,12 +79,12 @@ import Testing
         }
     }
 
-    @Test("What waits for a congested channel is bounded, and another channel is served beside it")
+    @Test("The backlog of a channel is bounded, and other channels are served")
     func otherChannels() async throws {
         try await TestBroker.run {
             $0.queuedBytesTotalMax = 8 << 20
         } _: { broker in
-            // A reader that never reads, so that its channel's publishers have to wait.
+            // A subscriber that never reads, so that its channel's publishers have to wait.
             let (stalled, _) = try await broker.subscribed(to: "news")
             let (other, _) = try await broker.subscribed(to: "other")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -102,7 +102,7 @@ import Testing
                     let text = try await other.nextText()
                     #expect(text == eventText("e", "other", data: "\(number)"))
                     let inbound = try #require(await broker.metric("fanfare_inbound_bytes"))
-                    // What one request for each publisher, and a fan-out, may add beyond it.
+                    // Plus one request of each publisher, and one fan-out.
                     #expect(inbound <= 2 << 20 + 41 * 11_000)
                 }
                 try await group.waitForAll()
@@ -113,7 +113,7 @@ import Testing
 }
 
 extension TestBroker {
-    /// The number of subscriptions to a channel, as a backend is told.
+    /// The number of subscriptions to a channel, from a query.
     fileprivate func subscriptionCount(of channel: String) async throws -> Int? {
         let request = SignedRequest(
             method: "GET",

@@ -3,7 +3,7 @@ import TestRandom
 
 @testable import FanfareServer
 
-/// One of a user's devices, and the list of members that it keeps by what it is told.
+/// One of a user's devices, and the list of members from its notices.
 private struct Device {
     let user: String
     var client: WebSocketWire?
@@ -13,24 +13,24 @@ private struct Device {
 
     init(user: String) { self.user = user }
 
-    /// Takes in one message; a notice that says what is known already, or of somebody unknown, is a fault.
-    mutating func hear(_ text: String) throws {
+    /// Processes a message; a repeated notice, or the departure of an unknown member, is an error.
+    mutating func receive(_ text: String) throws {
         if text.contains("subscription_succeeded") {
             members = Set(try client?.presentUsers(text) ?? [])
         } else if let notice = text.firstMatch(of: /member_added.*\\"user_id\\":\\"([^\\]*)\\"/) {
             let isNew = members?.insert(String(notice.1)).inserted
-            #expect(isNew == true, "\(user) was told twice, or before the list: \(text)")
+            #expect(isNew == true, "\(user) got a notice twice, or before the list: \(text)")
         } else if let notice = text.firstMatch(of: /member_removed.*\\"user_id\\":\\"([^\\]*)\\"/) {
             let known = members?.remove(String(notice.1))
-            #expect(known != nil, "\(user) did not know: \(text)")
+            #expect(known != nil, "\(user) got the departure of an unknown member: \(text)")
         }
     }
 
     mutating func forget() { members = nil }
 }
 
-@Suite("Presence, whatever comes and goes") struct PresenceConvergenceTests {
-    /// Nobody waits for an answer, so that grants, notices and departures cross on the lines.
+@Suite("Presence under concurrent changes") struct PresenceConvergenceTests {
+    /// Clients do not wait for answers, so that grants, notices and departures cross on the links.
     @Test(
         "Every subscriber's list is the server's",
         arguments: [(1, 1), (2, 2), (2, 3), (3, 4), (3, 5), (3, 6)] as [(Int, UInt64)]
@@ -47,14 +47,14 @@ private struct Device {
             let watcher = devices.startIndex
             try await open(&devices[watcher], broker)
             if !devices[watcher].isJoined { try join(&devices[watcher], channel) }
-            // What every connection has sent has been taken in, and those that closed are gone.
+            // All that was sent is processed, and the closed connections are removed.
             for index in devices.indices {
                 try devices[index].client?.send(#"{"event":"pusher:ping"}"#)
                 try await listen(&devices[index], until: "pusher:pong")
             }
             let openCount = devices.count { $0.client != nil }
             try await eventually { await broker.server.connectionCount == openCount }
-            // An event is behind everything on the channel: whoever has it knows all.
+            // The event follows all notices of the channel: a client that has it has them.
             _ = try await broker.trigger("the-end", "1", on: channel)
             let users = Set(try await broker.users(of: channel))
             #expect(users == Set(devices.filter(\.isJoined).map(\.user)))
@@ -73,7 +73,7 @@ private struct Device {
     ) async throws {
         switch Int.random(in: 0..<10, using: &random) {
         case 0:
-            // Aborted: what is unread is lost, and the broker learns it from the kernel.
+            // Aborted: unread data is lost, and the kernel reports the end to the broker.
             device.client = nil
             (device.isJoined, device.socketID) = (false, "")
             device.forget()
@@ -103,7 +103,7 @@ private struct Device {
         while let client = device.client {
             let text = try await client.nextText()
             if text.contains(end) { return }
-            try device.hear(text)
+            try device.receive(text)
         }
     }
 }

@@ -4,25 +4,25 @@ import TestRandom
 
 @testable import FanfareServer
 
-/// One of a user's devices, and the list of members that it keeps by what it is told.
+/// One of a user's devices, and the list of members from its notices.
 ///
-/// It reads its messages by their beginnings, which are the same for all of a channel: there are very many.
+/// It compares only the prefixes of messages, which are the same for all of a channel: there are very many.
 private struct Device {
     let user: String
     var client: WebSocketWire?
     var socketID = ""
     var isJoined = false
     private(set) var members: Set<Substring>?
-    /// How many arrivals and departures it was told of.
+    /// The number of notices it got.
     private(set) var noticeCount = 0
 
     init(user: String) { self.user = user }
 
-    /// Is gone without a word.
+    /// Closes the connection by a reset.
     mutating func abort() { (client, isJoined, members) = (nil, false, nil) }
 
-    /// Takes in messages up to one that contains `end`; a notice that says what is known already, or of somebody
-    /// unknown, is a fault.
+    /// Processes messages up to one that contains `end`; a repeated notice, or the departure of an unknown member, is
+    /// an error.
     mutating func listen(until end: String, on channel: String) async throws {
         let added =
             #"{"event":"pusher_internal:member_added","channel":"\#(channel)","data":"{\"user_id\":\""#
@@ -34,15 +34,15 @@ private struct Device {
             if text.hasPrefix(added) {
                 noticeCount += 1
                 let isNew = members?.insert(Self.id(text, behind: added)).inserted
-                #expect(isNew == true, "\(user) was told twice, or before the list: \(text)")
+                #expect(isNew == true, "\(user) got a notice twice, or before the list: \(text)")
             } else if text.hasPrefix(removed) {
                 noticeCount += 1
                 let known = members?.remove(Self.id(text, behind: removed))
-                #expect(known != nil, "\(user) did not know: \(text)")
+                #expect(known != nil, "\(user) got the departure of an unknown member: \(text)")
             } else if text.contains("subscription_succeeded") {
                 members = Set(Self.ids(text))
             } else {
-                Issue.record("\(user) was told: \(text)")
+                Issue.record("\(user) got: \(text)")
             }
         }
     }
@@ -60,8 +60,10 @@ private struct Device {
 }
 
 @Suite("Presence, with many users and devices") struct PresenceCrowdTests {
-    /// How long the crowd comes and goes: longer by the environment, as in `PRESENCE_SECONDS=60 swift test
-    /// --filter PresenceCrowdTests`, and then all 200 users are there.
+    /// The duration of the changes.
+    ///
+    /// With the environment it is longer and includes all 200 users: `PRESENCE_SECONDS=60 swift test --filter
+    /// PresenceCrowdTests`.
     private static let seconds = getenv("PRESENCE_SECONDS").flatMap {
         Int(String(cString: $0))
     }
@@ -94,7 +96,7 @@ private struct Device {
         }
     }
 
-    /// Nobody waits for an answer, so that grants, notices and departures cross.
+    /// Clients do not wait for answers, so that grants, notices and departures cross.
     private func act(
         on device: inout Device,
         _ channel: String,
@@ -103,7 +105,7 @@ private struct Device {
     ) async throws {
         switch Int.random(in: 0..<10, using: &random) {
         case 0:
-            // Aborted: what is unread is lost, and the broker learns it from the kernel.
+            // Aborted: unread data is lost, and the kernel reports the end to the broker.
             device.abort()
         case 1..<5 where device.isJoined:
             try device.client?.unsubscribe(from: channel)
@@ -121,7 +123,7 @@ private struct Device {
         }
     }
 
-    /// Waits until everything that was sent is taken in and told, and compares all lists with the server's.
+    /// Waits until all that was sent is processed, and compares all lists with the server's.
     private func compare(
         _ devices: inout [Device],
         _ channel: String,
@@ -133,7 +135,7 @@ private struct Device {
         }
         let openCount = devices.count { $0.client != nil }
         try await eventually { await broker.server.connectionCount == openCount }
-        // An event is behind everything on the channel: whoever has it knows all.
+        // The event follows all notices of the channel: a client that has it has them.
         _ = try await broker.trigger("the-end", "1", on: channel)
         let users = Set(try await broker.users(of: channel))
         #expect(users == Set(devices.filter(\.isJoined).map(\.user)))

@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    /// Has a new client join the channel, and returns it when it has the list of members.
+    /// Connects a client, joins the channel, and returns the client when it has the list of members.
     private func join(
         _ stepped: SteppedBroker,
         as user: String,
@@ -26,45 +26,44 @@ import Testing
 
     private let channel = "presence-large"
 
-    /// The ids of members in the notices that have come.
-    private func told(_ client: SteppedPeer) -> [String] {
+    /// The ids of members in the received notices.
+    private func noticed(_ client: SteppedPeer) -> [String] {
         client.frames.compactMap { frame in
             frame.text.firstMatch(of: /member_(added|removed).*\\"user_id\\":\\"([^"\\]*)/)
                 .map { ($0.1 == "added" ? "+" : "-") + $0.2 }
         }
     }
 
-    @Test("The first is told at once, and those behind it together", arguments: [1, 2])
+    @Test("The first notice is sent at once, the following ones together", arguments: [1, 2])
     func share(shards: Int) throws {
         let stepped = try stepped(shards: shards, delay: 1_000)
         let (first, _) = try join(stepped, as: "u0")
         let (second, _) = try join(stepped, as: "u1", on: shards - 1)
         stepped.settle()
-        #expect(told(first) == ["+u1"])
+        #expect(noticed(first) == ["+u1"])
         var others: [SteppedPeer] = []
         for number in 2..<8 {
             let (client, list) = try join(stepped, as: "u\(number)", on: number % shards)
             others.append(client)
-            // Everybody is on the list of who comes later, also who was not told yet.
+            // The list of a later member is complete, with members whose notices are still delayed.
             for member in 0...number { #expect(list.contains(#"\"u\#(member)\""#)) }
         }
         others[5].close()
         stepped.settle()
-        // The clients of other shards too are told in a second: it is the same for all of a channel.
-        // For the other shard the first notice was that of the third user.
-        #expect(told(first) == ["+u1"] && told(second) == (shards == 1 ? [] : ["+u2"]))
+        // Clients of other shards get the notices within a second as well: the delay is per channel.
+        #expect(noticed(first) == ["+u1"] && noticed(second) == (shards == 1 ? [] : ["+u2"]))
         let start = ContinuousClock.now
-        stepped.turn { self.told(first).count == 8 }
+        stepped.turn { self.noticed(first).count == 8 }
         #expect(start.duration(to: .now) < .seconds(5))
-        #expect(told(first) == (1..<8).map { "+u\($0)" } + ["-u7"])
-        stepped.turn { self.told(second).count == 7 }
-        #expect(told(second) == (2..<8).map { "+u\($0)" } + ["-u7"])
-        // Who joined in between was told of those behind, and of nobody twice.
-        stepped.turn { self.told(others[2]).count == 4 }
-        #expect(told(others[2]) == ["+u5", "+u6", "+u7", "-u7"])
+        #expect(noticed(first) == (1..<8).map { "+u\($0)" } + ["-u7"])
+        stepped.turn { self.noticed(second).count == 7 }
+        #expect(noticed(second) == (2..<8).map { "+u\($0)" } + ["-u7"])
+        // A member that joined in between gets the later notices, each once.
+        stepped.turn { self.noticed(others[2]).count == 4 }
+        #expect(noticed(others[2]) == ["+u5", "+u6", "+u7", "-u7"])
     }
 
-    @Test("No event overtakes a notice that waits", arguments: [1, 2])
+    @Test("No event overtakes a delayed notice", arguments: [1, 2])
     func order(shards: Int) throws {
         let stepped = try stepped(shards: shards, delay: 1_000)
         let (first, _) = try join(stepped, as: "u0", on: shards - 1)
@@ -75,13 +74,13 @@ import Testing
         let body = #"{"name":"e","channels":["\#(channel)"],"data":"1"}"#
         backend.send(SignedRequest(path: "/apps/1/events", body: body).text)
         stepped.settle()
-        #expect(told(first) == (1..<5).map { "+u\($0)" })
+        #expect(noticed(first) == (1..<5).map { "+u\($0)" })
         for client in [first] + others {
             #expect(client.frames.last?.text == eventText("e", channel, data: "1"))
         }
     }
 
-    @Test("With 0 each is told at once")
+    @Test("With 0 each notice is sent at once")
     func off() throws {
         let stepped = try stepped(delay: 0)
         let (first, _) = try join(stepped, as: "u0")
@@ -89,11 +88,14 @@ import Testing
         for number in 1..<5 {
             others.append(try join(stepped, as: "u\(number)").0)
             stepped.settle()
-            #expect(told(first) == (1...number).map { "+u\($0)" })
+            #expect(noticed(first) == (1...number).map { "+u\($0)" })
         }
     }
 
-    @Test("Up to a hundred members nobody waits, and all know all above it", arguments: [1, 2])
+    @Test(
+        "Up to a hundred members no notice is delayed; above it all lists converge",
+        arguments: [1, 2]
+    )
     func crowds(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
             $0.apps[0].membersMax = 200

@@ -2,11 +2,11 @@ import Testing
 
 @testable import FanfareServer
 
-/// One with its home on each of two shards, so that notices and grants cross a line or do not.
+/// One with its home on each of two shards, so that some notices and grants cross a link.
 private let channels = ["presence-a", "presence-b", "presence-c"]
 
 @Suite("Presence, Pusher protocol §11") struct PresenceTests {
-    @Test("A member is told who is there, and the others of the member", arguments: [1, 2, 3])
+    @Test("A new member gets the list, and the others a notice", arguments: [1, 2, 3])
     func announcesArrivals(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in channels {
@@ -17,7 +17,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
                 #expect(
                     try await ann.nextText() == Notice.added("bob", channel, info: #"{"n":2}"#)
                 )
-                // Who joins is not told of it.
+                // The new member gets no notice of itself.
                 for client in [ann, bob] { try await client.expectNothing() }
             }
         }
@@ -63,7 +63,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
                 #expect(try await watcher.nextText() == Notice.added("ann", channel, info: "1"))
                 try await watcher.expectNothing()
                 #expect(try await broker.users(of: channel) == ["ann", "watcher"])
-                // One unsubscribes, one closes, one just vanishes: only the last takes the member with it.
+                // One unsubscribes, one closes, one is reset: only the last removes the member.
                 try devices[0].unsubscribe(from: channel)
                 try await devices[0].expectNothing()
                 try devices[1].send(opcode: 8, [0x03, 0xE8])
@@ -114,7 +114,10 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
         }
     }
 
-    @Test("A channel that is full refuses another user, and no connection", arguments: [1, 2])
+    @Test(
+        "A full channel refuses another user, but no further connection of a member",
+        arguments: [1, 2]
+    )
     func limitsMembers(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
             $0.apps[0].membersMax = 10
@@ -136,7 +139,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
             #expect(refusal.contains(#"\"type\":\"LimitReached\""#))
             #expect(refusal.contains(#"\"status\":4100"#))
             #expect(try await late.nextText().contains(#""code":null"#))
-            // It is not on the channel: its unsubscription is an error, and its end changes nothing.
+            // It is not subscribed: its unsubscription is an error, and its end changes nothing.
             try late.unsubscribe(from: channel)
             #expect(try await late.nextText().contains("No current subscription"))
             #expect(try await broker.count("user_count", of: channel) == 10)
@@ -149,7 +152,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
     }
 
     @Test(
-        "Data that names nobody is refused",
+        "Data without a user is refused",
         arguments: ["{}", #"{"user_id":""}"#, "7", "nonsense"]
     )
     func refusesData(data: String) async throws {
@@ -163,7 +166,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
         }
     }
 
-    /// The broker gives up the slow one while it sends to the whole channel, and has to tell the others then.
+    /// The broker closes the slow reader during a fan-out to the channel, and then has to notify the others.
     @Test("A member who reads too slowly leaves", arguments: [1, 2])
     func slowReaders(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
@@ -185,7 +188,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
         }
     }
 
-    @Test("Joining and leaving in one write leaves nobody behind", arguments: [1, 2, 3])
+    @Test("Joining and leaving in one write leaves no member behind", arguments: [1, 2, 3])
     func races(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in channels {

@@ -3,7 +3,7 @@ import Testing
 @testable import FanfareServer
 
 @Suite("Private channels, Pusher protocol §7") struct PrivateChannelTests {
-    @Test("A signature lets in", arguments: [1, 2])
+    @Test("A valid signature is accepted", arguments: [1, 2])
     func admits(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in (0..<4).map({ "private-\($0)" }) {
@@ -39,7 +39,7 @@ import Testing
                 try await client.nextText()
                     == #"{"event":"pusher:error","data":{"code":null,"message":"\#(message)"}}"#
             )
-            // Nothing of the channel reaches it, and it may try again.
+            // It gets no event of the channel, and may try again.
             _ = try await broker.trigger("e", "1", on: "private-x")
             try await client.expectNothing()
             try client.send(subscribeMessage(to: "private-x", socketID: socketID))

@@ -2,14 +2,14 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("The order that a publisher can rely on") struct PublishOrderTests {
+@Suite("The order of events for a publisher") struct PublishOrderTests {
     /// The number in an event's data.
     private func number(of text: String) -> Int? {
         text.firstMatch(of: /"data":"(\d+)/).flatMap { Int($0.1) }
     }
 
     @Test(
-        "An event that is triggered after the answer to another comes later, whichever loop takes it",
+        "An event triggered after the answer to another comes later, on any loop",
         arguments: [(loops: 2, kept: 0), (2, 8), (3, 5)]
     )
     func afterTheAnswer(loops: Int, kept: Int) async throws {
@@ -58,7 +58,7 @@ import Testing
                 )
                 #expect(answer.status == 200)
                 try sender.publish("client-e", "private-three", json: "\"\(2 * round + 2)\"")
-                // The client event is in order when the reader has it: the next trigger comes behind.
+                // The client event is sequenced when the reader has it: the next trigger comes later.
                 #expect(number(of: try await reader.nextText()) == 2 * round + 1)
                 #expect(number(of: try await reader.nextText()) == 2 * round + 2)
             }

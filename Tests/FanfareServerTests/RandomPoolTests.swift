@@ -8,14 +8,14 @@ import Testing
         var pool = RandomPool()
         var other = RandomPool()
         var seen: Set<UInt64> = [0]
-        // A repetition among so few 64-bit numbers is no accident.
+        // A repetition among so few 64-bit numbers is no coincidence.
         for _ in 0..<1_000 {
             #expect(seen.insert(pool.next()).inserted)
             #expect(seen.insert(other.next()).inserted)
         }
     }
 
-    @Test("A source that can be repeated takes the place of the system's")
+    @Test("A repeatable source replaces the system's")
     func comeFromTheSourceThatIsGiven() {
         func numbers() -> [UInt64] {
             var random = SeededRandom(seed: 7)

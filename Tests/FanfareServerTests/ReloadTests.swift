@@ -34,7 +34,7 @@ extension TestBroker {
 }
 
 extension WebSocketWire {
-    /// Expects to be told a code and to be closed with it.
+    /// Expects an error with a code, and to be closed with it.
     fileprivate func expectClose(
         _ code: Int,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -76,7 +76,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
                         == #"{"event":"e","channel":"news","data":"\#(number)"}"#
                 )
             }
-            // The next one is read by the last of the ten.
+            // The next configuration is the last of the ten.
             try await client.subscribe(to: "sport")
         }
     }
@@ -182,7 +182,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
         }
     }
 
-    @Test("A connection goes on by the new secrets of its app")
+    @Test("New secrets of an app apply to its connections")
     func secretsAreReplaced() async throws {
         try await TestBroker.run(loops: 2) { broker in
             let (client, socketID) = try await broker.connected()
@@ -208,7 +208,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
         }
     }
 
-    @Test("Connections are counted on, and a lower quota closes nobody")
+    @Test("The connection count stays, and a lower quota closes no connection")
     func quotas() async throws {
         try await TestBroker.run(loops: 2) { broker in
             var app = AppConfiguration.development
@@ -222,7 +222,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
             try await broker.reload([app])
             clients.append(try await broker.connected().0)
             #expect(try await broker.refusal(key: "app-key") == 4004)
-            // A place is free when one has left, and not before.
+            // A place is free only when a connection has closed.
             let leaving = clients.removeFirst()
             try leaving.send(opcode: 8, [])
             _ = try await leaving.wire.readToEnd()
@@ -232,7 +232,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
         }
     }
 
-    @Test("An app that comes back has no connections left over, and owes none")
+    @Test("An app that is added again has the right connection count")
     func quotasOfAppsThatComeBack() async throws {
         try await TestBroker.run(loops: 2) { broker in
             var limited = second
@@ -245,7 +245,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
         }
     }
 
-    /// Connects to the second app, which has room for one, and stays until it is gone.
+    /// Connects to the second app, whose quota is one, and waits for the removal.
     private func beClosed(by broker: TestBroker) async throws {
         let (client, _) = try await broker.connected(key: "second-key")
         #expect(try await broker.refusal(key: "second-key") == 4004)
@@ -253,7 +253,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
         try await client.expectClose(4001)
     }
 
-    @Test("What needs a restart is named, and does not change")
+    @Test("Keys that need a restart are reported, and do not change")
     func restartKeys() async throws {
         try await TestBroker.run { broker in
             var configuration = broker.configuration([.development])
@@ -267,7 +267,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
     }
 }
 
-@Suite("AppRegistry") struct TenantsTests {
+@Suite("The registry of apps") struct AppRegistryTests {
     private func app(_ registry: AppRegistry, _ id: String) -> App? { registry.apps[AppID(id)] }
 
     @Test func anAppThatIsConfiguredAsBeforeKeepsItsObject() {

@@ -18,7 +18,7 @@ import Testing
         #expect(self.route(of: path) == route)
     }
 
-    @Test("Places are counted in the whole path, the configured prefix included")
+    @Test("Ranges count from the start of the path, with the configured prefix")
     func findsBehindAPrefix() {
         let path = Array("/push/apps/3/events".utf8)
         #expect(Route(path: path.span, from: 5) == .events(app: 11..<12))

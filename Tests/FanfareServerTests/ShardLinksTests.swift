@@ -5,9 +5,9 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("The lines between shards") struct ShardLinksTests {
-    @Test("What is said is heard in order, behind its dispatch and by whom it was said to")
-    func areHeardInOrder() throws {
+@Suite("The links between shards") struct ShardLinksTests {
+    @Test("Messages arrive in order, after a dispatch, at their shard")
+    func arriveInOrder() throws {
         let mailboxes = try (0..<3).map { _ in Mailbox<ShardMessage>(wakes: try EventLoop()) }
         var speaker = ShardLinks(of: 0, mailboxes: mailboxes)
         let hearer = ShardLinks(of: 2, mailboxes: mailboxes)
@@ -18,7 +18,7 @@ import Testing
         #expect(ShardLinks(of: 1, mailboxes: mailboxes).read().isEmpty)
     }
 
-    @Test("Only events make a shard fall behind, whatever else it has to read")
+    @Test("Only events count as backlog")
     func countEvents() throws {
         let mailboxes = try (0..<2).map { _ in Mailbox<ShardMessage>(wakes: try EventLoop()) }
         var speaker = ShardLinks(of: 0, mailboxes: mailboxes)
@@ -51,7 +51,7 @@ import Testing
         #expect(!speaker.areBehind(limit: 0))
     }
 
-    @Test("What is held up on its way is heard where it is carried to")
+    @Test("With separate mailboxes, messages are delivered by the test")
     func canBeHeldUp() throws {
         let lines = try (0..<2).map { _ in Mailbox<ShardMessage>(wakes: try EventLoop()) }
         let inbox = Mailbox<ShardMessage>(wakes: try EventLoop())

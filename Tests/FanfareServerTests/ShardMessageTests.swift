@@ -2,8 +2,8 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("What one shard says to another") struct ShardMessageTests {
-    @Test("Nothing that is rare makes room for itself in what is said of every event")
+@Suite("Messages between shards") struct ShardMessageTests {
+    @Test("Rare messages do not increase the size of event messages")
     func length() {
         #expect(MemoryLayout<ShardMessage>.stride <= 88)
         #expect(MemoryLayout<Grant>.size <= 8)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Events compressed once for many, RFC 7692") struct SharedCompressionTests {
     private let long = String(repeating: "the same words again, ", count: 100)
 
-    /// Connects with an offer and subscribes.
+    /// Connects with an offer of compression, and subscribes.
     private func subscriber(
         _ broker: TestBroker,
         offering offer: String?
@@ -45,7 +45,7 @@ import Testing
                 for (client, bits) in zip(compressed, bits) {
                     let frame = try await client.next()
                     #expect(frame.isCompressed && frame.payload.count < expected.utf8.count / 4)
-                    // A fresh window each time: nothing of an earlier message is referred to.
+                    // A fresh window each time: no reference to an earlier message.
                     #expect(try inflated(frame, windowBits: bits) == expected)
                 }
             }

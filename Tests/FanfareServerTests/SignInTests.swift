@@ -25,7 +25,7 @@ import Testing
                 signInMessage(#"{"id":7}"#, socketID: socketID),
                 signInMessage(#"{"name":"ann"}"#, socketID: socketID),
                 signInMessage("ann", socketID: socketID),
-                // What the documentation's example shows, and no library sends.
+                // The form of the documentation's example, which no library sends.
                 signInMessage(ann, socketID: socketID).replacing(
                     "app-key:",
                     with: "app-key::user::"

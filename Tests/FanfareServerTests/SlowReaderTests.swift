@@ -21,7 +21,7 @@ import Testing
                 path: "/apps/1/channels/chat-0",
                 parameters: [("info", "subscription_count")]
             )
-            // Until the kernel takes no more for a socket that nobody reads, and the queue is full.
+            // Until the socket's buffers and the queue are full.
             var count = 0
             while try await backend.ask(query).body.contains(#""subscription_count":2"#),
                 count < 1_000
@@ -33,7 +33,7 @@ import Testing
                 #expect(answer.status == 200)
                 for _ in channels { #expect(try await quick.nextText().contains(data)) }
             }
-            // The slow one gets a part of the events, in order and whole, and then learns why there are no more.
+            // The slow reader gets the first events, in order and complete, and then the reason.
             var received = 0
             var frame = try await slow.next()
             while frame.opcode == 1, frame.text.hasPrefix(#"{"event":"e""#) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Names of channels in their order") struct SortedNamesTests {
+@Suite("Sorted channel names") struct SortedNamesTests {
     private func texts(
         _ names: SortedNames,
         after cursor: String = "",
@@ -14,7 +14,7 @@ import Testing
         names.names(after: cursor, startingWith: prefix, limit: limit).names.map(\.text)
     }
 
-    @Test("Are those of a plain sorted array, whatever comes and goes", arguments: [1, 2, 3])
+    @Test("They agree with a sorted array under random changes", arguments: [1, 2, 3])
     func agreeWithAPlainArray(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var names = SortedNames()
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Names that come in their order, and in the opposite one", arguments: [false, true])
+    @Test("Names inserted in ascending and descending order", arguments: [false, true])
     func sequences(isReversed: Bool) throws {
         let texts = (1_000..<3_000).map { "channel-\($0)" }
         var names = SortedNames()

@@ -24,7 +24,7 @@ import Testing
         return shutdown
     }
 
-    @Test("Clients are sent away evenly, each with 4200", arguments: [1, 3])
+    @Test("Clients are closed evenly, each with 4200", arguments: [1, 3])
     func pace(loops: Int) async throws {
         try await withBroker(loops: loops, shutdown(deadline: 20, pace: 50)) { broker in
             var clients: [WebSocketWire] = []
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("A pace that would leave clients without a word is raised")
+    @Test("A pace that is too slow for the deadline is raised")
     func deadline() async throws {
         try await withBroker(loops: 2, shutdown(deadline: 5, pace: 1)) { broker in
             var clients: [WebSocketWire] = []
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("Load balancers are told first, and newcomers are welcome as long as that takes")
+    @Test("/health answers 503 first, and clients are admitted during the notice")
     func notice() async throws {
         try await withBroker(shutdown(deadline: 20, pace: 1_000, notice: 1)) { broker in
             let (client, _) = try await broker.connected()
@@ -76,10 +76,10 @@ import Testing
                 let answer = try await balancer.answer()
                 return answer.status == 503 && answer.body == "stopping\n"
             }
-            let (newcomer, _) = try await broker.connected()
+            let (newClient, _) = try await broker.connected()
             #expect(try await broker.trigger("e", "1", on: "news").status == 200)
             #expect(try await client.nextText().contains(#""event":"e""#))
-            for client in [client, newcomer] {
+            for client in [client, newClient] {
                 #expect(try await client.nextText().contains(#""code":4200"#))
                 #expect(try await client.next().closeCode == 4200)
                 try client.send(opcode: 8, [0x10, 0x68])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("What is under way when the listeners close gets its answer")
+    @Test("Requests in progress are answered when the listeners close")
     func requestsUnderWay() async throws {
         try await withBroker(shutdown(deadline: 20, pace: 1_000)) { broker in
             let health = try Wire(port: broker.port)
@@ -122,12 +122,12 @@ import Testing
         }
     }
 
-    @Test("A client gets all that is queued for it before it is sent away")
+    @Test("A client gets its queue before it is closed")
     func queue() async throws {
         try await withBroker(loops: 2, shutdown(deadline: 20, pace: 1_000)) { broker in
             let (client, _) = try await broker.connected()
             try await client.subscribe(to: "news")
-            // More than the kernel takes for a socket that nobody reads.
+            // More than the socket's buffers hold.
             let data = String(repeating: "x", count: 10_000)
             let count = 400
             let backend = try Wire(port: broker.port)
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("A peer that says nothing does not keep the broker beyond its deadline")
+    @Test("A silent peer does not delay the stop beyond the deadline")
     func silence() async throws {
         try await withBroker(shutdown(deadline: 1, pace: 1_000)) { broker in
             let silent = try Wire(port: broker.port)
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("A broker that has stopped, or never started, still answers its program")
+    @Test("The API of a stopped or never started broker still returns")
     func answersAfterwards() async throws {
         var configuration = Configuration.development
         configuration.port = 0
@@ -177,7 +177,7 @@ import Testing
         let other = try BrokerServer(configuration: configuration)
         _ = try await other.start()
         let same = configuration
-        // Whoever asks while it stops is answered too.
+        // So it does during the stop.
         await withTaskGroup { group in
             for _ in 0..<4 {
                 group.addTask { for _ in 0..<50 { _ = await other.metrics } }
@@ -201,7 +201,7 @@ import Testing
         #expect(raised.closedCount(after: .seconds(8), of: 8_000) == 8_000)
         let atOnce = DrainPace(perSecond: 1, count: 50, time: .zero)
         #expect(atOnce.closedCount(after: .zero, of: 50) == 50)
-        let nobody = DrainPace(perSecond: 1, count: 0, time: .seconds(1))
-        #expect(nobody.closedCount(after: .seconds(1), of: 0) == 0)
+        let none = DrainPace(perSecond: 1, count: 0, time: .seconds(1))
+        #expect(none.closedCount(after: .seconds(1), of: 0) == 0)
     }
 }

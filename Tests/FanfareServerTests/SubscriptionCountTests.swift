@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Subscription counts, Pusher protocol §13") struct SubscriptionCountTests {
     @Test(
-        "All subscribers are told of each that comes or goes, the new one too",
+        "All subscribers get the count of each change, the new one as well",
         arguments: [1, 3]
     )
     func tells(loops: Int) async throws {
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "A presence channel has its members instead",
+        "Presence channels have no subscription count",
         arguments: ["presence-x", "presence-cache-x"]
     )
     func notOnPresence(channel: String) async throws {
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Unless the app asks for it, nobody is told")
+    @Test("It is off by default")
     func offByDefault() async throws {
         try await TestBroker.run { broker in
             let (client, _) = try await broker.subscribed(to: "chat")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A channel of more than 100 is told every five seconds, and the last count always")
+    @Test("Above 100 subscribers the count is sent every five seconds, the last one always")
     func largeChannels() async throws {
         try await TestBroker.run {
             $0.apps[0].features.subscriptionCount = true
@@ -71,7 +71,7 @@ import Testing
             for _ in 0..<2 { clients.append(try await broker.subscribed(to: "chat").0) }
             try await last.expectNothing()
             #expect(try await last.nextText() == count(103, "chat"))
-            // Less what passed between the notice and the start.
+            // Minus the time between the notice and the start.
             #expect(ContinuousClock.now - start > .seconds(3))
             withExtendedLifetime(clients) {}
         }

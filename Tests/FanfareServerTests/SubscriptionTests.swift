@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be subscribed to is refused with both events",
+        "An invalid subscription is refused with both events",
         arguments: [
             "with space", "slash/", "private-chat", "presence-chat", "#server-to-user-1",
             String(repeating: "x", count: 201),
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("Nothing comes after an unsubscription", arguments: [1, 2])
+    @Test("No event follows an unsubscription", arguments: [1, 2])
     func unsubscribes(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             let (other, _) = try await broker.connected()
@@ -76,7 +76,7 @@ import Testing
             try client.send(#"{"event":"pusher:ping"}"#)
             #expect(try await client.nextText() == #"{"event":"pusher:pong","data":{}}"#)
             _ = try await broker.trigger("e", "1", on: "chat")
-            // A trigger is answered when it is on its way to the channel's home, not when it is there.
+            // The answer does not imply delivery: another subscriber shows when the event has arrived.
             #expect(try await other.nextText() == #"{"event":"e","channel":"chat","data":"1"}"#)
             try await client.subscribe(to: "chat")
             _ = try await broker.trigger("e", "2", on: "chat")

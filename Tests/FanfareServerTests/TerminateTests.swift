@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Terminating a user's connections, Pusher protocol §10.5") struct TerminateTests {
     @Test(
-        "Every connection that is signed in as the user is told 4009 and closed with it",
+        "Every connection that is signed in as the user is closed with 4009",
         arguments: [1, 3],
         ["/apps/1/users/ann/terminate_connections", "/users/ann/terminate_connections"]
     )
@@ -18,13 +18,13 @@ import Testing
             #expect(answer.status == 200)
             #expect(answer.body == "{}")
             for client in clients { try await client.expectEnd(4009) }
-            // Nobody else, not even a member who goes by that id without having signed in.
+            // No other connection, not even a member with that id that has not signed in.
             try await bob.expectNothing()
             try await member.expectNothing()
         }
     }
 
-    @Test("A terminated user leaves the channels, is offline, and may come back")
+    @Test("A terminated user leaves the channels, goes offline, and may reconnect")
     func leaves() async throws {
         try await TestBroker.run(loops: 3) {
             $0.apps[0].features.watchlist = true
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("A request that is not the app's, or not as it should be, closes nobody")
+    @Test("An invalid request, or one of another app, closes no connection")
     func refusals() async throws {
         try await TestBroker.run {
             $0.apps.append(AppConfiguration(id: "2", key: "other-key", secret: "other-secret"))
@@ -85,7 +85,7 @@ import Testing
                 (SignedRequest(method: "GET", path: short), 405),
                 (SignedRequest(path: path, parameters: [("info", "user_count")]), 400),
                 (SignedRequest(path: "/apps/1/users/a%20b/terminate_connections"), 400),
-                // Another app's user of the same id: its own business.
+                // The user of the same id of another app is another user.
                 (SignedRequest(path: short, key: "other-key", secret: "other-secret"), 200),
             ] {
                 let answer = try await broker.terminate(request)

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("The connection named by socket_id is left out", arguments: [1, 3])
+    @Test("The connection with the socket_id is excluded", arguments: [1, 3])
     func excludes(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             let (sender, socketID) = try await broker.connected()
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("The subscription counts that were asked for", arguments: [1, 3])
+    @Test("The requested subscription counts", arguments: [1, 3])
     func info(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             var clients: [WebSocketWire] = []
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(
-        "What is wrong is answered with its status and a sentence, and nothing is published",
+        "An invalid trigger gets a status and a sentence, and nothing is published",
         arguments: [
             ("nonsense", 400), ("[]", 400), (#"{"channels":["a"],"data":"x"}"#, 400),
             (#"{"name":"e","data":"x"}"#, 400), (#"{"name":"e","channels":["a"]}"#, 400),
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(
-        "Who may trigger",
+        "Signatures of triggers",
         arguments: [
             (signed, 200, "{}"),
             (changed { $0.secret = "another" }, 401, "Invalid signature: you should have sent"),
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(
-        "OPTIONS says what a resource takes",
+        "OPTIONS lists the methods of a resource",
         arguments: [
             ("*", "GET, HEAD, POST, OPTIONS"), ("/apps/1/events", "POST, OPTIONS"),
             ("/apps/1/channels", "GET, HEAD, OPTIONS"),

@@ -38,7 +38,7 @@ import Testing
             let (stranger, strangerID) = try await broker.connected()
             let (bob, bobID) = try await broker.signedIn(as: "bob")
             for (client, socketID) in [(stranger, strangerID), (bob, bobID)] {
-                // Not even a signature of the app's opens it.
+                // Even a valid signature is refused.
                 for message in [
                     ##"{"event":"pusher:subscribe","data":{"channel":"#server-to-user-ann"}}"##,
                     subscribeMessage(to: "#server-to-user-ann", socketID: socketID),

@@ -3,43 +3,46 @@ import Testing
 
 @testable import FanfareServer
 
-/// Somebody who watches, and who they were told is online.
+/// A user with a watchlist, and the status of the watched users from its events.
 private struct Observer {
     let client: WebSocketWire
     private(set) var online: [String: Bool] = [:]
 
     init(_ client: WebSocketWire) { self.client = client }
 
-    /// Takes in one message; one that says what is known already is a fault.
-    mutating func hear(_ text: String) {
+    /// Processes a message; a repeated status is an error.
+    mutating func receive(_ text: String) {
         #expect(text.hasPrefix(#"{"event":"pusher_internal:watchlist_events""#), "\(text)")
         for group in text.matches(of: /"name":"(online|offline)","user_ids":\[(.*?)\]/) {
             for user in String(group.2).split(separator: ",").map({
                 String($0.filter { $0 != "\"" })
             }) {
-                #expect(online[user] != (group.1 == "online"), "\(user) was told twice: \(text)")
+                #expect(
+                    online[user] != (group.1 == "online"),
+                    "\(user) got a status twice: \(text)"
+                )
                 online[user] = group.1 == "online"
             }
         }
     }
 
-    /// Takes in what comes until this is what was told, and nothing else is on its way.
+    /// Processes messages until the status matches and no more arrive.
     mutating func listen(until truth: [String: Bool]) async throws {
         repeat {
-            while online != truth { hear(try await client.nextText()) }
+            while online != truth { receive(try await client.nextText()) }
             try client.send(#"{"event":"pusher:ping"}"#)
             while case let text = try await client.nextText(), !text.contains("pusher:pong") {
-                hear(text)
+                receive(text)
             }
         } while online != truth
     }
 }
 
-@Suite("Watchlists, whatever comes and goes", .timeLimit(.minutes(1)))
+@Suite("Watchlists under concurrent changes", .timeLimit(.minutes(1)))
 struct WatchlistConvergenceTests {
-    /// Nobody waits for an answer, so that sign-ins, departures and reports cross on the lines.
+    /// Clients do not wait for answers, so that sign-ins, departures and reports cross on the links.
     @Test(
-        "Every observer knows in the end who is online, and was told nothing twice",
+        "The status of every observer converges, without repeated reports",
         arguments: [(1, 1), (3, 2), (3, 3)] as [(Int, UInt64)]
     )
     func converges(loops: Int, seed: UInt64) async throws {
@@ -66,7 +69,7 @@ struct WatchlistConvergenceTests {
                     try client.send(signInMessage(#"{"id":"\#(user)"}"#, socketID: socketID))
                     devices.append((user, client))
                 } else {
-                    // Closed with whatever it has not read.
+                    // Closed with unread data.
                     devices.remove(at: Int.random(in: 0..<devices.count, using: &random))
                 }
             }

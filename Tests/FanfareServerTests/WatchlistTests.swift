@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "A sign-in with a watchlist is told who is online and who is not, then each change",
+        "A watchlist gets the status of its users, then each change",
         arguments: [1, 3]
     )
     func firstStateThenChanges(loops: Int) async throws {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("Who comes back within three seconds was never away", arguments: [1, 3])
+    @Test("A user that reconnects within three seconds stays online", arguments: [1, 3])
     func grace(loops: Int) async throws {
         try await run(loops: loops) { broker in
             let (watcher, _) = try await broker.signedIn(as: "zoe", watching: ["ann", "bob"])
@@ -58,7 +58,7 @@ import Testing
                 #expect(try await client.next().opcode == 8)
             }
             let (back, _) = try await broker.signedIn(as: "ann")
-            // Of the two only the one who stays away is missed.
+            // Only the user that stays away is reported as offline.
             #expect(try await watcher.nextText() == watchlistEvents(offline: ["bob"]))
             #expect(ContinuousClock.now - start > .milliseconds(2_900))
             try await watcher.expectNothing()
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "A connection hears of users on its own list only, and may be on it itself",
+        "A connection gets the status of its own list only, itself included",
         arguments: [1, 3]
     )
     func ownList(loops: Int) async throws {
@@ -100,14 +100,14 @@ import Testing
         }
     }
 
-    @Test("Of a list of 101 users the first 100 are watched, and 4302 says so")
+    @Test("Of a list of 101 users the first 100 are watched, with 4302")
     func limit() async throws {
         try await run(loops: 1) { broker in
             let users = (1...101).map { "u-\($0)" }
             let (zoe, socketID) = try await broker.signedIn(as: "zoe", watching: users)
-            let told = try await zoe.nextText()
-            #expect(told.hasPrefix(#"{"event":"pusher:error","data":{"code":4302,"message":""#))
-            #expect(told.contains("101") && told.contains("first 100"))
+            let text = try await zoe.nextText()
+            #expect(text.hasPrefix(#"{"event":"pusher:error","data":{"code":4302,"message":""#))
+            #expect(text.contains("101") && text.contains("first 100"))
             #expect(try await zoe.nextText() == watchlistEvents(offline: Array(users.prefix(100))))
             try await zoe.signIn(
                 as: "zoe",
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("Users of one id in two apps have nothing to do with each other")
+    @Test("Users with the same id in two apps are independent")
     func otherApp() async throws {
         try await TestBroker.run(loops: 3) {
             $0.apps[0].features.watchlist = true

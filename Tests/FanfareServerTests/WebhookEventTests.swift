@@ -3,8 +3,8 @@ import PusherProtocol
 import Testing
 import Webhooks
 
-@Suite("Webhooks: what clients and caches do", .timeLimit(.minutes(1))) struct WebhookEventTests {
-    /// Runs a broker whose app tells a backend everything that `webhook` asks for.
+@Suite("Webhooks: events of clients and caches", .timeLimit(.minutes(1))) struct WebhookEventTests {
+    /// Runs a broker whose app sends a backend all events that `webhook` selects.
     private func run(
         loops: Int = 2,
         absenceDelay: Duration = .milliseconds(50),
@@ -13,14 +13,14 @@ import Webhooks
     ) async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: loops, absenceDelay: absenceDelay) { configuration in
-            configuration.apps = [.telling(.to(receiver.url(), change))]
+            configuration.apps = [.withWebhooks(.to(receiver.url(), change))]
         } _: { broker in
             try await body(broker, receiver)
         }
         await receiver.stop()
     }
 
-    @Test("client_event tells event, data, sender and on presence channels the user")
+    @Test("client_event has event, data, sender, and on presence channels the user")
     func clientEvents() async throws {
         try await run {
             $0.events = [.clientEvent]
@@ -39,7 +39,7 @@ import Webhooks
                     #"{"name":"client_event","channel":"private-room","event":"client-b","data":"{\"n\":1}","socket_id":"\#(socketID)"}"#,
                 ]
             )
-            // A backend's own events are none of these.
+            // Events of backends are not client events.
             _ = try await broker.trigger("e", "1", on: "private-room")
             _ = try await client.nextText()
             try client.send(#"{"event":"client-c","channel":"private-room","data":"1"}"#)
@@ -48,7 +48,7 @@ import Webhooks
     }
 
     @Test(
-        "cache_miss once for a cache that stays empty, however many find it so"
+        "cache_miss once for a cache that stays empty"
     )
     func cacheMisses() async throws {
         try await run {
@@ -74,7 +74,7 @@ import Webhooks
     func subscriptionCounts() async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: 2) { configuration in
-            var app = AppConfiguration.telling(
+            var app = AppConfiguration.withWebhooks(
                 .to(receiver.url()) { $0.events = [.subscriptionCount] }
             )
             app.features.subscriptionCount = true

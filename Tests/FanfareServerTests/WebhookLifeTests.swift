@@ -4,8 +4,8 @@ import HTTP1
 import Testing
 import Webhooks
 
-/// When webhooks begin, change and end with the broker.
-@Suite("Webhooks: with the broker's life", .timeLimit(.minutes(1))) struct WebhookLifeTests {
+/// Start, change and stop of webhooks with the broker.
+@Suite("Webhooks: start, reload and stop", .timeLimit(.minutes(1))) struct WebhookLifeTests {
     private let folder: TemporaryFolder
     private let database: String
 
@@ -24,7 +24,7 @@ import Webhooks
         return client
     }
 
-    @Test("Without webhooks nothing is begun, nor for an app that is switched off")
+    @Test("Without webhooks, or for a disabled app, nothing is started")
     func nothingWithoutNeed() async throws {
         var disabled = AppConfiguration(id: "2", key: "second-key", secret: "second-secret")
         disabled.webhooks = [.to("http://127.0.0.1:9/")]
@@ -39,7 +39,7 @@ import Webhooks
         #expect(!hasDatabase)
     }
 
-    @Test("A restart loses none: what waited is sent by the next broker, unchanged")
+    @Test("A restart loses none: queued webhooks are sent by the next broker, unchanged")
     func restart() async throws {
         let port: UInt16
         let sent: WebhookReceiver.Request
@@ -47,13 +47,13 @@ import Webhooks
             let receiver = try WebhookReceiver { Response(status: 503) }
             port = receiver.port
             try await TestBroker.run(loops: 2) { configuration in
-                configuration.apps = [.telling(.to(receiver.url()))]
+                configuration.apps = [.withWebhooks(.to(receiver.url()))]
                 configuration.webhooks.database = database
             } _: { broker in
                 let client = try await subscriber("news", of: broker)
                 _ = try await receiver.events(1)
                 await receiver.stop()
-                // Nobody hears of this one yet.
+                // This one is not sent yet.
                 try await client.subscribe(to: "sport")
                 try await eventually {
                     try WebhookQueue(reading: database).deliveryCount() == 2
@@ -65,7 +65,7 @@ import Webhooks
 
         let receiver = try WebhookReceiver(port: port)
         try await TestBroker.run { configuration in
-            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.apps = [.withWebhooks(.to(receiver.url()))]
             configuration.webhooks.database = database
         } _: { broker in
             let events = try await receiver.events(2)
@@ -79,14 +79,14 @@ import Webhooks
         #expect(receiver.requests.count == 2)
     }
 
-    @Test("A file that is deleted while the broker runs is made again: a restart loses none")
+    @Test("A deleted file is created again: a restart loses none")
     func deletedFile() async throws {
         let port: UInt16
         do {
             let receiver = try WebhookReceiver { Response(status: 503) }
             port = receiver.port
             try await TestBroker.run(loops: 2) { configuration in
-                configuration.apps = [.telling(.to(receiver.url()))]
+                configuration.apps = [.withWebhooks(.to(receiver.url()))]
                 configuration.webhooks.database = database
             } _: { broker in
                 let client = try await subscriber("news", of: broker)
@@ -107,7 +107,7 @@ import Webhooks
         }
         let receiver = try WebhookReceiver(port: port)
         try await TestBroker.run { configuration in
-            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.apps = [.withWebhooks(.to(receiver.url()))]
             configuration.webhooks.database = database
         } _: { _ in
             let events = try await receiver.events(3)
@@ -118,12 +118,12 @@ import Webhooks
         await receiver.stop()
     }
 
-    @Test("A second broker with the same file does not start; one that runs sends from memory")
+    @Test("A second broker with the same file does not start; a running one sends from memory")
     func sharedFile() async throws {
         let receiver = try WebhookReceiver()
         var configuration = Configuration.development
         configuration.port = 0
-        configuration.apps = [.telling(.to(receiver.url()))]
+        configuration.apps = [.withWebhooks(.to(receiver.url()))]
         configuration.webhooks.database = database
         try await TestBroker.run {
             $0.apps = configuration.apps
@@ -153,11 +153,11 @@ import Webhooks
         await receiver.stop()
     }
 
-    @Test("A stop tells of nobody as gone: they are back elsewhere at once")
+    @Test("A stop sends no departures: clients reconnect elsewhere at once")
     func draining() async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: 2, absenceDelay: .zero) { configuration in
-            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.apps = [.withWebhooks(.to(receiver.url()))]
         } _: { broker in
             var clients: [WebSocketWire] = []
             for number in 0..<10 {
@@ -168,7 +168,7 @@ import Webhooks
             for client in clients {
                 while try await client.next().closeCode == nil {}
             }
-            // They go while the broker still waits for them.
+            // They disconnect while the broker still waits for them.
             clients = []
             await stop
         }
@@ -183,7 +183,7 @@ import Webhooks
             return .text("too late")
         }
         try await TestBroker.run { configuration in
-            configuration.apps = [.telling(.to(receiver.url()))]
+            configuration.apps = [.withWebhooks(.to(receiver.url()))]
             configuration.webhooks.database = database
         } _: { broker in
             let client = try await subscriber("news", of: broker)
@@ -197,7 +197,7 @@ import Webhooks
         await receiver.stop()
     }
 
-    @Test("A reload begins webhooks, moves them to another endpoint, and ends them")
+    @Test("A reload starts webhooks, moves them to another endpoint, and stops them")
     func reloads() async throws {
         let (first, second) = (try WebhookReceiver(), try WebhookReceiver())
         var configuration = Configuration.development
@@ -209,7 +209,7 @@ import Webhooks
         } _: { broker in
             let client = try await subscriber("before", of: broker)
             for (receiver, channel) in [(first, "one"), (second, "two")] {
-                configuration.apps = [.telling(.to(receiver.url()))]
+                configuration.apps = [.withWebhooks(.to(receiver.url()))]
                 let reload = try await broker.server.reload(configuration)
                 #expect(reload.restartKeys == [])
                 try await client.subscribe(to: channel)
@@ -223,18 +223,18 @@ import Webhooks
             try await broker.server.reload(configuration)
             try await client.subscribe(to: "after")
         }
-        // The stop has sent whatever was to be sent.
+        // The stop has sent all due webhooks.
         #expect(first.events.count == 1)
         #expect(second.events.count == 1)
         await first.stop()
         await second.stop()
     }
 
-    @Test("A trust file that cannot be read is a fault of the start")
+    @Test("An unreadable trust file is an error at start")
     func badTrustFile() async throws {
         var configuration = Configuration.development
         configuration.port = 0
-        configuration.apps = [.telling(.to("https://127.0.0.1:9/"))]
+        configuration.apps = [.withWebhooks(.to("https://127.0.0.1:9/"))]
         configuration.webhooks.trust = folder.path("none.pem")
         let server = try BrokerServer(configuration: configuration)
         await #expect(throws: StartError.self) { try await server.start() }

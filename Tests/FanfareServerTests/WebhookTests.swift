@@ -5,8 +5,8 @@ import Testing
 import Webhooks
 
 extension AppConfiguration {
-    /// The development app, whose backends are told of what happens.
-    static func telling(_ webhooks: WebhookConfiguration...) -> AppConfiguration {
+    /// The development app, with webhooks.
+    static func withWebhooks(_ webhooks: WebhookConfiguration...) -> AppConfiguration {
         var app = AppConfiguration.development
         app.webhooks = webhooks
         return app
@@ -14,7 +14,7 @@ extension AppConfiguration {
 }
 
 extension WebhookConfiguration {
-    /// A webhook with what differs from the default.
+    /// A webhook with changes to the default.
     static func to(
         _ url: String,
         _ change: (inout WebhookConfiguration) -> Void = { _ in }
@@ -25,9 +25,9 @@ extension WebhookConfiguration {
     }
 }
 
-/// Webhooks as backends get them from a broker with real clients; the room's own tests try what can go wrong.
-@Suite("Webhooks: what backends are told", .timeLimit(.minutes(1))) struct WebhookTests {
-    /// Runs a broker whose app tells a backend everything that `webhook` asks for.
+/// Webhooks from a broker with real clients; failures are tested in WebhooksTests.
+@Suite("Webhooks: events for backends", .timeLimit(.minutes(1))) struct WebhookTests {
+    /// Runs a broker whose app sends a backend all events that `webhook` selects.
     private func run(
         loops: Int = 2,
         absenceDelay: Duration = .milliseconds(50),
@@ -36,7 +36,7 @@ extension WebhookConfiguration {
     ) async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: loops, absenceDelay: absenceDelay) { configuration in
-            configuration.apps = [.telling(.to(receiver.url(), change))]
+            configuration.apps = [.withWebhooks(.to(receiver.url(), change))]
         } _: { broker in
             try await body(broker, receiver)
         }
@@ -61,14 +61,14 @@ extension WebhookConfiguration {
                     #"{"name":"channel_vacated","channel":"news"}"#,
                 ]
             )
-            // Neither the second subscriber nor the first departure was news.
+            // Neither the second subscriber nor the first departure is an event.
             try await first.subscribe(to: "sport")
             #expect(try await receiver.events(3).last?.contains("sport") == true)
             #expect(receiver.events.count == 3)
         }
     }
 
-    @Test("A client that is back within the delay is told of neither as gone nor as come")
+    @Test("A client that reconnects within the delay causes no event")
     func quickReturn() async throws {
         try await run(absenceDelay: .seconds(2)) { broker, receiver in
             let (client, socketID) = try await broker.connected()
@@ -78,7 +78,7 @@ extension WebhookConfiguration {
             try client.unsubscribe(from: "presence-hall")
             try await client.expectNothing()
             _ = try await client.join("presence-hall", as: "ann", socketID: socketID)
-            // Departures are told in their order: when this one is, the earlier ones would have been.
+            // Departures are sent in their order: the earlier ones would have preceded this one.
             try client.unsubscribe(from: "lobby")
             let events = try await receiver.events(4)
             #expect(events.last == #"{"name":"channel_vacated","channel":"lobby"}"#)
@@ -87,7 +87,7 @@ extension WebhookConfiguration {
     }
 
     @Test(
-        "member_added follows channel_occupied, member_removed precedes channel_vacated, once a user",
+        "member_added follows channel_occupied, member_removed precedes channel_vacated",
         arguments: [1, 3]
     )
     func members(loops: Int) async throws {
@@ -120,12 +120,12 @@ extension WebhookConfiguration {
         }
     }
 
-    @Test("An endpoint is told of what it asks for: by kind, by prefix and by suffix")
+    @Test("An endpoint gets the events that it selects, by kind, prefix and suffix")
     func filters() async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run(loops: 2, absenceDelay: .milliseconds(1)) { configuration in
             configuration.apps = [
-                .telling(
+                .withWebhooks(
                     .to(receiver.url("/arrivals")) { $0.events = [.channelOccupied] },
                     .to(receiver.url("/private")) { $0.channelPrefix = "private-" },
                     .to(receiver.url("/europe")) {
@@ -142,9 +142,9 @@ extension WebhookConfiguration {
             try client.unsubscribe(from: "news")
             try client.unsubscribe(from: "private-eu")
             _ = try await receiver.events(5)
-            let told = receiver.requests.map { "\($0.path) \($0.events)" }.sorted()
+            let requests = receiver.requests.map { "\($0.path) \($0.events)" }.sorted()
             #expect(
-                told == [
+                requests == [
                     #"/arrivals {"name":"channel_occupied","channel":"news"}"#,
                     #"/arrivals {"name":"channel_occupied","channel":"private-eu"}"#,
                     #"/europe {"name":"channel_occupied","channel":"private-eu"}"#,
@@ -160,7 +160,7 @@ extension WebhookConfiguration {
     func signatureAndFields() async throws {
         let receiver = try WebhookReceiver()
         try await TestBroker.run { configuration in
-            var app = AppConfiguration.telling(
+            var app = AppConfiguration.withWebhooks(
                 .to(receiver.url()) { $0.headers = ["X-Custom": "yes"] }
             )
             app.credentials = [.init(key: "new-key", secret: "new-secret")]

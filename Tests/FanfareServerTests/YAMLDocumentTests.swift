@@ -3,7 +3,7 @@ import Testing
 @testable import FanfareServer
 
 @Suite("YAML documents") struct YAMLDocumentTests {
-    /// A document as text again: quoted scalars in quotes, lines behind `@`.
+    /// A document as text: quoted scalars in quotes, lines behind `@`.
     private func outline(_ node: YAMLNode) -> String {
         let text =
             switch node.value {
@@ -50,7 +50,7 @@ import Testing
         #expect(throws: fault) { try YAMLDocument.read(text) }
     }
 
-    @Test("Values that lie in each other without end are refused", arguments: ["[", "{a: ", "- "])
+    @Test("Values nested too deeply are refused", arguments: ["[", "{a: ", "- "])
     func depth(opening: String) {
         let error = #expect(throws: YAMLFault.self) {
             try YAMLDocument.read(String(repeating: opening, count: 100_000))

@@ -5,16 +5,16 @@ import Net
 import Primitives
 import PusherProtocol
 
-/// The broker's HTTP API on one shard: decides on requests by their heads.
+/// The broker's HTTP API on one shard: accepts or refuses requests by their heads.
 ///
-/// Everything but the body is judged before any of the body is read, so that a peer that cannot sign makes the broker
-/// hold nothing: route, method, key, timestamp, signature, app and rate.
+/// Route, method, key, timestamp, signature, app and rate are checked before any of the body is read, so that a peer
+/// that cannot sign takes up no memory.
 final class API {
     private let core: ShardCore
-    /// The request that was accepted last.
+    /// The receiver of the request that was accepted last.
     ///
-    /// It is used again unless its body is still to come, so that nearly no request allocates one. Access is unchecked:
-    /// nothing that is called while it changes comes back here.
+    /// Reused unless its body is still to come, so that almost no request allocates one. Exclusive access is not
+    /// checked: nothing called during a change re-enters this object.
     @exclusivity(unchecked) private var last: APIRequest
 
     init(core: ShardCore) {
@@ -22,16 +22,16 @@ final class API {
         last = APIRequest(core: core)
     }
 
-    /// Accepts a request that is signed and within its app's rates, or answers it.
+    /// Accepts a request that is signed and within its app's rates; refuses any other.
     func decide(on head: RequestHead) -> HTTPDecision {
         do throws(APIError) {
-            return try judge(head)
+            return try check(head)
         } catch {
             return .answer(core.refuse(error))
         }
     }
 
-    private func judge(_ head: RequestHead) throws(APIError) -> HTTPDecision {
+    private func check(_ head: RequestHead) throws(APIError) -> HTTPDecision {
         if head.targetForm == .asterisk {
             return .answer(.options(allowed: [.get, .head, .post, .options]))
         }
@@ -54,7 +54,7 @@ final class API {
         return .accept(last)
     }
 
-    /// Whether new clients should be sent here, in a word.
+    /// The answer to `GET /health`: 200 while the broker serves, 503 once it is stopping.
     private var health: Response {
         core.stage == .serving
             ? .text("ok\n") : .text("stopping\n", status: 503)
@@ -65,7 +65,7 @@ final class API {
         return Route(path: path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
     }
 
-    /// The app that signed the request; `id` is where the path names it, `nil` if only the signature does.
+    /// Returns the app that signed the request.
     private func authenticate(
         _ head: RequestHead,
         _ parameters: QueryParameters,
@@ -97,7 +97,7 @@ final class API {
         return app
     }
 
-    /// Takes a request of the app's, if it has any left.
+    /// Consumes one token of the app's request rates.
     private func allow(_ kind: RequestAllowance.Kind, of app: App) throws(APIError) {
         do throws(RequestAllowance.Refusal) {
             try app.requests.take(kind, at: core.context.reactor.now.nanoseconds)
@@ -105,7 +105,7 @@ final class API {
             let requests =
                 switch error.limit {
                 case .triggerRate: "requests that trigger events"
-                case .queryRate: "requests that ask"
+                case .queryRate: "queries"
                 case .terminationRate: "requests that close a user's connections"
                 default: "requests"
                 }
@@ -120,15 +120,24 @@ final class API {
 }
 
 extension ShardCore {
-    /// Counts the limit that a refusal is for, if any, and returns the answer.
+    /// Counts the hit of the error's limit, if it has one, and returns the response.
     func refuse(_ error: APIError) -> Response {
         if let limit = error.limit { context.limitMet(limit) }
         return Response(refusal: error)
     }
 }
 
+extension Response {
+    /// The response to a request that the API refuses: the status and one line of plain text.
+    init(refusal: APIError) {
+        self = .text("", status: Status(refusal.status))
+        body = refusal.body
+        if [429, 503].contains(refusal.status) { fields.append(Field("Retry-After", "1")) }
+    }
+}
+
 extension RequestHead {
-    /// A part of the path as text.
+    /// The text of a range of the path.
     func pathText(_ range: Range<Int>) -> String {
         withPath { path in
             path.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }

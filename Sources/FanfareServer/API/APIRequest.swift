@@ -3,11 +3,11 @@ import HTTP1
 import HTTPServer
 import PusherProtocol
 
-/// A request to the HTTP API whose head was accepted: carries what was found out from there to the body.
+/// A request to the HTTP API whose head was accepted; processes its body.
 final class APIRequest: HTTPContentReceiver {
-    /// What the head of a request came to: it is signed, and within the rates of its app.
+    /// The result of the check of the head: the request is signed and within the rates of its app.
     ///
-    /// The app stays the one that signed, whatever a reload makes of it before the body is there.
+    /// A reload while the body arrives does not change the app.
     struct Accepted {
         let app: App
         let route: Route
@@ -15,16 +15,16 @@ final class APIRequest: HTTPContentReceiver {
     }
 
     private let core: ShardCore
-    /// Taken out before anything is called: access is unchecked.
+    /// Exclusive access is not checked: the value is taken out before anything is called.
     @exclusivity(unchecked) private var accepted: Accepted?
 
-    /// Makes an object without a request.
+    /// Creates a receiver without a request.
     init(core: ShardCore) { self.core = core }
 
-    /// Takes the place of a request whose body is to come.
+    /// Starts a request, whose body is to come.
     func begin(_ accepted: consuming Accepted) { self.accepted = accepted }
 
-    /// Answers the request, now or when the homes of its channels have.
+    /// Answers the request, at once or when the homes of its channels have answered.
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
         guard let accepted = accepted.take() else { return }
         do throws(APIError) {

@@ -3,30 +3,30 @@ import HTTP1
 import HTTPServer
 import PusherProtocol
 
-/// The answer to one `GET /apps/{id}/channels`, put together from what the homes of channels send of theirs.
+/// The answer to one `GET /apps/{id}/channels`, merged from the lists of the homes of channels.
 ///
-/// Each home sends its channels in the order of their names, some hundreds at a time; here they are merged and encoded, as
-/// many at a time. A channel that is occupied all the while is listed once, wherever the others come and go.
+/// Each home sends its channels sorted by name, some hundreds at a time; they are merged and encoded in portions of the
+/// same size. A channel that stays occupied throughout is listed once, however others change.
 final class ChannelListing {
-    /// What is left to do.
+    /// The result of a merge.
     enum Progress {
-        /// A home has to send its next channels first.
-        case waits
-        /// More can be merged at once.
-        case goesOn
-        /// It is answered, or nobody waits for the answer.
-        case isOver
+        /// The next channels of a home have not arrived.
+        case isWaiting
+        /// More channels can be merged.
+        case hasMore
+        /// The request is answered, or its connection has closed.
+        case isFinished
     }
 
-    /// What one home has sent, and what it has been asked for.
+    /// The channels received from one home, and the state of the requests to it.
     private struct Source {
         var entries: [ChannelPortion.Entry] = []
-        /// The first entry that is not merged.
+        /// The index of the first entry that is not merged.
         var position = 0
-        /// The last name that it has sent.
+        /// The last name it has sent.
         var cursor: String
-        var isAwaited = false
-        /// Whether it has no others than the entries.
+        var isRequested = false
+        /// Whether the home has no channels beyond the entries.
         var isComplete = false
         var occupiedCount = 0
 
@@ -36,17 +36,17 @@ final class ChannelListing {
     private let app: AppID
     private let query: ChannelsQuery
     private let exchange: HTTPExchange
-    /// The most channels in the answer.
+    /// The maximum number of channels in the answer.
     private let countMax: Int
-    /// The longest answer, in bytes.
+    /// The maximum length of the answer, in bytes.
     private let lengthMax: Int
     private var sources: [Source]
     private var list = APIAnswer.ChannelList()
-    /// How many channels are merged.
+    /// The number of merged channels.
     private var count = 0
     private var last = ""
 
-    /// Makes the list of `query`, of which `homeCount` homes have a part each.
+    /// Creates the list of a query, of which `homeCount` homes have a part each.
     init(
         _ query: ChannelsQuery,
         of app: AppID,
@@ -57,76 +57,76 @@ final class ChannelListing {
         self.app = app
         self.query = query
         self.exchange = exchange
-        // Half of all numbers, so that a greater one can be added to.
+        // Leaves room for additions without overflow.
         countMax = min(query.limit ?? .max, .max / 2)
         self.lengthMax = lengthMax
         sources = Array(repeating: Source(cursor: query.cursor), count: homeCount)
     }
 
-    /// Whether ``merge(upTo:)`` would merge something, or end the list.
+    /// Whether ``merge(upTo:)`` would merge a channel or finish the list.
     var isReady: Bool {
         !exchange.isOpen || sources.allSatisfy { $0.restCount > 0 || $0.isComplete }
     }
 
-    /// What is to be asked of homes now; each is asked before all that it has sent is merged.
+    /// Returns the requests to send to homes now; each is sent before everything received from that home is merged.
     ///
-    /// - Parameter portionMax: How many channels may be wanted of one home, more than one.
-    /// - Returns: The homes, each with what is wanted of it.
-    func takeQuestions(portionMax: Int) -> [(home: Int, ChannelRange)] {
+    /// - Parameter portionMax: The maximum number of channels of one request; greater than one.
+    /// - Returns: The homes, each with its request.
+    func nextRequests(portionMax: Int) -> [(home: Int, ChannelRange)] {
         guard exchange.isOpen else { return [] }
-        // One more than may be listed shows whether there are others.
-        let wanted = countMax - count + 1
+        // One more than the limit shows whether there are others.
+        let missing = countMax - count + 1
         return sources.indices.compactMap { home in
             let source = sources[home]
-            guard !source.isAwaited, !source.isComplete, source.restCount < portionMax / 2,
-                source.restCount < wanted
+            guard !source.isRequested, !source.isComplete, source.restCount < portionMax / 2,
+                source.restCount < missing
             else { return nil }
-            sources[home].isAwaited = true
+            sources[home].isRequested = true
             let range = ChannelRange(
                 app: app,
                 prefix: query.prefix,
                 cursor: source.cursor,
                 info: query.info,
-                limit: min(portionMax, wanted - source.restCount)
+                limit: min(portionMax, missing - source.restCount)
             )
             return (home, range)
         }
     }
 
-    /// Takes what a home has sent.
+    /// Adds the channels that a home has sent.
     func receive(_ portion: ChannelPortion, from home: Int) {
         sources[home].entries.removeFirst(sources[home].position)
         sources[home].position = 0
         sources[home].entries += portion.entries
-        sources[home].isAwaited = false
+        sources[home].isRequested = false
         sources[home].isComplete = portion.isComplete
         sources[home].occupiedCount = portion.occupiedCount
         if let last = portion.entries.last { sources[home].cursor = last.name.text }
     }
 
-    /// Merges and encodes channels, and answers when there are no others.
+    /// Merges and encodes channels, and answers the request when there are no more.
     ///
-    /// - Parameter limit: How many at most.
-    /// - Returns: How many were merged, and what is left to do.
+    /// - Parameter limit: The maximum number of channels.
+    /// - Returns: The number of merged channels, and the progress.
     func merge(upTo limit: Int) -> (count: Int, Progress) {
-        guard exchange.isOpen else { return (0, .isOver) }
+        guard exchange.isOpen else { return (0, .isFinished) }
         let start = count
         while isReady {
-            guard let home = homeOfNext() else { return (count - start, end(nextCursor: nil)) }
+            guard let home = homeOfNextName() else { return (count - start, end(nextCursor: nil)) }
             guard count < countMax else { return (count - start, end(nextCursor: last)) }
             guard count - start < limit else {
                 if start == 0 { reserveMemory() }
-                return (count - start, .goesOn)
+                return (count - start, .hasMore)
             }
             append(sources[home].entries[sources[home].position])
             sources[home].position += 1
             guard list.length <= lengthMax else { return (count - start, refuse()) }
         }
-        return (count - start, .waits)
+        return (count - start, .isWaiting)
     }
 
-    /// The home that has the first of the names that are not merged; `nil` if there are none.
-    private func homeOfNext() -> Int? {
+    /// The home with the first name that is not merged; `nil` if there is none.
+    private func homeOfNextName() -> Int? {
         var first: (home: Int, name: String)?
         for (home, source) in sources.enumerated() where source.restCount > 0 {
             let name = source.entries[source.position].name.text
@@ -146,7 +146,8 @@ final class ChannelListing {
         last = entry.name.text
     }
 
-    /// Reserves memory for all channels when the first are encoded: a list of megabytes is not copied as it grows.
+    /// Reserves memory for the expected length once the first channels are encoded: a list of megabytes is not copied
+    /// as it grows.
     private func reserveMemory() {
         let occupiedCount = sources.reduce(0) { $0 + $1.occupiedCount }
         let expectedCount = min(countMax, occupiedCount)
@@ -158,7 +159,7 @@ final class ChannelListing {
     private func end(nextCursor: String?) -> Progress {
         let body = Swift.exchange(&list, with: APIAnswer.ChannelList()).end(nextCursor: nextCursor)
         exchange.respond(.json(body))
-        return .isOver
+        return .isFinished
     }
 
     private func refuse() -> Progress {
@@ -168,6 +169,6 @@ final class ChannelListing {
                 + "(limits.queued_bytes_max): ask for it in parts, with limit and cursor"
         )
         exchange.respond(Response(refusal: error))
-        return .isOver
+        return .isFinished
     }
 }

@@ -4,7 +4,7 @@ import HTTPServer
 import Primitives
 import PusherProtocol
 
-/// `GET /apps/{id}/channels`, `/channels/{name}` and `/channels/{name}/users`: a backend asks what is going on.
+/// `GET /apps/{id}/channels`, `/channels/{name}` and `/channels/{name}/users`: the queries of backends.
 struct ChannelsAPI {
     private let app: App
     private let core: ShardCore
@@ -14,7 +14,7 @@ struct ChannelsAPI {
         self.core = core
     }
 
-    /// The occupied channels that begin with `filter_by_prefix`, in the order of their names.
+    /// Answers with the occupied channels that begin with `filter_by_prefix`, sorted by name.
     func list(_ parameters: QueryParameters, _ exchange: HTTPExchange) throws(APIError) {
         let query = try ChannelsQuery(
             parameters,
@@ -24,7 +24,7 @@ struct ChannelsAPI {
         core.listings.list(query, of: app.id, exchange)
     }
 
-    /// One channel; a vacant one is not an error.
+    /// Answers with the attributes of one channel; a vacant channel is not an error.
     func describe(
         _ encodedName: String,
         _ parameters: QueryParameters,
@@ -50,7 +50,7 @@ struct ChannelsAPI {
         }
     }
 
-    /// The users on a presence channel, each once; nobody is not an error.
+    /// Answers with the users on a presence channel, each once; an empty channel is not an error.
     func listUsers(
         _ encodedName: String,
         _ parameters: QueryParameters,
@@ -77,7 +77,7 @@ struct ChannelsAPI {
     }
 }
 
-/// What the homes of channels have counted.
+/// The counts that the homes of channels have answered with.
 struct ChannelCounts {
     private let channels: [ChannelName: ChannelCount]
 
@@ -85,12 +85,12 @@ struct ChannelCounts {
         channels = Dictionary(counts.map { ($0.name, $0) }) { one, _ in one }
     }
 
-    /// Whether anybody is subscribed to a channel.
+    /// Whether a channel has subscribers.
     func isOccupied(_ channel: ChannelName) -> Bool {
         (channels[channel]?.subscriptionCount ?? 0) > 0
     }
 
-    /// The attributes that were asked for and apply to the channel.
+    /// The requested attributes that apply to the channel.
     func attributes(_ info: InfoAttributes, of channel: ChannelName) -> ChannelAttributes {
         let info = info.applying(to: channel.kind)
         let count = channels[channel]
@@ -100,5 +100,39 @@ struct ChannelCounts {
                 ? count?.subscriptionCount ?? 0 : nil,
             cache: info.contains(.cache) ? count?.cache ?? .empty : nil
         )
+    }
+}
+
+/// `POST /apps/{id}/users/{user}/terminate_connections`: a backend closes a user's connections.
+struct UsersAPI {
+    private let app: App
+    private let core: ShardCore
+
+    init(_ app: App, _ core: ShardCore) {
+        self.app = app
+        self.core = core
+    }
+
+    /// Closes every connection that is signed in as the user; that there is none is not an error.
+    ///
+    /// A member of a presence channel with this ID that is not signed in stays.
+    func terminate(
+        _ encodedID: String,
+        _ parameters: QueryParameters,
+        _ exchange: HTTPExchange
+    ) throws(APIError) {
+        try parameters.refuseAllButSignature()
+        let id = PercentEncoding.decode(encodedID) ?? encodedID
+        let limits = app.limits.texts
+        guard id.withUTF8Bytes({ ChannelName.isValidUserID($0, limits: limits) }) else {
+            throw APIError(
+                status: 400,
+                message: "Invalid user id: \(APIError.quote(id)) "
+                    + "(it may have \(limits.userIDLengthMax) characters out of A-Z a-z 0-9 _ - = @ , . ;)"
+            )
+        }
+        if let limit = core.channels.publishLimit { throw core.refusal(of: limit) }
+        core.users.terminate(UserAddress(app: app.id, id: UserID(id)))
+        exchange.respond(.json(APIAnswer.empty))
     }
 }

@@ -4,9 +4,9 @@ import HTTPServer
 import Net
 import PusherProtocol
 
-/// `POST /apps/{id}/events` and `/batch_events`: a backend triggers events.
+/// `POST /apps/{id}/events` and `/batch_events`: the triggers of backends.
 ///
-/// A request is checked whole before any of it is published: all of its events go out, or none.
+/// A request is validated completely before any of it is published: all of its events are published, or none.
 struct EventsAPI {
     private let app: App
     private let core: ShardCore
@@ -49,7 +49,7 @@ struct EventsAPI {
         }
     }
 
-    /// Publishes up to ten events, each on its own channel, in order.
+    /// Publishes up to ten events, each on its own channel, in their order.
     func triggerBatch(_ body: Span<UInt8>, _ exchange: HTTPExchange) throws(APIError) {
         let publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
         for publication in publications { try check(publication) }
@@ -75,23 +75,23 @@ struct EventsAPI {
         try publication.info.checkForTrigger(countsSubscriptions: app.countsSubscriptions)
     }
 
-    /// Answers a trigger whose event was refused at the channel's home.
+    /// Answers a trigger whose event the channel's home has refused.
     ///
-    /// - Returns: Whether it was accepted: then the answer is still owed.
+    /// - Returns: Whether the event was accepted; then the request is still to be answered.
     private func refuse(_ outcome: PendingTrigger.Outcome, _ exchange: HTTPExchange) -> Bool {
         guard case .refused(let limit) = outcome else { return true }
         exchange.respond(Response(refusal: core.refusal(of: limit)))
         return false
     }
 
-    /// Answers a trigger that is refused because a limit is met, after ``ChannelService/refusalDelay``.
+    /// Refuses a trigger because a limit is reached, after ``ChannelService/refusalDelay``.
     private func refuseLater(_ limit: Limit, _ exchange: HTTPExchange) {
         core.context.limitMet(limit)
         let refusal = DelayedAnswer(Response(refusal: core.refusal(of: limit)), on: exchange)
         core.context.reactor.schedule(after: ChannelService.refusalDelay, refusal)
     }
 
-    /// Counts the subscriptions and users of the channels whose events ask for it.
+    /// Queries the subscriptions and users of the channels whose events request the counts.
     private func count(
         _ publications: [Publication],
         finish: @escaping (ChannelCounts) -> Void
@@ -103,7 +103,7 @@ struct EventsAPI {
 }
 
 extension ShardCore {
-    /// The answer to a trigger that is refused because a limit is met.
+    /// The error of a trigger that is refused because a limit is reached.
     func refusal(of limit: Limit) -> APIError {
         guard limit == .triggerTime else {
             return APIError(
@@ -115,7 +115,7 @@ extension ShardCore {
         let seconds = context.settings.triggerTimeout.components.seconds
         return APIError(
             status: 503,
-            message: "The channel's subscribers take its events more slowly than they come: the "
+            message: "The channel's subscribers are slower than its events: the "
                 + "event has waited for \(seconds) seconds and is not published, try again in a "
                 + "second",
             limit: limit
@@ -123,7 +123,7 @@ extension ShardCore {
     }
 }
 
-/// An answer that is given when its timer fires.
+/// A response that is sent when its timer fires.
 private final class DelayedAnswer: TimerTarget {
     private let response: Response
     private let exchange: HTTPExchange

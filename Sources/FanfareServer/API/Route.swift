@@ -3,7 +3,9 @@ import HTTP1
 import Primitives
 import PusherProtocol
 
-/// A resource of the broker's HTTP API, by the path of the request; its names are places in that path.
+/// A resource of the broker's HTTP API.
+///
+/// Its names are ranges of the request's path.
 enum Route: Equatable {
     /// `/apps/{id}/events`
     case events(app: Range<Int>)
@@ -15,14 +17,13 @@ enum Route: Equatable {
     case channel(app: Range<Int>, name: Range<Int>)
     /// `/apps/{id}/channels/{name}/users`, the name percent-encoded.
     case users(app: Range<Int>, channel: Range<Int>)
-    /// `/apps/{id}/users/{user}/terminate_connections`, the user percent-encoded; the official Python library leaves out
-    /// `/apps/{id}`, and means the app whose key has signed.
+    /// `/apps/{id}/users/{user}/terminate_connections`, the user percent-encoded. The official Python library omits
+    /// `/apps/{id}`; then the app is the one whose key has signed.
     case terminate(app: Range<Int>?, user: Range<Int>)
     /// `/health`, for load balancers and container engines.
     case health
 
-    /// The route of `path`, without its query and from the end of the configured prefix on; `nil` when nothing is
-    /// there.
+    /// Parses a path without its query, from index `start` on; `nil` if there is no such resource.
     init?(path: Span<UInt8>, from start: Int = 0) {
         func segment(_ range: Range<Int>?, is text: StaticString) -> Bool {
             range.map { path.extracting($0).equals(text) } ?? false
@@ -63,7 +64,7 @@ enum Route: Equatable {
         }
     }
 
-    /// Takes a slash and what follows it up to the next, or returns `nil` at the end.
+    /// Parses a slash and the segment behind it; returns `nil` at the end.
     private static func segment(of path: Span<UInt8>, at position: inout Int) -> Range<Int>? {
         guard position < path.count, path[position] == UInt8(ascii: "/") else { return nil }
         let start = position + 1
@@ -72,7 +73,7 @@ enum Route: Equatable {
         return start..<position
     }
 
-    /// Where the path names the app that the request is for, if it does.
+    /// The range of the app's ID, if the path has one.
     var app: Range<Int>? {
         switch self {
         case .events(let app), .batchEvents(let app), .channels(let app), .channel(let app, _),
@@ -83,7 +84,7 @@ enum Route: Equatable {
         }
     }
 
-    /// What the request is for; `nil` when it is no app's.
+    /// The kind of request, for its rate; `nil` for a route without an app.
     var kind: RequestAllowance.Kind? {
         switch self {
         case .events, .batchEvents: .trigger
@@ -93,15 +94,15 @@ enum Route: Equatable {
         }
     }
 
-    /// The methods that the resource takes.
+    /// The methods that the resource allows.
     var methods: [Method] {
         switch self {
-        case .events, .batchEvents, .terminate: Route.writing
-        case .channels, .channel, .users, .health: Route.reading
+        case .events, .batchEvents, .terminate: Route.writeMethods
+        case .channels, .channel, .users, .health: Route.readMethods
         }
     }
 
-    private static let writing: [Method] = [.post]
+    private static let writeMethods: [Method] = [.post]
     /// RFC 9110 §9.3.2: HEAD is answered as GET is, without the content.
-    private static let reading: [Method] = [.get, .head]
+    private static let readMethods: [Method] = [.get, .head]
 }

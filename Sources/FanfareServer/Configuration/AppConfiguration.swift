@@ -1,65 +1,68 @@
-/// One app: who may connect and trigger with which credentials, and within which limits.
+/// The configuration of one app: its credentials, limits, features and webhooks.
 public struct AppConfiguration: Sendable, Hashable {
-    /// The app's ID, which is part of the HTTP API's paths; digits, for official libraries demand them.
+    /// The app's ID, which is part of the HTTP API's paths.
+    ///
+    /// Official libraries require digits.
     public var id: String
-    /// The public key, which clients put in the connection URL.
+    /// The public key, which clients send in the connection URL.
     public var key: String
-    /// The secret that signs requests, subscriptions and webhooks; never logged.
+    /// The secret that signs requests, subscriptions and webhooks; it is never logged.
     public var secret: String
-    /// What is accepted beside key and secret, while they are being replaced.
+    /// Further credentials that are accepted, for the replacement of a secret.
     public var credentials: [Credential] = []
-    /// Whether the app may be used; connections to a disabled one are refused with 4003.
+    /// Whether the app is enabled; connections to a disabled app are refused with 4003.
     public var isEnabled = true
-    /// Whether clients must use TLS; without it they are refused with 4000.
+    /// Whether clients must use TLS; others are refused with 4000.
     public var isTLSOnly = false
-    /// The origins of the pages that may connect, as `https://example.com` or `https://*.example.com`; empty for all.
+    /// The origins of the web pages that may connect, such as `https://example.com` or `https://*.example.com`; empty
+    /// for all.
     public var allowedOrigins: [String] = []
 
-    /// The connections of this app; `nil` leaves it to the limit of the process.
+    /// The maximum number of connections of this app; `nil` for the limit of the process.
     public var connectionsMax: Int?
-    /// What all that waits for this app's clients may hold of memory, in bytes; `nil` for what the process may.
+    /// The maximum memory of the outgoing queues of this app's clients, in bytes; `nil` for the limit of the process.
     public var queuedBytesMax: Int?
-    /// The channels that one connection may be subscribed to.
+    /// The maximum number of channels of one connection.
     public var subscriptionsMax = 10_000
-    /// The length of an event's data, in bytes.
+    /// The maximum length of an event's data, in bytes.
     public var eventDataLengthMax = 10_240
-    /// The length of a channel's name, in characters.
+    /// The maximum length of a channel's name, in characters.
     public var channelNameLengthMax = 200
-    /// The channels that one trigger may name.
+    /// The maximum number of channels of one trigger.
     public var triggerChannelsMax = 100
-    /// The events of one batch.
+    /// The maximum number of events of one batch.
     public var batchEventsMax = 10
-    /// The members of one presence channel, each with any number of connections.
+    /// The maximum number of members of one presence channel; a member may have any number of connections.
     public var membersMax = 100
-    /// How long notices of arrivals and departures on a presence channel of more than 100 members may wait for others, in
-    /// milliseconds; 0 for not at all.
+    /// How long notices of arrivals and departures on a presence channel of more than 100 members may be delayed to
+    /// share a send, in milliseconds; 0 for no delay.
     public var presenceNoticeDelay = 40
-    /// The length of what a member tells the others, in bytes of JSON.
+    /// The maximum length of a member's `user_info`, in bytes of JSON.
     public var userInfoLengthMax = 1_024
-    /// The users that one user may watch.
+    /// The maximum number of users on a watchlist.
     public var watchlistMax = 100
-    /// The events that cache channels hold, one each.
+    /// The maximum number of events that the app's cache channels hold, one each.
     public var cachedEventsMax = 10_000
-    /// How long a cache channel holds its event, in seconds.
+    /// The lifetime of a cached event, in seconds.
     public var cacheLifetime = 1_800
-    /// The events that one connection may send, each second.
+    /// The maximum number of client events of one connection per second.
     public var clientEventsPerSecondMax = 10
-    /// The channels that one connection may subscribe to, each second; `nil` for any number.
+    /// The maximum number of subscriptions of one connection per second; `nil` for no limit.
     public var subscriptionsPerSecondMax: Int?
-    /// The requests that the app's backends may make, each second; `nil` for any number.
+    /// The maximum number of requests of the app's backends per second; `nil` for no limit.
     public var requestsPerSecondMax: Int?
-    /// Those of them that trigger events; `nil` for any number.
+    /// The maximum number of requests per second that trigger events; `nil` for no limit.
     public var triggersPerSecondMax: Int?
-    /// Those of them that ask; `nil` for any number.
+    /// The maximum number of queries per second; `nil` for no limit.
     public var queriesPerSecondMax: Int?
-    /// Those of them that close the connections of a user; `nil` for any number.
+    /// The maximum number of requests per second that close a user's connections; `nil` for no limit.
     public var terminationsPerSecondMax: Int?
-    /// The messages that break a rule, a minute, before a connection is closed with 4100.
+    /// The number of faulty messages per minute above which a connection is closed with 4100.
     public var faultyMessagesPerMinuteMax = 120
 
-    /// What the app's clients may do.
+    /// The features of the app.
     public var features = Features()
-    /// The endpoints that are told what happens on the app's channels.
+    /// The webhook endpoints of the app.
     public var webhooks: [WebhookConfiguration] = []
 
     /// Creates an app with its credentials and the default limits.
@@ -69,24 +72,24 @@ public struct AppConfiguration: Sendable, Hashable {
         self.secret = secret
     }
 
-    /// The app that a broker without configuration serves, and that the command-line program uses.
+    /// The app of a broker without configuration, and of the command-line program.
     ///
-    /// Its clients may send events, to try that out; those of other apps may not until somebody says so, as at the
-    /// hosted service.
+    /// Its clients may send client events, to try them out; for other apps the default is off, as at the hosted
+    /// service.
     public static let development = {
         var app = AppConfiguration(id: "1", key: "app-key", secret: "app-secret")
         app.features.clientEvents = true
         return app
     }()
 
-    /// The app's own credentials and those beside it, the oldest first.
+    /// All credentials of the app, its own first.
     var allCredentials: [(key: String, secret: String)] {
         [(key, secret)] + credentials.map { ($0.key ?? key, $0.secret) }
     }
 }
 
 extension AppConfiguration {
-    /// A further pair of key and secret, as good as the app's own.
+    /// A further pair of key and secret, equivalent to the app's own.
     public struct Credential: Sendable, Hashable {
         /// The public key; `nil` for the app's own.
         public var key: String?
@@ -100,19 +103,19 @@ extension AppConfiguration {
         }
     }
 
-    /// What an app's clients may do.
+    /// The features of an app.
     public struct Features: Sendable, Hashable {
-        /// Whether clients may send events to private and presence channels that they have joined.
+        /// Whether clients may send client events to private and presence channels that they have joined.
         public var clientEvents = false
-        /// Whether subscribers are told how many they are, on every channel but presence ones.
+        /// Whether subscribers get the subscription count, on all channels except presence channels.
         public var subscriptionCount = false
         /// Whether clients may sign in as users.
         public var users = true
-        /// Whether users who sign in with a watchlist are told who on it comes and goes.
+        /// Whether users with a watchlist are notified when the users on it come online and go offline.
         public var watchlist = false
-        /// Whether a connection must prove that the app's backend knows it, to stay.
+        /// Whether a connection must be authorized by the app's backend, by a sign-in or a subscription, to stay open.
         public var authorizedConnections = false
-        /// How long it may take to prove that, in seconds.
+        /// The time until a connection must be authorized, in seconds.
         public var authorizationTimeout = 30
 
         /// Creates the default features.
@@ -121,20 +124,20 @@ extension AppConfiguration {
 }
 
 extension AppConfiguration: CustomStringConvertible, CustomReflectable {
-    /// The app without its secret, fit for a log.
+    /// The app without its secret, for logs.
     public var description: String { "app \(id) (key \(key))" }
 
-    /// What `dump` and debuggers show: the names and limits, no secret.
+    /// The fields for `dump` and debuggers, without the secret.
     public var customMirror: Mirror {
         Mirror(self, children: ["id": id, "key": key, "secret": "(secret)"])
     }
 }
 
 extension AppConfiguration.Credential: CustomStringConvertible, CustomReflectable {
-    /// The credential without its secret, fit for a log.
+    /// The credential without its secret, for logs.
     public var description: String { "credential (key \(key ?? "of the app"))" }
 
-    /// What `dump` and debuggers show: all but the secret.
+    /// The fields for `dump` and debuggers, without the secret.
     public var customMirror: Mirror {
         Mirror(self, children: ["key": key ?? "of the app", "secret": "(secret)"])
     }

@@ -2,7 +2,7 @@ internal import Net
 internal import Webhooks
 
 extension Configuration {
-    /// What is wrong with the apps beyond single values.
+    /// The faults of the apps beyond single values.
     func appFaults() -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         if apps.isEmpty {
@@ -18,7 +18,10 @@ extension Configuration {
                 add("id", "is \(app.id), as that of apps.\(twin): each app needs its own")
             }
             if app.isTLSOnly, tlsPort == nil {
-                add("tls_only", "is true, but tls.port is none: nobody could connect; set tls.port")
+                add(
+                    "tls_only",
+                    "is true, but tls.port is none: no client could connect; set tls.port"
+                )
             }
             if app.features.watchlist, !app.features.users {
                 add(
@@ -31,16 +34,16 @@ extension Configuration {
         return faults + credentialFaults() + webhookFaults()
     }
 
-    /// Which half of a credential a stranger knows, or may guess from the documentation.
+    /// The name of the part of a credential that is the public one of the development app; `nil` if none is.
     private func developmentName(_ pair: (key: String, secret: String)) -> String? {
         if pair.secret == AppConfiguration.development.secret { return "secret" }
         return pair.key == AppConfiguration.development.key ? "key" : nil
     }
 
-    /// What is wrong with the keys and secrets: a key belongs to one app, and no pair is written twice.
+    /// The faults of keys and secrets: a key belongs to one app, and no pair is repeated.
     private func credentialFaults() -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
-        /// Where each key was first seen.
+        /// The index of the first app with each key.
         var owners: [String: Int] = [:]
         for (index, app) in apps.enumerated() {
             var secrets: [String: Set<String>] = [:]
@@ -52,7 +55,7 @@ extension Configuration {
                 if isExposed, let name = developmentName(pair) {
                     add(
                         name,
-                        "is the development one, which everybody knows, and the broker would "
+                        "is the development one, which is public, and the broker would "
                             + "listen on \(host): make an app of your own with "
                             + "\"fanfare keys app\", or listen on 127.0.0.1"
                     )
@@ -69,7 +72,7 @@ extension Configuration {
         return faults
     }
 
-    /// What is wrong with endpoints: each is told something, and no field is sent twice.
+    /// The faults of webhook endpoints: each has events, and no field is repeated.
     private func webhookFaults() -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for (index, app) in apps.enumerated() {
@@ -94,8 +97,8 @@ extension Configuration {
                         "is written twice, in capitals and small letters: keep one"
                     )
                 }
-                // What the broker will do with it, so that nothing is left to find at start.
-                let isInBounds = SettingKind<String>.endpoint.holds(webhook.url)
+                // The same check as at start, so that a start does not fail on it.
+                let isInBounds = SettingKind<String>.endpoint.isValid(webhook.url)
                 if isInBounds, !WebhookEndpoint.isURL(webhook.url) {
                     add("url", "is no URL that a request can be sent to: \"\(webhook.url)\"")
                 }
@@ -104,7 +107,7 @@ extension Configuration {
         return faults
     }
 
-    /// What is wrong with the certificates that webhooks trust.
+    /// The faults of the certificates that webhooks trust.
     func trustFaults() -> [ConfigurationFault] {
         guard let path = webhooks.trust, !path.isEmpty else { return [] }
         do {
@@ -122,7 +125,7 @@ extension Configuration {
         }
     }
 
-    /// What contradicts itself among the limits, unless a key is out of bounds anyway.
+    /// The contradictions between limits, except those of keys that have a fault already.
     func limitFaults(besides known: Set<String>) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for (index, app) in apps.enumerated() {

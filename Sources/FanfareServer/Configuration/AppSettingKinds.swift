@@ -8,7 +8,7 @@ extension SettingKind<String> {
             expectation: "an origin as https://example.com, https://*.example.com or "
                 + "http://localhost:3000, without a slash at its end",
             read: { $0 },
-            holds: { OriginPattern($0) != nil },
+            isValid: { OriginPattern($0) != nil },
             text: { $0 }
         )
     }
@@ -18,7 +18,7 @@ extension SettingKind<String> {
         Self(
             expectation: "an IP address, or a range of them as 10.0.0.0/8 or fd00::/8",
             read: { $0 },
-            holds: { AddressRange($0) != nil },
+            isValid: { AddressRange($0) != nil },
             text: { $0 }
         )
     }
@@ -29,27 +29,27 @@ extension SettingKind<String> {
             expectation: "a URL that begins with https:// or http:// and a host, "
                 + "at most 2000 characters of ASCII without spaces",
             read: { $0 },
-            holds: { url in
+            isValid: { url in
                 guard let scheme = ["https://", "http://"].first(where: url.hasPrefix),
                     url.utf8.count <= 2_000, url.utf8.allSatisfy({ $0 > 32 && $0 < 127 })
                 else { return false }
                 let authority = url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-                // The part in front of the path is what an origin has, and no name or password.
+                // The authority follows the rules of an origin, so a user name or password is not allowed.
                 return !authority.hasPrefix("*") && OriginPattern(scheme + authority) != nil
             },
             text: { $0 }
         )
     }
 
-    /// The beginning or the end of the names of channels; nothing for any.
+    /// A prefix or suffix of channel names; empty for any.
     static var channelNamePart: Self {
         Self(
             expectation: "a part of a channel's name, of letters, digits and _-=@,.; "
                 + "(at most 200), or none",
             read: { $0 },
-            holds: { $0.utf8.count <= 200 && $0.utf8.allSatisfy(isChannelNameByte) },
+            isValid: { $0.utf8.count <= 200 && $0.utf8.allSatisfy(isChannelNameByte) },
             text: { $0.isEmpty ? "none" : $0 },
-            absence: ""
+            noneValue: ""
         )
     }
 
@@ -59,7 +59,7 @@ extension SettingKind<String> {
             expectation: "1 to 100 letters, digits, - or _, and none of the fields that the "
                 + "broker itself sends",
             read: { $0 },
-            holds: { name in
+            isValid: { name in
                 let lowercased = name.lowercased()
                 return (1...100).contains(name.utf8.count) && name.utf8.allSatisfy(isWordByte)
                     && !WebhookConfiguration.reservedHeaders.contains(lowercased)
@@ -74,12 +74,12 @@ extension SettingKind<String> {
         Self(
             expectation: "at most 2000 characters of ASCII, without a space at its begin or end",
             read: { $0 },
-            holds: {
+            isValid: {
                 $0.utf8.count <= 2_000 && $0.utf8.allSatisfy { $0 >= 32 && $0 < 127 }
                     && $0.first != " " && $0.last != " "
             },
             text: { _ in "(secret)" },
-            absence: "",
+            noneValue: "",
             isSecret: true
         )
     }

@@ -1,4 +1,4 @@
-/// Where a setting was written.
+/// The source of a setting.
 public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
     /// A line of the configuration file, counted from 1.
     case line(Int, file: String)
@@ -7,7 +7,7 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
     /// An option of the command line, as `--port`.
     case option(String)
 
-    /// The place as a compiler would name it: `fanfare.yaml:12`, `FANFARE_LISTEN_PORT` or `--port`.
+    /// The source as a compiler would print it: `fanfare.yaml:12`, `FANFARE_LISTEN_PORT` or `--port`.
     public var description: String {
         switch self {
         case .line(let line, let file): "\(file):\(line)"
@@ -16,7 +16,7 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What settles the order of faults: the file by line, then the environment, then the options.
+    /// The sort key of faults: the file by line, then the environment, then the options.
     var rank: (Int, Int, String) {
         switch self {
         case .line(let line, _): (0, line, "")
@@ -26,13 +26,13 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// One thing that is wrong with a configuration, and what to write instead.
+/// One error in a configuration, with its remedy.
 public struct ConfigurationFault: Sendable, Hashable, CustomStringConvertible {
-    /// The key's path, as `apps.0.secret`; empty when the fault is the file's as a whole.
+    /// The key's path, such as `apps.0.secret`; empty for a fault of the whole file.
     public var key: String
-    /// The problem, as what follows the key in a sentence: `must be a port …`.
+    /// The problem, worded to follow the key: `must be a port …`.
     public var problem: String
-    /// Where it was written; `nil` when nobody wrote it.
+    /// The source of the setting; `nil` for a default.
     public var origin: SettingOrigin?
 
     /// Creates a fault.
@@ -42,19 +42,19 @@ public struct ConfigurationFault: Sendable, Hashable, CustomStringConvertible {
         self.origin = origin
     }
 
-    /// The place, the key and the problem, on one line.
+    /// The source, the key and the problem, on one line.
     public var description: String {
         let place = origin.map { "\($0): " } ?? ""
         return place + (key.isEmpty ? problem : "\(key) \(problem)")
     }
 }
 
-/// Every fault of a configuration, in the order of their places.
+/// All faults of a configuration, sorted by their source.
 public struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     /// The faults; at least one.
     public let faults: [ConfigurationFault]
 
-    /// Puts the faults in order: as the file is read, then the environment, then the options.
+    /// Sorts the faults: by line of the file, then the environment, then the options.
     init(_ faults: [ConfigurationFault]) {
         self.faults = faults.enumerated()
             .map { (rank: $0.element.origin?.rank ?? (3, 0, ""), fault: $0) }
@@ -65,6 +65,6 @@ public struct ConfigurationError: Error, Equatable, CustomStringConvertible {
             .map(\.fault.element)
     }
 
-    /// A line for each fault.
+    /// One line for each fault.
     public var description: String { faults.map(\.description).joined(separator: "\n") }
 }

@@ -1,35 +1,35 @@
 internal import Net
 
 extension Configuration {
-    /// Judges the configuration; the one place that decides whether a broker may run with it.
+    /// Validates the configuration; the only place that decides whether a broker may run with it.
     ///
-    /// It looks at files (certificates must be readable) but at no network.
+    /// Reads files (certificates must be readable), but does not use the network.
     ///
-    /// - Returns: Every fault, with its key; none when all is well.
+    /// - Returns: All faults, with their keys; empty for a valid configuration.
     public func faults() -> [ConfigurationFault] {
         let faults = boundFaults()
-        // What contradicts a value that is out of bounds anyway is no news.
+        // A contradiction with a value that is out of bounds is not reported separately.
         let known = Set(faults.map(\.key))
         return faults + listenerFaults() + certificateFaults() + appFaults() + trustFaults()
             + limitFaults(besides: known) + shutdownFaults(besides: known)
     }
 
-    /// Throws when there are faults; see ``faults()``.
+    /// Validates the configuration, see ``faults()``.
     ///
-    /// - Throws: All of them.
+    /// - Throws: All faults.
     public func validate() throws(ConfigurationError) {
         let faults = faults()
         guard faults.isEmpty else { throw ConfigurationError(faults) }
     }
 
-    /// Whether others than this machine can reach the TCP listeners.
+    /// Whether other machines can reach the TCP listeners.
     package var isExposed: Bool {
         guard port != nil || tlsPort != nil, let address = IPAddress(host) else { return false }
         return !address.isLoopback
     }
 
     private func boundFaults() -> [ConfigurationFault] {
-        ConfigurationKey<Configuration>.all.flatMap { $0.judge(self, "") }
+        ConfigurationKey<Configuration>.all.flatMap { $0.validate(self, "") }
     }
 
     private func listenerFaults() -> [ConfigurationFault] {
@@ -91,7 +91,7 @@ extension Configuration {
             }
             guard areReadable else { continue }
             do {
-                // What the listener will do with them, so that nothing is left to find at start.
+                // The same check as at start, so that a start does not fail on them.
                 _ = try TLSContext.server([files])
             } catch .noKey(let reason) {
                 add("key", "must be a private key in PEM without a passphrase: \(reason)")

@@ -1,22 +1,23 @@
-/// A key of the configuration file: its path, what may be written there, and the property that it sets.
+/// A key of the configuration file: its path, its schema, and the property that it sets.
 ///
-/// The tables of keys are the one place that knows which keys there are. The reading of files,
-/// environment and options, the proposals for misspelt keys, the bounds and the differences between
-/// two configurations all follow from them.
+/// The tables of keys define all keys. The reading of files, environment and options, the suggestions for misspelt
+/// keys, the bounds and the comparison of configurations are derived from them.
 struct ConfigurationKey<Root: Sendable>: Sendable {
     /// The path inside `Root`: `listen.port` of a configuration, `secret` of an app.
     let path: String
-    /// What may be written there.
-    let shape: ConfigurationShape
-    /// Whether it must be written.
+    /// The schema of the value.
+    let schema: ConfigurationSchema
+    /// Whether the key is required.
     let isRequired: Bool
-    /// Sets the property by what is written at the key's place, or says what is wrong with that.
+    /// Sets the property from the settings at the key's place, or adds faults.
     let read: @Sendable (SettingTree, inout Root, inout [ConfigurationFault]) -> Void
-    /// Says what is out of bounds; the text is what the property's key begins with.
-    let judge: @Sendable (Root, String) -> [ConfigurationFault]
-    /// The property as one would write it; `nil` for a list or section.
+    /// Returns the faults of the property's value.
+    ///
+    /// The text is the prefix of the key.
+    let validate: @Sendable (Root, String) -> [ConfigurationFault]
+    /// The property's value as text for the file; `nil` for a list or section.
     let written: @Sendable (Root) -> String?
-    /// Whether two have the same property.
+    /// Whether two roots have equal values of the property.
     let isSame: @Sendable (Root, Root) -> Bool
 
     /// The parts of the path.
@@ -24,7 +25,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
 
     typealias Property<Value> = any WritableKeyPath<Root, Value> & Sendable
 
-    /// A key with one value.
+    /// Creates a key with one value.
     init<Value: Sendable & Equatable>(
         _ path: String,
         _ property: Property<Value>,
@@ -33,16 +34,16 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     ) {
         self.path = path
         self.isRequired = isRequired
-        shape = .value(kind.expectation)
+        schema = .value(kind.expectation)
         read = { place, root, faults in
             if let value = kind.read(place, &faults) { root[keyPath: property] = value }
         }
-        judge = { root, prefix in kind.faults(of: root[keyPath: property], at: prefix + path) }
+        validate = { root, prefix in kind.faults(of: root[keyPath: property], at: prefix + path) }
         written = { kind.text($0[keyPath: property]) }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
     }
 
-    /// A key with a list of values.
+    /// Creates a key with a list of values.
     init<Value: Sendable & Equatable>(
         _ path: String,
         _ property: Property<[Value]>,
@@ -50,13 +51,13 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     ) {
         self.path = path
         isRequired = false
-        shape = .list(.value(kind.expectation))
+        schema = .list(.value(kind.expectation))
         read = { place, root, faults in
             if let values = place.list(&faults, { kind.read($0, &$1) }) {
                 root[keyPath: property] = values.compactMap(\.self)
             }
         }
-        judge = { root, prefix in
+        validate = { root, prefix in
             root[keyPath: property].enumerated()
                 .flatMap { kind.faults(of: $1, at: "\(prefix)\(path).\($0)") }
         }
@@ -64,13 +65,13 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
     }
 
-    /// A key with a list of sections, whose keys are given.
+    /// Creates a key with a list of sections.
     ///
     /// - Parameters:
     ///   - path: The path inside `Root`.
     ///   - property: The list.
     ///   - keys: The keys of each item.
-    ///   - blank: An item of which nothing is written.
+    ///   - blank: An item with the default values.
     init<Item: Sendable & Equatable>(
         _ path: String,
         _ property: Property<[Item]>,
@@ -79,27 +80,27 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     ) {
         self.path = path
         isRequired = false
-        shape = .list(.of(keys))
+        schema = .list(.of(keys))
         read = { place, root, faults in
             let items = place.list(&faults) { place, faults in
                 var item = blank
-                // An item that is no section has its fault already.
+                // A value in place of a section has its fault already.
                 if place.setting == nil { place.read(keys, into: &item, &faults) }
                 return item
             }
             if let items { root[keyPath: property] = items }
         }
-        judge = { root, prefix in
+        validate = { root, prefix in
             root[keyPath: property].enumerated()
                 .flatMap { index, item in
-                    keys.flatMap { $0.judge(item, "\(prefix)\(path).\(index).") }
+                    keys.flatMap { $0.validate(item, "\(prefix)\(path).\(index).") }
                 }
         }
         written = { _ in nil }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
     }
 
-    /// A key with a section whose names are the writer's choice.
+    /// Creates a key with a section of arbitrary names.
     init(
         _ path: String,
         _ property: Property<[String: String]>,
@@ -108,7 +109,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     ) {
         self.path = path
         isRequired = false
-        shape = .names(.value(values.expectation))
+        schema = .names(.value(values.expectation))
         read = { place, root, faults in
             for branch in place.branches {
                 if let value = values.read(branch, &faults) {
@@ -116,11 +117,11 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
                 }
             }
         }
-        judge = { root, prefix in
+        validate = { root, prefix in
             root[keyPath: property].sorted { $0.key < $1.key }
                 .flatMap { name, value in
                     let key = "\(prefix)\(path).\(name)"
-                    if !names.holds(name) {
+                    if !names.isValid(name) {
                         let problem = "must be named by \(names.expectation)"
                         return [ConfigurationFault(key: key, problem: problem)]
                     }
@@ -133,12 +134,12 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
 }
 
 extension SettingKind {
-    /// The value that is written at a place; `nil` and a fault when what is written stands for none.
+    /// Reads the value at a place; returns `nil` and adds a fault if the text is invalid.
     fileprivate func read(_ place: SettingTree, _ faults: inout [ConfigurationFault]) -> Value? {
-        // A list or section in the place of a value has its fault already.
+        // A list or section in place of a value has its fault already.
         guard let setting = place.setting else { return nil }
         if case .text(let text, _) = setting.value,
-            let value = setting.value.isNone ? absence : read(text)
+            let value = setting.value.isNone ? noneValue : read(text)
         {
             return value
         }
@@ -155,16 +156,16 @@ extension SettingKind {
         return nil
     }
 
-    /// The fault of a value that is out of bounds.
+    /// Returns the fault of a value that is out of bounds.
     fileprivate func faults(of value: Value, at key: String) -> [ConfigurationFault] {
-        if holds(value) { return [] }
+        if isValid(value) { return [] }
         let problem = "must be \(expectation), not \"\(text(value))\""
         return [ConfigurationFault(key: key, problem: problem)]
     }
 }
 
 extension SettingTree {
-    /// Sets the properties of `root` by what is written beneath this place.
+    /// Sets the properties of `root` from the settings beneath this place.
     func read<Root>(
         _ keys: [ConfigurationKey<Root>],
         into root: inout Root,
@@ -173,7 +174,7 @@ extension SettingTree {
         for key in keys {
             if let place = self[key.parts] {
                 key.read(place, &root, &faults)
-            } else if key.isRequired, case .value(let expectation) = key.shape {
+            } else if key.isRequired, case .value(let expectation) = key.schema {
                 let path = (path + key.parts).joined(separator: ".")
                 let problem = "is missing: it must be \(expectation)"
                 faults.append(ConfigurationFault(key: path, problem: problem, origin: origin))
@@ -181,14 +182,14 @@ extension SettingTree {
         }
     }
 
-    /// What is written as a list at this place, each item read by `element`; `nil` when no list is.
+    /// Reads a list at this place, each item with `element`; returns `nil` if there is no list.
     fileprivate func list<Element>(
         _ faults: inout [ConfigurationFault],
         _ element: (SettingTree, inout [ConfigurationFault]) -> Element
     ) -> [Element]? {
         if setting?.value == .emptyList { return [] }
         let items = branches.compactMap { place in
-            ConfigurationShape.isPosition(place.name) ? (Int(place.name) ?? 0, place) : nil
+            ConfigurationSchema.isPosition(place.name) ? (Int(place.name) ?? 0, place) : nil
         }
         guard !items.isEmpty else { return nil }
         var elements: [Element] = []

@@ -2,7 +2,7 @@ internal import Logging
 internal import Net
 
 extension ConfigurationKey<Configuration> {
-    /// The outermost keys, in the order of the example file.
+    /// The top-level keys, in the order of the example file.
     static let all: [Self] =
         [
             Self("listen.host", \.host, .address),
@@ -10,7 +10,7 @@ extension ConfigurationKey<Configuration> {
             Self(
                 "listen.unix_socket",
                 \.unixSocket,
-                // sockaddr_un has room for 108 bytes, the last of which is the end of the text (unix(7)).
+                // sockaddr_un has room for 108 bytes, including the terminating zero (unix(7)).
                 SettingKind<String>.path("the path of a socket to make", lengthMax: 107).orNone()
             ),
             Self("listen.path_prefix", \.pathPrefix, .pathPrefix),
@@ -91,7 +91,7 @@ extension ConfigurationKey<Configuration> {
 }
 
 extension ConfigurationKey<Configuration> {
-    /// How many may come, how fast, and how long each may take before it has shown a key.
+    /// The limits of connections before they are authenticated.
     private static let admission: [Self] = [
         Self("limits.connections_max", \.connectionsMax, connections.orNone()),
         Self(
@@ -120,7 +120,7 @@ extension ConfigurationKey<Configuration> {
         Self("limits.request_idle_timeout", \.admission.requestIdleTimeout, seconds),
     ]
 
-    /// How much may be sent at once, and how much is kept.
+    /// The limits of lengths and queues.
     private static let sizes: [Self] = [
         Self(
             "limits.request_head_length_max",
@@ -173,13 +173,13 @@ extension ConfigurationKey<CertificateFiles> {
 }
 
 extension Configuration {
-    /// The keys that a running broker takes over: all others count from the next start on.
+    /// The keys whose changes take effect while the broker runs; all others do at the next start.
     private static let reloadable: Set<String> = [
         "apps", "log.level", "shutdown.deadline", "shutdown.notice", "shutdown.pace",
         "tls.certificates",
     ]
 
-    /// The keys in which `other` differs and that a running broker cannot take over.
+    /// Returns the changed keys that take effect at the next start.
     func restartKeys(comparedWith other: Configuration) -> [String] {
         ConfigurationKey<Configuration>.all
             .filter { !Self.reloadable.contains($0.path) && !$0.isSame(self, other) }

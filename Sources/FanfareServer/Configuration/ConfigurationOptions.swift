@@ -1,16 +1,16 @@
-/// What the command line says about the configuration; it overrides file and environment.
+/// The settings of the command line, which override file and environment.
 public struct ConfigurationOptions: Sendable {
     private(set) var settings: [Setting] = []
     private(set) var replacedLists: Set<String> = []
 
-    /// Creates options that say nothing.
+    /// Creates options without settings.
     public init() {}
 
-    /// Sets a key, as `--port 7000` does.
+    /// Sets a key, such as `--port 7000`.
     ///
     /// - Parameters:
-    ///   - key: The key's path, as `listen.port`.
-    ///   - value: Its text, as one would write it in the file.
+    ///   - key: The key's path, such as `listen.port`.
+    ///   - value: The text of the value, as in the file.
     ///   - option: The option's name, for faults: `--port`.
     public mutating func set(_ key: String, to value: String, by option: String) {
         settings.append(
@@ -22,7 +22,7 @@ public struct ConfigurationOptions: Sendable {
         )
     }
 
-    /// Adds an app, as `--app ID:KEY:SECRET` does; the first one replaces all configured elsewhere.
+    /// Adds an app, such as `--app ID:KEY:SECRET`; the first one replaces the apps of file and environment.
     ///
     /// - Parameters:
     ///   - app: The app's ID, key and secret.

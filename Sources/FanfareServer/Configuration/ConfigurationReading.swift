@@ -4,11 +4,11 @@ extension Configuration {
     /// Reads a configuration: the file, overridden by the environment, overridden by the options.
     ///
     /// - Parameters:
-    ///   - file: The path of a YAML file; `nil` for ``development``, which the rest may change.
-    ///   - environment: The variables of the process; those that begin with `FANFARE_` count.
-    ///   - options: What the command line says.
-    /// - Returns: A configuration without faults.
-    /// - Throws: Every fault that was found, each with its key, its place and what to write instead.
+    ///   - file: The path of a YAML file; `nil` for ``development``, which environment and options may change.
+    ///   - environment: The variables of the process; those that begin with `FANFARE_` are read.
+    ///   - options: The settings of the command line.
+    /// - Returns: A valid configuration.
+    /// - Throws: All faults, each with its key, its source and a remedy.
     public static func load(
         file: String?,
         environment: [String: String] = [:],
@@ -49,28 +49,29 @@ extension Configuration {
     }
 }
 
-/// The step from settings to a configuration, which collects every fault on its way.
+/// Turns settings into a configuration and collects all faults.
 struct ConfigurationReading {
-    /// How many faults of place are looked for: each is compared with all keys and with the faults before it.
+    /// The maximum number of misplaced settings that are searched for: each is compared with all keys and with the
+    /// faults before it.
     static let misplacedMax = 200
 
     var settings = Settings()
     var faults: [ConfigurationFault] = []
 
-    /// Reads the settings and judges the result.
+    /// Reads the settings and validates the result.
     mutating func finish() throws(ConfigurationError) -> Configuration {
         for setting in settings.all {
             guard faults.count < ConfigurationReading.misplacedMax else {
-                let problem = "there is more that is no key: mend these first"
+                let problem = "there is more that is no key: fix these first"
                 faults.append(ConfigurationFault(key: "", problem: problem, origin: setting.origin))
                 break
             }
-            judgePlace(of: setting)
+            checkPlace(of: setting)
         }
         var configuration = Configuration()
         SettingTree(settings.all)
             .read(ConfigurationKey<Configuration>.all, into: &configuration, &faults)
-        // What could not be read has its fault; what its default breaks is no news.
+        // An unreadable setting has its fault already; faults of its default are not reported.
         let known = faults.map(\.key)
         for var fault in configuration.faults() {
             let isKnown = known.contains { key in
@@ -85,10 +86,10 @@ struct ConfigurationReading {
         return configuration
     }
 
-    /// Finds fault with what is written where nothing can be written, or something else.
-    private mutating func judgePlace(of setting: Setting) {
-        switch ConfigurationShape.root.place(of: setting.path) {
-        case .value: break  // Read with its key.
+    /// Adds a fault for a setting without a key, or with a value of another kind.
+    private mutating func checkPlace(of setting: Setting) {
+        switch ConfigurationSchema.root.place(of: setting.path) {
+        case .value: break  // Checked when its key is read.
         case .section(let names):
             if setting.value.isNone || setting.value == .emptySection { return }
             let which = names.isEmpty ? "" : ": \(names.joined(separator: ", "))"
@@ -105,13 +106,13 @@ struct ConfigurationReading {
             guard !faults.contains(where: { $0.key == outer.key }) else { return }
             add(outer, "must be \(expectation), not a list or section")
         case .unknown:
-            add(setting, "is not a key" + proposal(for: setting.path))
+            add(setting, "is not a key" + suggestion(for: setting.path))
         }
     }
 
     private mutating func addListFault(
         _ list: String,
-        of element: ConfigurationShape,
+        of element: ConfigurationSchema,
         _ origin: SettingOrigin
     ) {
         guard !faults.contains(where: { $0.key == list }) else { return }
@@ -130,24 +131,24 @@ struct ConfigurationReading {
         )
     }
 
-    private func proposal(for path: [String]) -> String {
-        let shape = ConfigurationShape.root
-        let written = path.map { ConfigurationShape.isPosition($0) ? "N" : $0 }
-        let close = Resemblance.closest(
+    private func suggestion(for path: [String]) -> String {
+        let schema = ConfigurationSchema.root
+        let written = path.map { ConfigurationSchema.isPosition($0) ? "N" : $0 }
+        let close = Suggestion.closest(
             to: written.joined(separator: "."),
-            among: ConfigurationShape.keys,
+            among: ConfigurationSchema.keys,
             separator: "."
         )
         if !close.isEmpty {
-            let keys = close.map { ConfigurationShape.key($0, withPositionsOf: path) }
+            let keys = close.map { ConfigurationSchema.key($0, withPositionsOf: path) }
             return ": did you mean " + keys.joined(separator: " or ") + "?"
         }
-        switch shape.place(of: Array(path.dropLast())) {
+        switch schema.place(of: Array(path.dropLast())) {
         case .section(let names) where path.count > 1, .item(let names):
             let place = path.dropLast().joined(separator: ".")
             return ": \(place) may have " + names.joined(separator: ", ")
         default:
-            return ": the file may have " + shape.names.joined(separator: ", ")
+            return ": the file may have " + schema.names.joined(separator: ", ")
         }
     }
 }

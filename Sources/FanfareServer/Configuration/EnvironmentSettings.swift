@@ -1,4 +1,4 @@
-/// The reading of environment variables into settings.
+/// Reads environment variables into settings.
 ///
 /// A key's variable is its path in capitals, with `_` for the dots: `FANFARE_LISTEN_PORT` sets
 /// `listen.port`, `FANFARE_APPS_0_SECRET` the secret of the first app. An empty variable sets nothing.
@@ -6,7 +6,7 @@ enum EnvironmentSettings {
     static let prefix = "FANFARE_"
 
     /// Variables that the command-line program reads itself.
-    static let ofTheProgram: Set<String> = [
+    static let programVariables: Set<String> = [
         "FANFARE_CONFIG", "FANFARE_URL", "FANFARE_APP_ID", "FANFARE_KEY", "FANFARE_SECRET",
     ]
 
@@ -14,7 +14,7 @@ enum EnvironmentSettings {
     ///
     /// - Parameters:
     ///   - environment: All variables of the process.
-    ///   - faults: Gains a fault for each variable that stands for no key.
+    ///   - faults: A fault is added for each variable without a key.
     /// - Returns: The settings, in the order of the variables' names.
     static func read(
         _ environment: [String: String],
@@ -22,7 +22,7 @@ enum EnvironmentSettings {
     ) -> [Setting] {
         var settings: [Setting] = []
         for (name, value) in environment.sorted(by: { $0.key < $1.key }) {
-            guard name.hasPrefix(prefix), !ofTheProgram.contains(name), !value.isEmpty,
+            guard name.hasPrefix(prefix), !programVariables.contains(name), !value.isEmpty,
                 !isServiceLink(name, value)
             else { continue }
             let origin = SettingOrigin.variable(name)
@@ -30,22 +30,22 @@ enum EnvironmentSettings {
                 let value = Setting.Value.text(value, isQuoted: false)
                 settings.append(Setting(path: path, value: value, origin: origin))
             } else {
-                let problem = "stands for no key" + proposal(for: name)
+                let problem = "stands for no key" + suggestion(for: name)
                 faults.append(ConfigurationFault(key: "", problem: problem, origin: origin))
             }
         }
         return settings
     }
 
-    /// The variable of a key: `FANFARE_APPS_0_SECRET` of `apps.0.secret`.
+    /// The variable of a key: `FANFARE_APPS_0_SECRET` for `apps.0.secret`.
     static func variable(of key: String) -> String {
         prefix + key.uppercased().replacing(".", with: "_")
     }
 
-    /// The variables of all keys but those whose names are free, which a variable cannot spell.
-    private static let patterns = ConfigurationShape.root.patterns.filter { !$0.hasSuffix(".*") }
+    /// The patterns of all keys, except arbitrary names, which a variable cannot express.
+    private static let patterns = ConfigurationSchema.root.patterns.filter { !$0.hasSuffix(".*") }
 
-    /// The path of the key that a variable sets; `nil` when there is none.
+    /// The path of a variable's key; `nil` when there is none.
     private static func path(of name: String) -> [String]? {
         for pattern in patterns {
             let parts = pattern.split(separator: ".").map(String.init)
@@ -54,11 +54,11 @@ enum EnvironmentSettings {
         return nil
     }
 
-    /// Matches the parts of a pattern with what is left of a variable's name.
+    /// Matches the parts of a pattern with the rest of a variable's name.
     private static func path(_ parts: ArraySlice<String>, in name: Substring) -> [String]? {
         guard let part = parts.first else { return nil }
         let word = part == "N" ? name.prefix { $0 != "_" } : name.prefix(part.count)
-        guard part == "N" ? ConfigurationShape.isPosition(word) : word == part.uppercased() else {
+        guard part == "N" ? ConfigurationSchema.isPosition(word) : word == part.uppercased() else {
             return nil
         }
         let rest = name.dropFirst(word.count)
@@ -68,22 +68,22 @@ enum EnvironmentSettings {
         return path(parts.dropFirst(), in: rest.dropFirst()).map { [own] + $0 }
     }
 
-    private static func proposal(for name: String) -> String {
+    private static func suggestion(for name: String) -> String {
         let words = name.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
         let variables = patterns.map {
-            variable(of: ConfigurationShape.key($0, withPositionsOf: words))
+            variable(of: ConfigurationSchema.key($0, withPositionsOf: words))
         }
-        let close = Resemblance.closest(to: name, among: variables, separator: "_")
+        let close = Suggestion.closest(to: name, among: variables, separator: "_")
         if close.isEmpty {
             return ": remove it, or see the example configuration for the keys there are"
         }
         return ": did you mean " + close.joined(separator: " or ") + "?"
     }
 
-    /// Whether Kubernetes or Docker made the variable for a service that is called `fanfare` or `fanfare-…`.
+    /// Whether Kubernetes or Docker set the variable for a service named `fanfare` or `fanfare-…`.
     ///
-    /// They set `FANFARE_SERVICE_HOST`, `FANFARE_PORT=tcp://…`, `FANFARE_PORT_6001_TCP_ADDR` and more
-    /// for every container beside such a service.
+    /// They set `FANFARE_SERVICE_HOST`, `FANFARE_PORT=tcp://…`, `FANFARE_PORT_6001_TCP_ADDR` and more for the other
+    /// containers.
     private static func isServiceLink(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }
         if value.hasPrefix("tcp://") || value.hasPrefix("udp://") { return true }

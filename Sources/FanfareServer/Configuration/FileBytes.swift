@@ -1,22 +1,22 @@
 internal import Glibc
 
-/// The reading of small files at start, before there are loops that it could block.
+/// Reads small files, blocking; not for a loop's thread.
 enum FileBytes {
-    /// Why a file could not be read.
-    struct Refusal: Error, Equatable {
-        /// The `errno` that the call left.
+    /// A failed system call.
+    struct ReadError: Error, Equatable {
+        /// The `errno` of the call.
         var code: Int32
 
-        /// The code in words, as `No such file or directory`.
+        /// The message of the code, such as `No such file or directory`.
         var reason: String { String(cString: strerror(code)) }
     }
 
-    /// Returns what a file holds.
+    /// Returns the content of a file.
     ///
-    /// - Throws: The first system call's `errno`.
-    static func read(_ path: String) throws(Refusal) -> [UInt8] {
+    /// - Throws: ``ReadError`` of the first failed call.
+    static func read(_ path: String) throws(ReadError) -> [UInt8] {
         let fd = open(path, O_RDONLY | O_CLOEXEC)
-        guard fd >= 0 else { throw Refusal(code: errno) }
+        guard fd >= 0 else { throw ReadError(code: errno) }
         defer { close(fd) }
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 16_384)
@@ -26,7 +26,7 @@ enum FileBytes {
             if count > 0 {
                 bytes += part[..<count]
             } else if errno != EINTR {
-                throw Refusal(code: errno)
+                throw ReadError(code: errno)
             }
         }
     }

@@ -1,44 +1,46 @@
 internal import Glibc
 
-/// Sees when one of some files has changed, also by another file that took its place, as editors and deployments do.
+/// Detects changes of files, including their replacement by other files, as editors and deployments do.
 ///
-/// It looks at the files every three seconds, which works on every file system, and costs about a tenth of a millisecond a
-/// second; once it has seen a change, it looks more often. A file that is written at once is reported after three and a
-/// half seconds at the latest.
+/// Polls the files every three seconds, which works on every file system and takes about a tenth of a millisecond per
+/// second; after a change it polls more often. A file that is written at once is reported within three and a half
+/// seconds.
 public struct FileWatch: Sendable {
     private let paths: [String]
     private let interval: Duration
     private var seen: [Stamp?]
 
-    /// The time between two looks, if nothing else is said.
+    /// The default polling interval.
     public static var usualInterval: Duration { .seconds(3) }
 
-    /// How long files that have changed must keep still, at most: half a second.
+    /// The time for which changed files must stay unchanged before they are reported, at most: half a second.
     private static var settling: Duration { .milliseconds(500) }
 
-    /// Watches a file from now on: read it after this, and no change is missed.
+    /// Watches a file from now on.
+    ///
+    /// Read the file after this call to miss no change.
     ///
     /// - Parameters:
-    ///   - path: The file, which may be a symbolic link, and need not be there yet.
-    ///   - interval: The time between two looks.
+    ///   - path: The file; it may be a symbolic link, and need not exist yet.
+    ///   - interval: The polling interval.
     public init(_ path: String, interval: Duration = FileWatch.usualInterval) {
         self.init([path], interval: interval)
     }
 
-    /// Watches files that belong together, as a certificate and its key: a change of both is one.
+    /// Watches files that belong together, such as a certificate and its key: a change of several is reported once.
     ///
     /// - Parameters:
-    ///   - paths: The files; without any there is never a change.
-    ///   - interval: The time between two looks.
+    ///   - paths: The files; without any, no change is ever reported.
+    ///   - interval: The polling interval.
     public init(_ paths: [String], interval: Duration = FileWatch.usualInterval) {
         self.paths = paths
         self.interval = interval
         seen = paths.map { Stamp(of: $0) }
     }
 
-    /// Returns when a file has changed and all have then kept still between two looks.
+    /// Returns when a file has changed and all files were unchanged between two polls after that.
     ///
-    /// What is still being written is not worth reading: half a file may look like a whole one.
+    /// A file that is still being written is not reported: a part of it may look complete.
     ///
     /// - Throws: `CancellationError` when its task is cancelled.
     public mutating func change() async throws {
@@ -46,7 +48,7 @@ public struct FileWatch: Sendable {
         while true {
             try await Task.sleep(for: last == seen ? interval : min(interval, Self.settling))
             let current = paths.map { Stamp(of: $0) }
-            // A file that is not there is on its way: some editors remove the old one first.
+            // A missing file is expected to appear: some editors remove the old one first.
             if !current.contains(nil), current != seen, current == last {
                 seen = current
                 return
@@ -55,12 +57,12 @@ public struct FileWatch: Sendable {
         }
     }
 
-    /// What a look at a file shows; a change shows in it (inode(7)).
+    /// The attributes of a file that differ after a change (inode(7)).
     private struct Stamp: Equatable {
         private let device: dev_t
         private let inode: ino_t
         private let size: off_t
-        /// When the content and when anything about the file was changed last.
+        /// The times of the last change of the content (mtime) and of the inode (ctime).
         private let times: [Int]
 
         init?(of path: String) {

@@ -1,28 +1,28 @@
-/// One value that somebody wrote, before anyone knows whether its key exists.
+/// One value of any source, before its key is validated.
 ///
-/// A file, the environment and the options all come down to a flat list of these, so that one
-/// reading judges all three and every fault can say where its setting was written.
+/// File, environment and options are all reduced to a flat list of settings, so that they are validated in one way and
+/// every fault has the source of its setting.
 struct Setting: Sendable, Equatable {
     /// The names and list positions that lead to the value: `["apps", "0", "secret"]`.
     var path: [String]
     /// The value.
     var value: Value
-    /// Where it was written.
+    /// The source.
     var origin: SettingOrigin
 
-    /// The path as people write it: `apps.0.secret`.
+    /// The path in its written form: `apps.0.secret`.
     var key: String { path.joined(separator: ".") }
 
-    /// A scalar's text, or a collection with nothing in it.
+    /// A scalar's text, or an empty collection.
     enum Value: Sendable, Equatable {
-        /// Text; not quoted, `none` and nothing at all stand for the absence of a value.
+        /// Text. Unquoted, `none` and an empty text mean the absence of a value.
         case text(String, isQuoted: Bool)
         /// `[]`.
         case emptyList
         /// `{}`.
         case emptySection
 
-        /// Whether it says that there is to be no value.
+        /// Whether it means the absence of a value.
         var isNone: Bool {
             guard case .text(let text, isQuoted: false) = self else { return false }
             return ["", "~", "null", "Null", "NULL", "none"].contains(text)
@@ -39,9 +39,9 @@ struct Settings {
         for setting in settings { set(setting) }
     }
 
-    /// Adds a setting, or replaces what an earlier source said about the same path.
+    /// Adds a setting, or replaces the value of an earlier source at the same path.
     mutating func set(_ setting: Setting) {
-        // A value inside a list or section ends the claim that it is empty.
+        // A value inside a list or section replaces an empty one.
         for length in 0..<setting.path.count {
             remove(exactly: Array(setting.path.prefix(length)))
         }
@@ -53,12 +53,12 @@ struct Settings {
         }
     }
 
-    /// Removes everything beneath a path, as an option does that replaces a whole list.
+    /// Removes all settings beneath a path, for an option that replaces a whole list.
     mutating func removeAll(beneath path: [String]) {
         self = Settings(all.filter { !$0.path.starts(with: path) })
     }
 
-    /// Where a key was written; for a list or section, where its first value was.
+    /// The source of a key; for a list or section, the source of its first value.
     func origin(of key: String) -> SettingOrigin? {
         let path = key.split(separator: ".").map(String.init)
         return all.first { $0.path == path }?.origin

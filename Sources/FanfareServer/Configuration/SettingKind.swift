@@ -1,28 +1,29 @@
+internal import Glibc
 internal import Logging
 
-/// What a key's value may be: how its text is read, which values hold, and how one is shown.
+/// A kind of value: how its text is parsed, which values are valid, and how a value is printed.
 struct SettingKind<Value: Sendable>: Sendable {
-    /// What to write, as what follows "must be": `a port from 0 to 65535`.
+    /// The description of a valid value, worded to follow "must be": `a port from 0 to 65535`.
     let expectation: String
-    /// The value that a text stands for; `nil` when it stands for none.
+    /// Parses a text; `nil` when it is invalid.
     let read: @Sendable (String) -> Value?
-    /// Whether the value is within its bounds.
-    let holds: @Sendable (Value) -> Bool
-    /// The value as one would write it.
+    /// Whether a value is within its bounds.
+    let isValid: @Sendable (Value) -> Bool
+    /// The text of a value, as in the file.
     let text: @Sendable (Value) -> String
-    /// What the absence of a value stands for, where that is allowed.
-    var absence: Value?
-    /// Whether the value must not be repeated, in a fault or anywhere else.
+    /// The value that the noneValue of a value stands for, if noneValue is allowed.
+    var noneValue: Value?
+    /// Whether the value must not be printed, in a fault or elsewhere.
     var isSecret = false
 
-    /// The same kind, where `none` may stand for the absence of a value.
+    /// The same kind, with `none` for the noneValue of a value.
     func orNone() -> SettingKind<Value?> {
         SettingKind<Value?>(
             expectation: "\(expectation), or none",
             read: { [read] in read($0).map(Optional.some) },
-            holds: { [holds] in $0.map(holds) ?? true },
+            isValid: { [isValid] in $0.map(isValid) ?? true },
             text: { [text] in $0.map(text) ?? "none" },
-            absence: .some(nil),
+            noneValue: .some(nil),
             isSecret: isSecret
         )
     }
@@ -34,12 +35,12 @@ extension SettingKind<Int> {
         Self(
             expectation: "\(things) from \(range.lowerBound) to \(range.upperBound)",
             read: digits,
-            holds: range.contains,
+            isValid: range.contains,
             text: { "\($0)" }
         )
     }
 
-    /// A number of bytes, which `KiB` or `MiB` may follow.
+    /// A number of bytes, with an optional unit `KiB` or `MiB`.
     static func bytes(in range: ClosedRange<Int>) -> Self {
         let from = byteText(range.lowerBound)
         let to = byteText(range.upperBound)
@@ -54,7 +55,7 @@ extension SettingKind<Int> {
                 }
                 return digits(text)
             },
-            holds: range.contains,
+            isValid: range.contains,
             text: byteText
         )
     }
@@ -66,7 +67,7 @@ extension SettingKind<Int> {
     }
 }
 
-/// Reads decimal digits, which `_` may separate.
+/// Parses decimal digits, with `_` as an optional separator.
 private func digits(_ text: String) -> Int? {
     guard text.utf8.first != UInt8(ascii: "_"), text.utf8.last != UInt8(ascii: "_"),
         text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") })
@@ -80,7 +81,7 @@ extension SettingKind<UInt16> {
         Self(
             expectation: "a port from 0 to 65535 (0 takes any free one)",
             read: { digits($0).flatMap(UInt16.init(exactly:)) },
-            holds: { _ in true },
+            isValid: { _ in true },
             text: { "\($0)" }
         )
     }
@@ -92,14 +93,14 @@ extension SettingKind<Bool> {
         Self(
             expectation: "true or false",
             read: { ["true": true, "false": false][$0] },
-            holds: { _ in true },
+            isValid: { _ in true },
             text: { "\($0)" }
         )
     }
 }
 
 extension SettingKind<String> {
-    /// An IP address, by its digits: a name would have to be asked for, and may stand for several.
+    /// A numeric IP address; a name would need a lookup, and may have several addresses.
     static var address: Self {
         Self(
             expectation: "an IP address (127.0.0.1 or ::1 for this machine alone, "
@@ -109,7 +110,7 @@ extension SettingKind<String> {
                 let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
                 return isBracketed ? String(text.dropFirst().dropLast()) : text
             },
-            holds: { IPAddress($0) != nil },
+            isValid: { IPAddress($0) != nil },
             text: { $0 }
         )
     }
@@ -119,24 +120,24 @@ extension SettingKind<String> {
         Self(
             expectation: "\(what), at most \(lengthMax) bytes",
             read: { $0 },
-            holds: { !$0.isEmpty && $0.utf8.count <= lengthMax && !$0.utf8.contains(0) },
+            isValid: { !$0.isEmpty && $0.utf8.count <= lengthMax && !$0.utf8.contains(0) },
             text: { $0 }
         )
     }
 
-    /// What paths begin with; nothing or `/segment`, once or more.
+    /// A path prefix: empty, or `/segment` once or more.
     static var pathPrefix: Self {
         Self(
             expectation: "a path as /realtime, without a slash at its end, or none",
             read: { $0 },
-            holds: { prefix in
+            isValid: { prefix in
                 prefix.isEmpty
                     || prefix.hasPrefix("/") && !prefix.hasSuffix("/")
                         && prefix.utf8.count <= 200
                         && prefix.utf8.allSatisfy { isWordByte($0) || "/.~".utf8.contains($0) }
             },
             text: { $0.isEmpty ? "none" : $0 },
-            absence: ""
+            noneValue: ""
         )
     }
 
@@ -145,17 +146,17 @@ extension SettingKind<String> {
         Self(
             expectation: "1 to 100 letters, digits, - or _",
             read: { $0 },
-            holds: { (1...100).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) },
+            isValid: { (1...100).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) },
             text: { $0 }
         )
     }
 
-    /// What must not be shown.
+    /// A secret, which is never printed.
     static var secret: Self {
         Self(
             expectation: "1 to 256 characters of ASCII without spaces",
             read: { $0 },
-            holds: {
+            isValid: {
                 (1...256).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 32 && $0 < 127 }
             },
             text: { _ in "(secret)" },
@@ -179,8 +180,34 @@ extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawVal
         Self(
             expectation: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
             read: { Value(rawValue: $0) },
-            holds: { _ in true },
+            isValid: { _ in true },
             text: \.rawValue
         )
+    }
+}
+
+/// The bytes of an IP address.
+struct IPAddress: Sendable, Equatable {
+    /// 4 bytes of IPv4 or 16 of IPv6.
+    private let bytes: [UInt8]
+
+    /// Parses a numeric address; `nil` for anything else, including names.
+    init?(_ text: String) {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, text, &bytes) == 1 {
+            self.bytes = Array(bytes.prefix(4))
+        } else if inet_pton(AF_INET6, text, &bytes) == 1 {
+            self.bytes = bytes
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether only this machine can reach the address: 127.0.0.0/8, also mapped to IPv6, and ::1.
+    var isLoopback: Bool {
+        if bytes.count == 4 { return bytes[0] == 127 }
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        if bytes.starts(with: mapped) { return bytes[12] == 127 }
+        return bytes == [UInt8](repeating: 0, count: 15) + [1]
     }
 }

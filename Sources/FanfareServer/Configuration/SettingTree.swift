@@ -1,14 +1,14 @@
-/// Settings by the parts of their paths: what is written at a place, and what beneath it.
+/// Settings as a tree, by the parts of their paths.
 struct SettingTree: Sendable {
-    /// The place, from the outermost name on.
+    /// The path of this place, the outermost name first.
     let path: [String]
-    /// What is written at this very place.
+    /// The setting at this place.
     private(set) var setting: Setting?
-    /// What is written beneath, in the order of the sources.
+    /// The places beneath this one, in the order of the sources.
     private(set) var branches: [SettingTree] = []
     private var indices: [String: Int] = [:]
 
-    /// Makes the tree of all settings.
+    /// Creates the tree of all settings.
     init(_ settings: [Setting]) {
         self.init(path: [])
         for setting in settings { insert(setting) }
@@ -29,13 +29,13 @@ struct SettingTree: Sendable {
         branches[indices[name, default: 0]].insert(setting)
     }
 
-    /// The place as people write it: `apps.0.secret`.
+    /// The path in its written form: `apps.0.secret`.
     var key: String { path.joined(separator: ".") }
 
     /// The last part of the path.
     var name: String { path.last ?? "" }
 
-    /// What is written at a place beneath this one; `nil` when nothing is.
+    /// The place with a path relative to this one; `nil` when it has no settings.
     subscript(parts: [String]) -> SettingTree? {
         var place = self
         for part in parts {
@@ -45,9 +45,9 @@ struct SettingTree: Sendable {
         return place
     }
 
-    /// Where the first of what is written here or beneath was written.
+    /// The source of the first setting at or beneath this place.
     var origin: SettingOrigin? { setting?.origin ?? branches.first?.origin }
 
-    /// Everything that is written here or beneath.
+    /// All settings at and beneath this place.
     var settings: [Setting] { (setting.map { [$0] } ?? []) + branches.flatMap(\.settings) }
 }

@@ -1,46 +1,46 @@
 public import Webhooks
 
-/// One endpoint of an app's backend, which is told what happens on the app's channels.
+/// One webhook endpoint of an app.
 public struct WebhookConfiguration: Sendable, Hashable {
-    /// Where to send to: `https://…` or `http://…`.
+    /// The URL to send webhooks to: `https://…` or `http://…`.
     public var url: String
-    /// What to tell.
+    /// The events to send.
     public var events = WebhookKind.common
-    /// What a channel's name must begin with; empty for any channel.
+    /// The prefix of the names of channels whose events are sent; empty for all.
     public var channelPrefix = ""
-    /// What a channel's name must end with; empty for any channel.
+    /// The suffix of the names of channels whose events are sent; empty for all.
     public var channelSuffix = ""
-    /// Fields to send beside the protocol's own, by name; their values may be secrets and are not shown.
+    /// Additional fields of the request, by name; their values may be secrets and are not printed.
     public var headers: [String: String] = [:]
     /// Whether several events may share a request.
     public var isBatching = false
 
-    /// Creates an endpoint that is told what every official library understands, about every channel.
+    /// Creates an endpoint for the events that every official library understands, of all channels.
     public init(url: String) { self.url = url }
 
-    /// Fields that the protocol, HTTP or the connection decides about, in lower case.
+    /// The fields that the protocol, HTTP or the connection sets, in lower case.
     static let reservedHeaders: Set<String> = [
         "content-type", "content-length", "transfer-encoding", "content-encoding", "host",
         "connection", "upgrade", "expect", "te", "trailer", "keep-alive", "x-delivery-id",
     ]
-    /// How the names of the protocol's own fields begin, in lower case.
+    /// The prefix of the protocol's own fields, in lower case.
     static let reservedHeaderPrefix = "x-pusher-"
-    /// The most fields to send beside the protocol's own.
+    /// The maximum number of additional fields.
     static let headerCountMax = 20
 }
 
 extension WebhookKind {
-    /// What every official library understands: some refuse a whole request for one name that they do not know.
+    /// The events that every official library understands: some reject a whole request for one unknown name.
     public static let common: [WebhookKind] = [
         .channelOccupied, .channelVacated, .memberAdded, .memberRemoved, .clientEvent,
     ]
 }
 
 extension WebhookConfiguration: CustomStringConvertible, CustomReflectable {
-    /// The endpoint without its headers, fit for a log.
+    /// The endpoint without its headers, for logs.
     public var description: String { "webhook \(url)" }
 
-    /// What `dump` and debuggers show: all but the values of headers.
+    /// The fields for `dump` and debuggers, without the values of headers.
     public var customMirror: Mirror {
         Mirror(
             self,

@@ -1,15 +1,15 @@
 internal import CYAML
 
-/// A value of a YAML document, and the line where it begins.
+/// A value of a YAML document, with its first line.
 struct YAMLNode {
-    /// What a value can be.
+    /// The kind of a value.
     enum Value {
         case scalar(String, isQuoted: Bool)
         case sequence([YAMLNode])
         case mapping([(key: YAMLNode, value: YAMLNode)])
     }
 
-    /// The first line is 1.
+    /// The line, counted from 1.
     let line: Int
     let value: Value
 
@@ -19,43 +19,42 @@ struct YAMLNode {
     }
 }
 
-/// Why a text is not one YAML document; places are counted from 1.
+/// An error in a YAML document; lines and columns are counted from 1.
 enum YAMLFault: Error, Equatable {
-    /// The text breaks the syntax; `column` is counted in characters.
+    /// A syntax error; `column` is counted in characters.
     case syntax(String, line: Int, column: Int)
-    /// The text has a byte that no YAML text has.
+    /// The text has a byte that YAML does not allow.
     case unreadable(String, offset: Int)
-    /// A mapping has keys twice; `line` is that of the first of them.
+    /// A mapping has repeated keys; `line` is that of the first of them.
     case repeatedKeys([String], line: Int)
-    /// A list or a mapping is a key more than once.
+    /// A mapping has more than one key that is a list or a mapping.
     case repeatedKeysWithoutText
 }
 
-/// Reads a YAML document by libyaml.
+/// Parses a YAML document with libyaml.
 ///
-/// Scalars stay texts: what they mean is for the reader of each setting to say. An alias becomes a copy of what it stands
-/// for, which shares its memory.
+/// Scalars stay texts: their kinds belong to the schema. An alias becomes a copy of its value, which shares its memory.
 struct YAMLDocument {
-    /// The most values that may lie in each other: each takes some of the thread's stack.
+    /// The maximum depth of nested values: each takes some of the thread's stack.
     static let depthMax = 64
 
     private var parser = yaml_parser_t()
     private var anchors: [String: YAMLNode] = [:]
-    /// How many values have begun and not ended.
+    /// The number of values that are being parsed.
     private var depth = 0
 
-    /// Reads the only document of a text.
+    /// Parses the only document of a text.
     ///
     /// - Parameter text: The text.
-    /// - Returns: The outermost value; `nil` for a text without one.
-    /// - Throws: The first rule that the text breaks.
+    /// - Returns: The root value; `nil` for an empty text.
+    /// - Throws: The first error.
     static func read(_ text: String) throws(YAMLFault) -> YAMLNode? {
         // libyaml reads from this memory while it parses.
         let bytes = Array(text.utf8)
         var result: Result<YAMLNode?, YAMLFault> = .success(nil)
         bytes.withUnsafeBufferPointer { bytes in
             var document = YAMLDocument()
-            // It fails when there is no memory alone.
+            // It fails only for lack of memory.
             precondition(yaml_parser_initialize(&document.parser) == 1, "memory has run out")
             defer { yaml_parser_delete(&document.parser) }
             yaml_parser_set_encoding(&document.parser, YAML_UTF8_ENCODING)
@@ -88,7 +87,7 @@ struct YAMLDocument {
         let kind: yaml_event_type_t
         let line: Int
         let column: Int
-        /// The name by which an alias can refer to it, or the name that an alias refers to.
+        /// The anchor of the value, or the anchor that an alias refers to.
         var anchor: String?
         var text = ""
         var isQuoted = false
@@ -110,7 +109,7 @@ struct YAMLDocument {
         case YAML_SCALAR_EVENT:
             let scalar = raw.data.scalar
             event.anchor = Self.text(scalar.anchor)
-            // It may hold zero bytes.
+            // It may contain zero bytes.
             let bytes = UnsafeBufferPointer(start: scalar.value, count: scalar.length)
             event.text = String(decoding: bytes, as: UTF8.self)
             event.isQuoted =
@@ -137,7 +136,7 @@ struct YAMLDocument {
 
     // MARK: Values
 
-    /// Reads the value that begins with an event.
+    /// Parses the value that begins with an event.
     private mutating func node(_ event: Event) throws(YAMLFault) -> YAMLNode {
         depth += 1
         defer { depth -= 1 }

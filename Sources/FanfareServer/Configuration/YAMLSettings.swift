@@ -1,15 +1,16 @@
-/// The reading of a YAML document into settings, each with its line.
+/// Reads a YAML document into settings, each with its line.
 enum YAMLSettings {
-    /// The most values of a document, each alias counted as all that it stands for: a few lines can stand for billions.
+    /// The maximum number of values of a document, each alias counted with all values that it stands for: a few lines
+    /// can stand for billions.
     static let valuesMax = 100_000
 
     /// Reads a document.
     ///
     /// - Parameters:
     ///   - yaml: The text.
-    ///   - file: The name to show in faults.
-    /// - Returns: The settings in the order of the document; none for an empty one.
-    /// - Throws: One fault, where the text stops being YAML or the outermost value is not a mapping.
+    ///   - file: The name of the file, for faults.
+    /// - Returns: The settings in the order of the document; empty for an empty document.
+    /// - Throws: One fault, where the text is not valid YAML or the root is not a mapping.
     static func read(
         _ yaml: String,
         file: String
@@ -55,7 +56,7 @@ enum YAMLSettings {
         case .mapping(let pairs):
             if pairs.isEmpty { add(.emptySection) }
             for (key, value) in pairs {
-                // A key that is itself a list or mapping has no name; `?` is none either. The line is the key's: a value
+                // A key that is itself a list or mapping has no name: it becomes `?`. The line is the key's: the value
                 // may begin further down, and an alias points elsewhere.
                 let path = path + [key.text ?? "?"]
                 try flatten(value, path: path, line: key.line, file: file, into: &settings)

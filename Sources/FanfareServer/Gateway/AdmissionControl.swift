@@ -3,19 +3,19 @@ import HTTP1
 import Net
 import PusherProtocol
 
-/// How many clients may come in, and how fast: of the whole process, and of each address.
+/// The limits of connections and of new connections, for the process and for each address.
 ///
-/// All shards share it. Nobody's address is asked for where it would decide nothing: as long as there is room, and no
-/// limit by address is configured.
+/// Shared by all shards. A client's address is determined only where a limit depends on it: when many connections are
+/// open, or a limit per address is configured.
 package final class AdmissionControl: Sendable {
     private let connections: ConnectionQuota
     private let arrivals: SharedTokenBucket?
     private let addresses: PerAddressLimiter
     private let proxies: TrustedProxies
-    /// From how many connections on the address of the next one is entered.
-    private let enteringCount: Int
-    /// From how many connections on an address may have no more than its share.
-    private let sharingCount: Int
+    /// The number of connections from which on addresses are counted.
+    private let countingThreshold: Int
+    /// The number of connections from which on the limit per address applies.
+    private let limitThreshold: Int
 
     init(_ configuration: Configuration) {
         let admission = configuration.admission
@@ -26,34 +26,34 @@ package final class AdmissionControl: Sendable {
         }
         proxies = TrustedProxies(admission.trustedProxies)
         let rate = admission.newConnectionsPerAddressPerSecondMax.map(Rate.init)
-        // One address must not be able to take all that there is, unless somebody says so.
+        // One address must not be able to use up the whole limit, unless the configuration allows that.
         addresses = PerAddressLimiter(
             connectionsMax: admission.connectionsPerAddressMax ?? max(100, limit / 4),
             arrivalRate: rate
         )
-        sharingCount = admission.connectionsPerAddressMax == nil ? limit / 2 : 0
-        enteringCount = rate == nil ? sharingCount : 0
+        limitThreshold = admission.connectionsPerAddressMax == nil ? limit / 2 : 0
+        countingThreshold = rate == nil ? limitThreshold : 0
     }
 
-    /// Lets a client in.
+    /// Admits a client.
     ///
     /// - Parameters:
-    ///   - stream: Its connection.
-    ///   - head: Its request.
+    ///   - stream: The client's connection.
+    ///   - head: The client's request.
     ///   - now: The time in nanoseconds.
-    /// - Returns: What ``leave(_:)`` takes when the client has gone; `nil` where no limit by address holds.
-    /// - Throws: The limit that is met; then nothing is taken.
-    func enter(_ stream: Stream, _ head: RequestHead, at now: Int64) throws(ConnectionRefusal)
+    /// - Returns: The address to pass to ``release(_:)`` when the client has disconnected; `nil` if it is not counted.
+    /// - Throws: The limit that is reached; then nothing is counted.
+    func admit(_ stream: Stream, _ head: RequestHead, at now: Int64) throws(ConnectionRefusal)
         -> ClientAddress?
     {
         guard connections.take() else {
             throw ConnectionRefusal(.overCapacity, meeting: .connections)
         }
         do throws(ConnectionRefusal) {
-            // The address first: who is over a limit of their own takes nothing from the others.
-            let address = try enterAddress(stream, head, at: now)
+            // The address first: a client over the limit of its address must not consume the rate of the others.
+            let address = try admitAddress(stream, head, at: now)
             guard arrivals?.take(at: now) ?? true else {
-                if let address { addresses.leave(address) }
+                if let address { addresses.release(address) }
                 throw ConnectionRefusal(.overCapacity, meeting: .newConnections)
             }
             return address
@@ -63,26 +63,26 @@ package final class AdmissionControl: Sendable {
         }
     }
 
-    private func enterAddress(_ stream: Stream, _ head: RequestHead, at now: Int64)
+    private func admitAddress(_ stream: Stream, _ head: RequestHead, at now: Int64)
         throws(ConnectionRefusal) -> ClientAddress?
     {
-        // This one is among those that are counted.
+        // The count includes this connection.
         let count = connections.takenCount
-        guard count > enteringCount,
+        guard count > countingThreshold,
             let address = proxies.client(of: stream.remoteAddress(), head)
         else { return nil }
-        if let limit = addresses.enter(address, at: now, isCounted: count > sharingCount) {
+        if let limit = addresses.admit(address, at: now, isCounted: count > limitThreshold) {
             throw ConnectionRefusal(.overCapacity, meeting: limit)
         }
         return address
     }
 
-    /// Whether nobody is inside.
+    /// Whether no client is connected.
     package var isEmpty: Bool { connections.isUnused }
 
-    /// Takes in that a client has gone.
-    func leave(_ address: ClientAddress?) {
+    /// Releases what was counted for a client that has disconnected.
+    func release(_ address: ClientAddress?) {
         connections.giveBack()
-        if let address { addresses.leave(address) }
+        if let address { addresses.release(address) }
     }
 }

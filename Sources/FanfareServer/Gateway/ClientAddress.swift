@@ -1,13 +1,13 @@
 import HTTP1
 import Net
 
-/// Where a client comes from, as far as limits by address tell clients apart: an IPv4 address, or the /64 of IPv6 that
-/// one household or one rented machine has for itself (RFC 6177).
+/// The part of a client's address that limits per address count: an IPv4 address, or the /64 of an IPv6 address, which
+/// one site or one machine usually has for itself (RFC 6177).
 struct ClientAddress: Hashable, Sendable {
-    /// The first eight bytes of an IPv6 address; those of an IPv4 one stand where nobody has an IPv6 network.
+    /// The first eight bytes of an IPv6 address; an IPv4 address is mapped to a range in which no IPv6 network lies.
     private let network: UInt64
 
-    /// The part that counts of an address; `nil` for a Unix-domain socket.
+    /// Extracts the counted part of an address; `nil` for a Unix-domain socket.
     init?(_ address: SocketAddress) {
         guard let bytes = address.ipBytes else { return nil }
         let isMapped = bytes.count == 16 && bytes.starts(with: Self.mappedPrefix)
@@ -16,30 +16,31 @@ struct ClientAddress: Hashable, Sendable {
         network = counted.count == 4 ? 0xFFFF << 32 | number : number
     }
 
-    /// What precedes an IPv4 address inside an IPv6 one (RFC 4291 §2.5.5.2).
+    /// The prefix of an IPv4 address in an IPv6 one (RFC 4291 §2.5.5.2).
     private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [255, 255]
 }
 
-/// The proxies that may say whom they speak for.
+/// The proxies whose `X-Forwarded-For` is trusted.
 struct TrustedProxies: Sendable {
     private let ranges: [AddressRange]
 
     init(_ texts: [String]) { ranges = texts.compactMap(AddressRange.init) }
 
-    /// The client behind a connection.
+    /// Returns the address of the client behind a connection.
     ///
-    /// That is the peer itself, unless it is a proxy that is trusted, or speaks through a Unix-domain socket, as only a
-    /// proxy does. Then it is the last in `X-Forwarded-For` that is no such proxy: what stands before it may be invented.
+    /// That is the peer's, unless the peer is a trusted proxy or is connected through a Unix-domain socket, as only
+    /// proxies are. Then it is the last address in `X-Forwarded-For` that is not a trusted proxy: what precedes it may
+    /// be forged.
     ///
     /// - Parameters:
-    ///   - peer: The other end of the connection; `nil` when it has gone.
+    ///   - peer: The peer's address; `nil` when the connection has closed.
     ///   - head: The request.
-    /// - Returns: `nil` when nobody knows: then no limit by address holds.
+    /// - Returns: The address; `nil` if it is unknown: then no limit per address applies.
     func client(of peer: SocketAddress?, _ head: RequestHead) -> ClientAddress? {
         guard let peer else { return nil }
         guard isTrusted(peer) else { return ClientAddress(peer) }
-        let named = head.fields("x-forwarded-for").joined(separator: ",").split(separator: ",")
-        for text in named.reversed() {
+        let entries = head.fields("x-forwarded-for").joined(separator: ",").split(separator: ",")
+        for text in entries.reversed() {
             guard let address = Self.address(text) else { return nil }
             if !isTrusted(address) { return ClientAddress(address) }
         }
@@ -50,7 +51,7 @@ struct TrustedProxies: Sendable {
         address.isUnix || ranges.contains { $0.contains(address) }
     }
 
-    /// An entry of the field: an address, which some proxies write with a port behind it.
+    /// Parses an entry of the field: an address, to which some proxies append a port.
     private static func address(_ text: Substring) -> SocketAddress? {
         let text = text.drop { $0 == " " || $0 == "\t" }
         let end = text.lastIndex { $0 != " " && $0 != "\t" }

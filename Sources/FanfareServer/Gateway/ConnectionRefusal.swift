@@ -1,33 +1,33 @@
 import PusherProtocol
 
-/// Why a client may not come in, or not stay: the code that it is closed with, and what is wrong.
+/// A refused connection: the code that it is closed with, and the reason.
 struct ConnectionRefusal: Error {
     var code: PusherCode
     var message: String
-    /// The limit that is met, if that is why.
+    /// The limit that is reached, if that is the reason.
     var limit: Limit?
 
-    /// Excludes by a code that says enough.
+    /// Creates a refusal with the standard message of a code.
     init(_ code: PusherCode) { self.init(code, code.message) }
 
-    /// Excludes by a code, and says more.
+    /// Creates a refusal with a message.
     init(_ code: PusherCode, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    /// Excludes because a limit is met.
+    /// Creates the refusal of a limit that is reached.
     init(_ code: PusherCode, meeting limit: Limit) {
         self.code = code
         self.limit = limit
         message =
             switch limit {
-            case .connectionsPerAddress: "Over capacity: your address has all its connections"
-            case .newConnections: "Over capacity: too many connections at once, try again later"
+            case .connectionsPerAddress: "Over capacity: too many connections from your address"
+            case .newConnections: "Over capacity: too many new connections, try again later"
             case .newConnectionsPerAddress:
-                "Over capacity: too many connections of your address at once, try again later"
+                "Over capacity: too many new connections from your address, try again later"
             case .queuedBytesTotal, .appQueuedBytes:
-                "Over capacity: too much waits for clients that read slowly, try again later"
+                "Over capacity: the queues of slow readers are full, try again later"
             default: code.message
             }
     }

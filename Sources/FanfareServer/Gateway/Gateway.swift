@@ -5,10 +5,10 @@ import Net
 import PusherProtocol
 import WebSocket
 
-/// Where a client's upgrade becomes a connection, or a close code that says why not.
+/// Upgrades clients to WebSocket, and closes those that are refused with a code.
 ///
-/// A client that may not come in is accepted first and refused after (Pusher protocol, "Connection"): a browser
-/// cannot read the status of a refused upgrade, and would try again every second.
+/// A client that is refused is first upgraded and then closed (Pusher protocol, "Connection"): a browser cannot read
+/// the status of a refused upgrade, and would try again every second.
 final class Gateway {
     private let core: ShardCore
     private let handshake: ServerHandshake
@@ -24,7 +24,7 @@ final class Gateway {
         )
     }
 
-    /// Refuses a request to upgrade that has content: nobody has proved a right to have it read.
+    /// The response to an upgrade request with content, which is not read before the client has authenticated.
     func refusalOfContent(_ head: RequestHead) -> Response {
         do {
             _ = try acceptance(of: head)
@@ -43,32 +43,33 @@ final class Gateway {
         ) { head.forEachField($0) }
     }
 
-    /// Answers a request to upgrade.
+    /// Answers an upgrade request.
     func open(_ head: RequestHead, _ exchange: HTTPExchange) {
         do {
             let acceptance = try acceptance(of: head)
             exchange.upgrade { [self] stream, output in
                 output.reserveCapacity(output.count + Self.greetingLength)
                 acceptance.appendResponse(to: &output)
-                return enter(stream, head, acceptance.deflate, &output)
+                return makeDelegate(of: stream, head, acceptance.deflate, &output)
             }
         } catch {
             exchange.respond(Response(refusal: error))
         }
     }
 
-    /// Room for the answer to an upgrade and the first message behind it, in bytes: they leave together.
+    /// The size of the answer to an upgrade and the first message, in bytes: they are sent together.
     private static var greetingLength: Int { 320 }
 
-    /// Makes a connection of an upgraded stream, or says why it may not come in.
-    private func enter(
-        _ stream: Stream,
+    /// Returns the connection of an upgraded stream; for a refused client, writes the close code and returns a draining
+    /// stream.
+    private func makeDelegate(
+        of stream: Stream,
         _ head: RequestHead,
         _ deflate: NegotiatedDeflate?,
         _ output: inout [UInt8]
     ) -> any StreamDelegate {
         do {
-            let (app, address) = try admission(head, stream)
+            let (app, address) = try admit(head, stream)
             let endpoint = WebSocketEndpoint(
                 role: .server,
                 limits: core.context.settings.webSocketLimits,
@@ -81,7 +82,7 @@ final class Gateway {
                 endpoint: endpoint,
                 context: core.context
             )
-            core.connections.admit(connection, from: address)
+            core.connections.add(connection, from: address)
             connection.begin(&output)
             return connection
         } catch {
@@ -94,9 +95,9 @@ final class Gateway {
         }
     }
 
-    /// The app that the client may connect to, and where the client comes from; a place in the app's quota is taken, but
-    /// not for a time of probation.
-    private func admission(
+    /// Admits a client and returns its app and address; counts it towards the app's quota, unless it has to be
+    /// authorized first.
+    private func admit(
         _ head: RequestHead,
         _ stream: Stream
     ) throws(ConnectionRefusal) -> (App, ClientAddress?) {
@@ -106,20 +107,20 @@ final class Gateway {
         guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }
         try checkOrigin(head, app)
         try core.connections.checkQueues(of: app)
-        let hasPlace = app.features.authorizationTimeout == nil
-        guard !hasPlace || app.quota.take() else {
+        let countsTowardsQuota = app.features.authorizationTimeout == nil
+        guard !countsTowardsQuota || app.quota.take() else {
             throw ConnectionRefusal(.overConnectionQuota, meeting: .appConnections)
         }
         do throws(ConnectionRefusal) {
             let now = core.context.reactor.now.nanoseconds
-            return (app, try core.context.settings.admissionControl.enter(stream, head, at: now))
+            return (app, try core.context.settings.admissionControl.admit(stream, head, at: now))
         } catch {
-            if hasPlace { app.quota.giveBack() }
+            if countsTowardsQuota { app.quota.giveBack() }
             throw error
         }
     }
 
-    /// The app whose key the client names, if it is served and the rest of the URL is right.
+    /// Returns the app of the key in the URL; `nil` if there is none.
     private func app(_ head: RequestHead, _ stream: Stream) throws(ConnectionRefusal) -> App? {
         let settings = core.context.settings
         let registry = core.context.registry
@@ -136,7 +137,7 @@ final class Gateway {
                 )
             }
         } catch {
-            // An app for TLS only says so before all else: its clients come back with TLS, and learn the rest then.
+            // A missing TLS is reported before other errors: official clients then reconnect with TLS.
             let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
             throw ConnectionRefusal(isOnlyTLSMissing ? .appOnlyTLS : error)
         }
@@ -150,12 +151,20 @@ final class Gateway {
         let origin = (head.field("origin") ?? "").prefix(200)
         throw ConnectionRefusal(
             .unauthorized,
-            "Pages of \"\(origin)\" may not connect: they are none of the app's allowed origins"
+            "The origin \"\(origin)\" may not connect: it is not among the app's allowed origins"
         )
     }
 }
 
+extension Response {
+    /// The response to an invalid upgrade request (RFC 6455 §4.2.2).
+    init(refusal: HandshakeRefusal) {
+        self = .text(refusal.description + "\n", status: Status(refusal.status))
+        fields += refusal.fields.filter { $0.name != "Connection" }.map { Field($0.name, $0.value) }
+    }
+}
+
 extension PusherCode {
-    /// The code as it stands in a close frame.
+    /// The code as it is sent in a close frame.
     var closeCode: CloseCode { CloseCode(rawValue: UInt16(rawValue)) }
 }

@@ -2,7 +2,7 @@ import Broker
 import PusherProtocol
 import Synchronization
 
-/// The connections of each address that were entered, over all shards.
+/// Counts the connections of each address, over all shards.
 final class PerAddressLimiter: Sendable {
     private struct Entry {
         var connectionCount = 0
@@ -11,7 +11,7 @@ final class PerAddressLimiter: Sendable {
 
     private struct State {
         var entries: [ClientAddress: Entry] = [:]
-        /// Past so many entries, those that say nothing are looked for.
+        /// The number of entries at which unneeded ones are removed next.
         var sweepCount = 1_024
     }
 
@@ -19,24 +19,24 @@ final class PerAddressLimiter: Sendable {
     private let arrivalRate: Rate?
     private let state = Mutex(State())
 
-    /// Makes an empty book.
+    /// Creates a limiter without entries.
     ///
     /// - Parameters:
-    ///   - connectionsMax: The connections of one address.
-    ///   - arrivalRate: The connections that may begin from one address; `nil` for any number.
+    ///   - connectionsMax: The maximum number of connections of one address.
+    ///   - arrivalRate: The rate of new connections of one address; `nil` for no limit.
     init(connectionsMax: Int, arrivalRate: Rate?) {
         self.connectionsMax = connectionsMax
         self.arrivalRate = arrivalRate
     }
 
-    /// Enters one more connection of an address.
+    /// Admits and counts a connection of an address.
     ///
     /// - Parameters:
     ///   - address: The address.
     ///   - now: The time in nanoseconds.
-    ///   - isCounted: Whether the connections of one address are limited at this time.
-    /// - Returns: The limit that is met; `nil` when the connection is entered, and to be struck off once.
-    func enter(_ address: ClientAddress, at now: Int64, isCounted: Bool = true) -> Limit? {
+    ///   - isCounted: Whether the limit of connections applies at present.
+    /// - Returns: The limit that is reached; `nil` when the connection is counted, until ``release(_:)``.
+    func admit(_ address: ClientAddress, at now: Int64, isCounted: Bool = true) -> Limit? {
         state.withLock { state in
             var entry = state.entries[address] ?? Entry()
             guard !isCounted || entry.connectionCount < connectionsMax else {
@@ -52,21 +52,22 @@ final class PerAddressLimiter: Sendable {
         }
     }
 
-    /// Strikes a connection off.
-    func leave(_ address: ClientAddress) {
+    /// Removes a connection from the count.
+    func release(_ address: ClientAddress) {
         state.withLock { state in
             guard var entry = state.entries[address] else { return }
             entry.connectionCount -= 1
-            // What it has used of its rate is remembered until a sweep.
+            // The state of its rate is kept until a sweep.
             let isOver = entry.connectionCount == 0 && arrivalRate == nil
             state.entries[address] = isOver ? nil : entry
         }
     }
 
-    /// The addresses that are remembered.
+    /// The number of entries.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Forgets addresses without connections whose rate is as good as new; the next time at twice as many as are left.
+    /// Removes the entries without connections whose rate is unused; the next sweep is due at twice the remaining
+    /// number.
     private func sweep(_ state: inout State, at now: Int64) {
         state.entries = state.entries.filter {
             $0.value.connectionCount > 0 || !$0.value.arrivals.isFull(at: now)

@@ -3,7 +3,7 @@ package import HTTPServer
 import Net
 import PusherProtocol
 
-/// Where every stream of a shard comes in: HTTP requests go to the API, upgrades to the gateway.
+/// Routes the requests of a shard: HTTP requests to the API, upgrades to the gateway.
 final class RequestRouter: HTTPResponder {
     private let gateway: Gateway
     private let api: API
@@ -35,20 +35,20 @@ final class RequestRouter: HTTPResponder {
     func idleConnectionClosed() { core.context.limitMet(.requestIdleTime) }
 
     func decide(on head: RequestHead) -> HTTPDecision {
-        // RFC 9110 §7.8: an offer of another protocol may be ignored. Some HTTP clients make one of HTTP/2 (h2c) with every
+        // RFC 9110 §7.8: an upgrade to another protocol may be ignored. Some HTTP clients offer HTTP/2 (h2c) with every
         // first request.
         guard head.isUpgrade(to: "websocket") else { return api.decide(on: head) }
         return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
     }
 
-    /// Opens a WebSocket: every other request has a receiver of its own, or its answer already.
+    /// Opens a WebSocket; all other requests have receivers of their own, or are answered by `decide(on:)`.
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
         gateway.open(head, exchange)
     }
 }
 
 extension ShardCore {
-    /// Where the shard's streams come in, with the limits of its settings.
+    /// Creates the HTTP site of the shard's streams, with the limits of its settings.
     package func makeSite() -> HTTPSite {
         let draining = DrainingStreams()
         return HTTPSite(
@@ -63,7 +63,7 @@ extension ShardCore {
 }
 
 extension HTTPError {
-    /// The limit that is met, if that is what is wrong.
+    /// The limit that is reached, if that is the error.
     fileprivate func limit(whileWaitingFor wait: HTTPConnection.Wait) -> Limit? {
         switch self {
         case .requestLineTooLong, .fieldsTooMany, .fieldsTooLong: .requestHeadLength

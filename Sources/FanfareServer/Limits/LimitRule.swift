@@ -1,10 +1,10 @@
 import PusherProtocol
 
-/// What there is to know of a limit: where it is set, and what becomes of whoever meets it.
+/// The key of a limit, and the effect when it is reached.
 struct LimitRule {
     /// The key of the configuration, with `N` for the position of an app.
     let key: String
-    /// What happens when it is met.
+    /// The effect when the limit is reached.
     let consequence: String
 
     init(_ key: String, _ consequence: String) {
@@ -12,7 +12,7 @@ struct LimitRule {
         self.consequence = consequence
     }
 
-    /// Makes the rule of a limit that each app has for itself.
+    /// Creates the rule of a limit for each app.
     fileprivate static func app(_ key: String, _ consequence: String) -> LimitRule {
         LimitRule("apps.N." + key, consequence)
     }
@@ -21,13 +21,13 @@ struct LimitRule {
         LimitRule("limits." + key, consequence)
     }
 
-    /// What happens when a subscription is refused: `Session` counts it in ``Limit/faultRate``.
+    /// The effect of a refused subscription: `Session` counts it in ``Limit/faultRate``.
     fileprivate static let refusedSubscription =
         "pusher:subscription_error; counts as a faulty message"
 }
 
 extension Limit {
-    /// Where it is set, and what becomes of whoever meets it: the one place that says so of every limit.
+    /// The limit's key and effect: the source of the table in LIMITS.md and of log messages.
     var rule: LimitRule {
         switch self {
         case .connections, .connectionsPerAddress, .newConnections, .newConnectionsPerAddress,
@@ -54,7 +54,7 @@ extension Limit {
         case .connectionsPerAddress:
             .process(
                 "connections_per_address_max",
-                "the client is closed with 4100 (none: from half of all connections on, a quarter)"
+                "the client is closed with 4100 (none: a quarter, once half of all connections are taken)"
             )
         case .newConnections:
             .process("new_connections_per_second_max", "the client is closed with 4100")
@@ -63,8 +63,9 @@ extension Limit {
         case .handshakes:
             .process(
                 "handshakes_max",
-                "refused clients that have not closed are closed at once, then those that do nothing "
-                    + "for a second and longest, in a request with 503 and Retry-After; newcomers wait"
+                "refused clients that have not closed are closed at once, then the connections idle "
+                    + "longest, for at least a second, with 503 and Retry-After in a request; new "
+                    + "connections wait"
             )
         case .appConnections: .app("connections_max", "the client is closed with 4004")
         case .authorizationTime:
@@ -122,7 +123,7 @@ extension Limit {
         case .subscriptionRate:
             .app("subscriptions_per_second_max", LimitRule.refusedSubscription)
         case .clientEventRate:
-            .app("client_events_per_second_max", "the event is dropped, its sender told 4301")
+            .app("client_events_per_second_max", "the event is dropped with 4301")
         default: .app("faulty_messages_per_minute_max", "the client is closed with 4100")
         }
     }
@@ -131,14 +132,14 @@ extension Limit {
         switch self {
         case .subscriptions: .app("subscriptions_max", LimitRule.refusedSubscription)
         case .members: .app("members_max", LimitRule.refusedSubscription)
-        case .watchlist: .app("watchlist_max", "the first are watched, the client is told 4302")
-        case .cachedEvents: .app("cached_events_max", "the oldest makes room")
+        case .watchlist: .app("watchlist_max", "the first are watched; the client gets 4302")
+        case .cachedEvents: .app("cached_events_max", "the oldest is dropped")
         case .queuedBytes: .process("queued_bytes_max", "the slow reader is closed with 4100")
         case .appQueuedBytes:
             .app(
                 "queued_bytes_max",
-                "from three quarters on newcomers are closed with 4100, at all of it the longest "
-                    + "queues with 4100"
+                "from three quarters, new connections are closed with 4100; at the limit, the "
+                    + "longest queues are closed with 4100"
             )
         case .queuedBytesTotal:
             .process(

@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// All limits of a broker as its configuration has them: for people, and for LIMITS.md.
+/// The limits of a configuration, as a table for `fanfare check --limits` and LIMITS.md.
 public struct LimitTable: Sendable {
     /// One limit.
     public struct Row: Sendable, Equatable {
@@ -8,16 +8,16 @@ public struct LimitTable: Sendable {
         public let name: String
         /// The key of the configuration, with `N` for the position of an app.
         public let key: String
-        /// What the key says, as one would write it; where apps differ, each once, in their order.
+        /// The value as written in a configuration file; where apps differ, each value once, in their order.
         public let value: String
-        /// What happens when the limit is met.
+        /// The effect when the limit is reached.
         public let consequence: String
     }
 
     /// A row for each limit.
     public let rows: [Row]
 
-    /// Looks up the limits of a configuration.
+    /// Creates the table of a configuration.
     public init(_ configuration: Configuration) {
         rows = Limit.allCases.map { limit in
             let rule = limit.rule
@@ -45,7 +45,7 @@ public struct LimitTable: Sendable {
         return values.joined(separator: ", ")
     }
 
-    /// A line for each limit, in columns.
+    /// One line for each limit, in aligned columns.
     public var lines: [String] {
         let cells = rows.map { [$0.key, $0.value, $0.name] }
         let widths = (0..<3).map { column in cells.map(\.[column].count).max() ?? 0 }
@@ -58,7 +58,7 @@ public struct LimitTable: Sendable {
 
     /// The rows as a table in Markdown.
     public var markdown: String {
-        rows.reduce("| Key | Default | When it is met | Metric |\n|---|---|---|---|\n") {
+        rows.reduce("| Key | Default | Effect | Metric |\n|---|---|---|---|\n") {
             $0 + "| `\($1.key)` | \($1.value) | \($1.consequence) | `\($1.name)` |\n"
         }
     }

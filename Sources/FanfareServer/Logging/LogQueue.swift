@@ -2,47 +2,47 @@ internal import Glibc
 internal import Logging
 internal import Synchronization
 
-/// Where log records wait for the thread that writes them.
+/// The queue of the log records, and the thread that writes them.
 ///
-/// A loop's thread only puts its record into an array: a terminal that is stopped, a full pipe or
-/// a slow disk hold up the writing thread alone. When ``capacity`` records wait, further ones are
-/// dropped and counted, and the count is logged as soon as there is room again.
+/// A loop's thread only appends its record to an array: a stopped terminal, a full pipe or a slow disk blocks the
+/// writing thread alone. When ``capacity`` records are queued, further ones are dropped and counted; the count is
+/// logged when there is room again.
 final class LogQueue: Sendable {
-    /// The records that may wait.
+    /// The maximum number of queued records.
     let capacity: Int
 
     private struct State {
         var records: [LogRecord] = []
         var dropped = 0
-        /// Whether the thread has taken records that it has not written yet.
+        /// Whether the thread is writing records that it has removed from the queue.
         var isWriting = false
         var isFinished = false
     }
 
     private let state = Mutex(State())
-    private let form: any LogForm
+    private let formatter: any LogFormatter
     private let write: @Sendable ([UInt8]) -> Void
-    /// Raised for the thread: once when records arrive at an empty queue, and at the end.
+    /// Raised when a record is added to an empty queue, and at the end.
     private let arrivals = Semaphore()
 
     /// Creates a queue and its thread.
     ///
     /// - Parameters:
-    ///   - capacity: The records that may wait.
-    ///   - form: What a line looks like.
+    ///   - capacity: The maximum number of queued records.
+    ///   - formatter: The format of a line.
     ///   - write: Writes bytes, on the queue's thread; it may block.
     init(
         capacity: Int = 8_192,
-        form: any LogForm,
+        formatter: any LogFormatter,
         write: @escaping @Sendable ([UInt8]) -> Void
     ) {
         self.capacity = capacity
-        self.form = form
+        self.formatter = formatter
         self.write = write
         startThread()
     }
 
-    /// Adds a record, or drops it when the queue is full; never waits for the writing.
+    /// Adds a record, or drops it when the queue is full; never blocks.
     func add(_ record: LogRecord) {
         let isFirst = state.withLock { state in
             guard state.records.count < capacity else {
@@ -55,9 +55,9 @@ final class LogQueue: Sendable {
         if isFirst { arrivals.raise() }
     }
 
-    /// Waits until everything that was added before has been written; not for a loop's thread.
+    /// Blocks until everything that was added before is written; not for a loop's thread.
     ///
-    /// - Parameter deadline: The longest wait, in seconds: nobody may read the other end of a pipe.
+    /// - Parameter deadline: The maximum wait, in seconds: the other end of a pipe may not be read.
     func flush(within deadline: Double = .infinity) {
         let end = Double(Int64.now) / 1e9 + deadline
         while state.withLock({ !$0.records.isEmpty || $0.dropped > 0 || $0.isWriting }),
@@ -67,13 +67,13 @@ final class LogQueue: Sendable {
         }
     }
 
-    /// Lets the thread end when it has written what waits.
+    /// Ends the thread when it has written the queued records.
     func finish() {
         state.withLock { $0.isFinished = true }
         arrivals.raise()
     }
 
-    /// Writes until the queue is finished: the life of its thread.
+    /// Writes records until the queue is finished; the main function of the thread.
     private func drain() {
         while true {
             arrivals.wait()
@@ -83,8 +83,8 @@ final class LogQueue: Sendable {
                 return (state.records, state.dropped, state.isFinished)
             }
             var bytes: [UInt8] = []
-            for record in records { form.append(record, to: &bytes) }
-            if dropped > 0 { form.append(Self.loss(of: dropped), to: &bytes) }
+            for record in records { formatter.append(record, to: &bytes) }
+            if dropped > 0 { formatter.append(Self.loss(of: dropped), to: &bytes) }
             if !bytes.isEmpty { write(bytes) }
             state.withLock { $0.isWriting = false }
             if isFinished { return }
@@ -115,7 +115,7 @@ final class LogQueue: Sendable {
             level: .warning,
             label: "log",
             message:
-                "\(count) log records were dropped: they came faster than they could be written",
+                "\(count) log records were dropped: they were logged faster than written",
             fields: [("dropped", "\(count)")]
         )
     }

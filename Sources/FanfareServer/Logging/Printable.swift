@@ -1,7 +1,7 @@
 extension String {
-    /// The text on one line, with control characters spelt out.
+    /// The text on one line, with control characters escaped.
     ///
-    /// What a peer has sent must neither move a terminal's cursor nor fake a line of the log.
+    /// Received text must neither move a terminal's cursor nor forge a line of the log.
     package var printable: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
         var result = ""
@@ -19,11 +19,11 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether it does something to a terminal instead of being shown: controls, and line separators.
+    /// Whether a terminal interprets it instead of printing it: control characters and line separators.
     fileprivate var isControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
-        // U+202E and its kin turn the direction of what follows, and hide what it says.
+        // U+202E and similar characters reverse the direction of the text that follows.
         case .format: (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
         default: false
         }

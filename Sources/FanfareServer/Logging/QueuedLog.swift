@@ -2,15 +2,15 @@ internal import Glibc
 public import Logging
 internal import Synchronization
 
-/// The log of a program with event loops: whoever logs never waits for the writing.
+/// The log of a program with event loops: logging never blocks.
 ///
 ///     let log = QueuedLog(to: STDERR_FILENO, format: .auto, level: .info)
 ///     let logger = log.logger(label: "broker")
 ///     …
 ///     log.finish()
 ///
-/// Records wait in a queue of 8,192 for a thread that writes them; when it is full they are dropped
-/// and counted, and the count is logged later.
+/// A thread writes the records from a queue of 8,192. When the queue is full, records are dropped and counted; the
+/// count is logged later.
 public final class QueuedLog: Sendable {
     private let queue: LogQueue
     private let threshold: LogThreshold
@@ -19,24 +19,25 @@ public final class QueuedLog: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: The file descriptor to write to; it stays open.
-    ///   - format: The look of a line; `auto` asks whether the descriptor is a terminal.
-    ///   - level: The least level that is written.
+    ///   - format: The format of a line; `auto` depends on whether the descriptor is a terminal.
+    ///   - level: The minimum level that is written.
     public init(to descriptor: Int32, format: LogFormat, level: Logger.Level) {
         threshold = LogThreshold(level)
         let isTerminal = isatty(descriptor) == 1
         let isColored = isTerminal && getenv("NO_COLOR") == nil
         let isText = format == .text || format == .auto && isTerminal
-        let form: any LogForm = isText ? TextLog(isColored: isColored) : JSONLog()
-        queue = LogQueue(form: form) { bytes in Self.write(bytes, to: descriptor) }
+        let formatter: any LogFormatter =
+            isText ? TextLogFormatter(isColored: isColored) : JSONLogFormatter()
+        queue = LogQueue(formatter: formatter) { bytes in Self.write(bytes, to: descriptor) }
     }
 
-    /// The least level that is written, by all loggers that were not given one of their own; from any thread.
+    /// The minimum level of all loggers without a level of their own; may be used from any thread.
     public var level: Logger.Level {
         get { threshold.level }
         set { threshold.level = newValue }
     }
 
-    /// Makes a logger that writes to this log.
+    /// Creates a logger that writes to this log.
     public func logger(label: String) -> Logger {
         let (queue, threshold) = (queue, threshold)
         return Logger(label: label) {
@@ -44,7 +45,7 @@ public final class QueuedLog: Sendable {
         }
     }
 
-    /// Writes what waits, for at most two seconds, and lets the log's thread end.
+    /// Writes the queued records, for at most two seconds, and ends the log's thread.
     public func finish() {
         queue.flush(within: 2)
         queue.finish()
@@ -61,13 +62,14 @@ public final class QueuedLog: Sendable {
                 var interest = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&interest, 1, -1)
             } else if errno != EINTR {
-                return  // A log that cannot be written has nowhere to say so.
+                // There is nowhere to report that the log cannot be written.
+                return
             }
         }
     }
 }
 
-/// The least level that a log writes, which may change while it is written.
+/// The minimum level of a log, which may change at any time.
 final class LogThreshold: Sendable {
     private let index: Atomic<Int>
 
@@ -83,12 +85,12 @@ final class LogThreshold: Sendable {
     }
 }
 
-/// What swift-log calls; a value, so that each logger has its own level and metadata.
+/// The handler of swift-log; a value, so that each logger has its own level and metadata.
 struct QueuedLogHandler: LogHandler {
     let label: String
     let queue: LogQueue
     private let threshold: LogThreshold
-    /// The logger's own level, which counts instead of the log's.
+    /// The logger's own level, which overrides the log's.
     private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?

@@ -1,9 +1,9 @@
-/// A point in time as its digits in UTC, without a library of calendars.
+/// A point in time as text in UTC, without a calendar library.
 package struct Timestamp: Sendable {
     /// `2026-11-21T09:33:23.042Z` (RFC 3339).
     package let text: String
 
-    /// The digits of a time in nanoseconds since 1970.
+    /// Formats a time in nanoseconds since 1970.
     package init(_ time: Int64) {
         let milliseconds = max(0, time) / 1_000_000
         let seconds = milliseconds / 1_000

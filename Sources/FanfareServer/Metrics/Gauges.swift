@@ -2,7 +2,7 @@ import Broker
 import Metrics
 import Webhooks
 
-/// Puts together what is shown as metrics: shards are asked only then, so that nothing is paid for while nobody looks.
+/// Collects the metrics of all shards, only when they are queried.
 actor Gauges {
     private let registry: PrometheusRegistry
     private let shards: [Shard]
@@ -14,36 +14,36 @@ actor Gauges {
         self.shards = shards
     }
 
-    /// All metrics, in the text format of Prometheus.
+    /// Returns all metrics, in the text format of Prometheus.
     ///
     /// - Parameters:
-    ///   - apps: The apps that are served.
-    ///   - webhooks: What has become of webhooks.
+    ///   - apps: The apps.
+    ///   - webhooks: The counters of webhooks.
     /// - Returns: The text.
     func text(apps: AppRegistry, webhooks: WebhookCounters) async -> String {
         var sum = ShardReading()
         for shard in shards { sum.add(await shard.reading) }
-        note(sum)
+        update(sum)
         for (id, quota) in apps.quotas {
             set("fanfare_app_connections", quota.takenCount, [("app", id.text)])
         }
-        note(webhooks)
+        update(webhooks)
         return registry.text
     }
 
-    private func note(_ sum: ShardReading) {
+    private func update(_ sum: ShardReading) {
         set("fanfare_connections", sum.connections)
         set("fanfare_handshakes", sum.handshakes)
         set("fanfare_channels", sum.channels)
         set("fanfare_queued_bytes", sum.queuedBytes)
         set("fanfare_inbound_bytes", sum.inboundBytes)
-        // Two scrapes may overtake each other while they ask the shards: nothing is counted twice, or backwards.
+        // Concurrent scrapes may overtake each other while they query the shards: no counter decreases or counts twice.
         count("fanfare_messages_received_total", from: &last.received, to: sum.received)
         count("fanfare_events_published_total", from: &last.published, to: sum.published)
         count("fanfare_events_delivered_total", from: &last.delivered, to: sum.delivered)
     }
 
-    private func note(_ webhooks: WebhookCounters) {
+    private func update(_ webhooks: WebhookCounters) {
         set("fanfare_webhooks_queued", webhooks.queued)
         set("fanfare_webhooks_unsaved", webhooks.unsaved)
         count(

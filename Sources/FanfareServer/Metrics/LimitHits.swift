@@ -5,17 +5,17 @@ import Net
 import PusherProtocol
 import Synchronization
 
-/// Counts how often each limit was met, `fanfare_limit_hits_total`, and says so in the log.
+/// Counts how often each limit was reached, as `fanfare_limit_hits_total`, and logs it.
 ///
-/// Only a refusal costs anything: two atomic additions and a look at the clock. However many there are, a limit has a
-/// line a minute in the log.
+/// A hit takes two atomic additions and a read of the clock. Each limit is logged at most once a minute, however often
+/// it is reached.
 final class LimitHits: Sendable {
     private final class Meter: Sendable {
         let counter: Counter
-        /// How often it was met since the log said so.
-        let untoldCount = Atomic(0)
-        /// When the log may speak of it again, in nanoseconds.
-        let quietUntil = Atomic<Int64>(.min)
+        /// The number of hits since the last log message.
+        let unloggedCount = Atomic(0)
+        /// The time of the next possible log message, in nanoseconds.
+        let nextLogTime = Atomic<Int64>(.min)
 
         init(_ counter: Counter) { self.counter = counter }
     }
@@ -23,10 +23,10 @@ final class LimitHits: Sendable {
     private let meters: [Limit: Meter]
     private let log: Logger
 
-    /// The time between two lines about one limit.
-    private static let pause: Int64 = 60_000_000_000
+    /// The minimum time between two log messages about one limit, in nanoseconds.
+    private static let logInterval: Int64 = 60_000_000_000
 
-    /// Makes counters that begin at zero, all of which are there from the start.
+    /// Creates the counters of all limits, at zero.
     init(_ factory: any MetricsFactory, log: Logger) {
         self.log = log
         meters = Dictionary(
@@ -41,30 +41,30 @@ final class LimitHits: Sendable {
         )
     }
 
-    /// Counts that a limit was met.
+    /// Counts hits of a limit.
     ///
     /// - Parameters:
     ///   - limit: The limit.
-    ///   - count: How often.
-    ///   - consequence: What becomes of whoever met it, if that is not what the limit's rule says; for the log.
+    ///   - count: The number of hits.
+    ///   - consequence: The effect, if it differs from the limit's rule; for the log.
     func record(_ limit: Limit, count: Int = 1, consequence: String? = nil) {
         guard let meter = meters[limit] else { return }
         meter.counter.increment(by: count)
-        meter.untoldCount.add(count, ordering: .relaxed)
+        meter.unloggedCount.add(count, ordering: .relaxed)
         let now = MonotonicTime.current.nanoseconds
-        let quietUntil = meter.quietUntil.load(ordering: .relaxed)
-        guard now >= quietUntil,
-            meter.quietUntil.compareExchange(
-                expected: quietUntil,
-                desired: now + Self.pause,
+        let nextLogTime = meter.nextLogTime.load(ordering: .relaxed)
+        guard now >= nextLogTime,
+            meter.nextLogTime.compareExchange(
+                expected: nextLogTime,
+                desired: now + Self.logInterval,
                 ordering: .relaxed
             ).exchanged
         else { return }
         log.notice(
-            "a limit is met: \(consequence ?? limit.rule.consequence)",
+            "limit reached: \(consequence ?? limit.rule.consequence)",
             metadata: [
                 "limit": "\(limit.rawValue)", "key": "\(limit.rule.key)",
-                "times": "\(meter.untoldCount.exchange(0, ordering: .relaxed))",
+                "times": "\(meter.unloggedCount.exchange(0, ordering: .relaxed))",
             ]
         )
     }

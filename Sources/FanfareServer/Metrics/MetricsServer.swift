@@ -3,16 +3,16 @@ import HTTPServer
 import Net
 import Synchronization
 
-/// Where the metrics are asked for: a listener of its own, on a loop of its own, so that orphanedConnections at the public door
-/// never meet it, and so that who scrapes is served while the shards are busy.
+/// Serves the metrics on a listener and a loop of their own: public clients cannot reach it, and scrapes are answered
+/// while the shards are busy.
 final class MetricsServer: Sendable {
     private let service = Mutex<HTTPService?>(nil)
 
-    /// Listens.
+    /// Starts the listener.
     ///
     /// - Parameters:
-    ///   - address: Where to.
-    ///   - text: Makes what `GET /metrics` is answered with.
+    ///   - address: The address to listen on.
+    ///   - text: Creates the answer to `GET /metrics`.
     /// - Returns: The address, with the port that the kernel chose.
     /// - Throws: The call that failed.
     func open(
@@ -33,7 +33,7 @@ final class MetricsServer: Sendable {
         return opened.addresses.first ?? address
     }
 
-    /// Closes; who is being answered has a second.
+    /// Closes the listener; requests in progress have a second.
     func close() async {
         let service = service.withLock { service in
             defer { service = nil }

@@ -1,11 +1,11 @@
 public import CoreMetrics
 import Synchronization
 
-/// The metrics of a process, told in the text format that Prometheus reads (version 0.0.4).
+/// The metrics of a process, in the text format of Prometheus (version 0.0.4).
 ///
-/// It takes counters, meters and gauges of whole numbers; what is measured in distributions is not kept.
+/// Supports counters, meters and gauges of whole numbers; distributions are not kept.
 public final class PrometheusRegistry: MetricsFactory {
-    /// A metric's name and what tells it from others of that name, as `name{key="value"}`.
+    /// A metric's name and labels: `name{key="value"}`.
     private struct Series: Hashable {
         let name: String
         let labels: String
@@ -18,10 +18,10 @@ public final class PrometheusRegistry: MetricsFactory {
 
     private let entries = Mutex<[Series: Entry]>([:])
 
-    /// Makes a registry without metrics.
+    /// Creates a registry without metrics.
     public init() {}
 
-    /// All metrics, each name's together and in the order of names.
+    /// All metrics, grouped and sorted by name.
     public var text: String {
         let entries = entries.withLock { $0 }
         var text = ""
@@ -59,7 +59,7 @@ public final class PrometheusRegistry: MetricsFactory {
         return "{\(pairs.joined(separator: ","))}"
     }
 
-    /// Makes a counter, or finds the one of this name and these dimensions.
+    /// Returns the counter with this name and these dimensions; creates it if needed.
     public func makeCounter(
         label: String,
         dimensions: [(String, String)]
@@ -67,12 +67,14 @@ public final class PrometheusRegistry: MetricsFactory {
         cell(label, dimensions, isCounter: true)
     }
 
-    /// Makes a meter, or finds the one of this name and these dimensions.
+    /// Returns the meter with this name and these dimensions; creates it if needed.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         cell(label, dimensions, isCounter: false)
     }
 
-    /// Makes a gauge, or finds the one of this name and these dimensions; of a distribution the last value is kept.
+    /// Returns the gauge with this name and these dimensions; creates it if needed.
+    ///
+    /// Of a distribution the last value is kept.
     public func makeRecorder(
         label: String,
         dimensions: [(String, String)],
@@ -81,29 +83,29 @@ public final class PrometheusRegistry: MetricsFactory {
         cell(label, dimensions, isCounter: false)
     }
 
-    /// Makes a timer, whose last value in nanoseconds is kept.
+    /// Returns the timer with this name and these dimensions; its last value is kept, in nanoseconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         cell(label, dimensions, isCounter: false)
     }
 
-    /// Does nothing: a counter that is made again goes on.
+    /// Does nothing: a counter that is created again continues.
     public func destroyCounter(_ handler: any CounterHandler) {}
 
-    /// Forgets a meter.
-    public func destroyMeter(_ handler: any MeterHandler) { forget(handler) }
+    /// Removes a meter.
+    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
 
-    /// Forgets a gauge.
-    public func destroyRecorder(_ handler: any RecorderHandler) { forget(handler) }
+    /// Removes a gauge.
+    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
 
-    /// Forgets a timer.
-    public func destroyTimer(_ handler: any TimerHandler) { forget(handler) }
+    /// Removes a timer.
+    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 
-    private func forget(_ handler: any AnyObject) {
+    private func remove(_ handler: any AnyObject) {
         entries.withLock { entries in entries = entries.filter { $0.value.cell !== handler } }
     }
 }
 
-/// One number, which any thread changes.
+/// A number that any thread may change.
 private final class Cell: CounterHandler, MeterHandler, RecorderHandler, TimerHandler, Sendable {
     private let number = Atomic<Int64>(0)
 
@@ -119,6 +121,6 @@ private final class Cell: CounterHandler, MeterHandler, RecorderHandler, TimerHa
     func record(_ value: Double) { set(value) }
     func recordNanoseconds(_ duration: Int64) { set(duration) }
 
-    /// The nearest whole number; 0 for what is none.
+    /// The nearest whole number; 0 if there is none.
     private static func whole(_ value: Double) -> Int64 { Int64(exactly: value.rounded()) ?? 0 }
 }

@@ -1,24 +1,24 @@
 import Glibc
 
-/// The system's random numbers, fetched a few at a time: a call to the kernel for each would cost every connection more
-/// than all else about its socket ID.
+/// Random numbers of the system, fetched in batches: a system call for each would take more time than the rest of
+/// creating a socket ID.
 package struct RandomPool: RandomNumberGenerator {
-    /// 256 bytes, the most that getentropy(3) gives at once.
+    /// 256 bytes, the maximum of one call of getentropy(3).
     private static var size: Int { 32 }
 
     private var numbers = [UInt64](repeating: 0, count: size)
-    /// How many of the numbers, from the first, are left.
+    /// The number of unused numbers, from the first on.
     private var count = 0
-    /// Where the numbers come from instead: whatever calls this can be repeated.
+    /// An alternative source, for repeatable simulations.
     private let source: (() -> UInt64)?
 
-    /// Makes a pool of the system's numbers, or in a simulation of those from `source`.
+    /// Creates a pool of the system's numbers, or of numbers of `source`.
     package init(source: (() -> UInt64)? = nil) { self.source = source }
 
     package mutating func next() -> UInt64 {
         if count == 0 { fill() }
         count -= 1
-        // One that was handed out must not be found in memory.
+        // A used number must not stay in memory.
         defer { numbers[count] = 0 }
         return numbers[count]
     }

@@ -3,7 +3,7 @@ import Glibc
 import HTTPServer
 import Net
 
-/// A core on its loop's thread: isolation is entered once a turn and stays synchronous until its end.
+/// A shard's core on its loop's thread: a turn enters the actor's isolation once and is synchronous.
 actor Shard: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -32,24 +32,25 @@ actor Shard: LoopResident {
         site = core.makeSite()
     }
 
-    /// One turn of the core, unless the loop is to end.
+    /// Runs one turn of the core; returns `false` when the loop is to end.
     func turn() -> Bool {
         guard !isStopping else { return false }
         core.turn()
         return true
     }
 
-    /// What another shard sent, handled on that shard's thread.
+    /// Processes the messages of another shard on that shard's thread; returns whether this shard's thread has to
+    /// continue.
     func assist() -> Bool { isStopping || core.assist() }
 
-    /// Throws what keeps a listener that shares its port with nobody from `address`.
+    /// Checks that a listener without port sharing could listen on `address`; throws the error if not.
     func checkIsFree(_ address: SocketAddress) throws(SystemError) {
         try core.context.reactor.listen(on: address, accept: site.accept).close()
     }
 
-    /// Listens on `address`, behind TLS when a context is given.
+    /// Listens on `address`, with TLS if a context is passed.
     ///
-    /// The address that is returned has the port that the kernel chose where 0 was asked for.
+    /// Returns the address, with the port that the kernel chose for port 0.
     ///
     /// - Throws: The call that failed; `ECANCELED` once the shard has stopped.
     func listen(
@@ -71,10 +72,10 @@ actor Shard: LoopResident {
         return listener.address
     }
 
-    /// Serves these apps from here on, unless it serves later ones already.
+    /// Replaces the apps, unless the registry is older than the present one.
     func replaceApps(_ registry: AppRegistry) { core.replaceApps(registry) }
 
-    /// Closes up to `count` of the clients whose app is not served any more; returns whether there are others.
+    /// Closes up to `count` clients whose app was removed or disabled; returns whether any are left.
     func closeOrphanedConnections(upTo count: Int) -> Bool {
         core.closeOrphanedConnections(upTo: count)
     }
@@ -82,28 +83,28 @@ actor Shard: LoopResident {
     /// The number of clients connected here.
     var connectionCount: Int { core.connections.count }
 
-    /// Presents other certificates to new connections; those that are open, or in their handshake, stay as they are.
+    /// Replaces the certificates for new connections; existing connections and handshakes keep theirs.
     func present(_ certificates: TLSContext) {
         for listener in listeners where listener.isSecure { listener.updateTLS(certificates) }
     }
 
-    /// Lets load balancers know that the broker is about to stop.
-    func giveNotice() { core.stage = .leaving }
+    /// Makes `/health` answer 503, so that load balancers stop sending clients.
+    func announceStop() { core.stage = .leaving }
 
-    /// The number of streams here: clients, HTTP connections, and those that are neither yet or no longer.
+    /// The number of streams of this shard, of clients and HTTP connections.
     var streamCount: Int { core.context.reactor.streamCount }
 
-    /// Bytes of memory that are held for what has come in and is not dealt with yet.
+    /// The memory of unprocessed received data, in bytes.
     var inboundByteCount: Int { core.context.reactor.inbound.byteCount }
 
-    /// What the shard has, and has counted.
+    /// The gauges and counters of the shard.
     var reading: ShardReading {
         var reading = core.reading
         reading.handshakes = site.connectionCount
         return reading
     }
 
-    /// Accepts nobody from here on; HTTP connections end with their last answer, clients stay.
+    /// Closes the listeners: HTTP connections end after their last answer, clients stay connected.
     func closeListeners() {
         core.stage = .draining
         for listener in listeners { listener.close() }
@@ -111,13 +112,13 @@ actor Shard: LoopResident {
         site.finish()
     }
 
-    /// Closes up to `count` clients; returns how many there were to close, and whether any stream is still open.
+    /// Closes up to `count` clients; returns the number closed, and whether any stream is still open.
     func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {
         let closedCount = core.drain(upTo: count)
         return (closedCount, core.context.reactor.streamCount > 0)
     }
 
-    /// Drops whatever is left and ends the loop.
+    /// Drops all remaining work and ends the loop.
     func stop() {
         closeListeners()
         core.shutDown()

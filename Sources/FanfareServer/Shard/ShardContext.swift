@@ -2,22 +2,24 @@ package import Broker
 package import Net
 import PusherProtocol
 
-/// What all parts of one shard use: its reactor, the settings, the apps, the links to the other shards, and the observers.
+/// The shared context of one shard: its reactor, the settings, the apps, the links to the other shards, and the
+/// observers.
 ///
-/// Confined to its loop's thread, as is everything that holds it.
+/// Confined to its loop's thread, like everything that refers to it.
 package final class ShardContext {
     package let reactor: Reactor
     let settings: ServerSettings
-    // Access to what every connection or event needs is not checked for overlaps: none of it calls back while it changes.
+    // Exclusive access to the fields that every connection or event needs is not checked: none of them calls back while
+    // it changes.
 
     /// The apps that are served.
     @exclusivity(unchecked) private(set) var registry: AppRegistry
     /// The links to the other shards.
     @exclusivity(unchecked) var links: ShardLinks
     @exclusivity(unchecked) private var observers: BrokerObservers
-    /// The kinds that an observer has asked for: the one thing that is looked at while there is nothing to report.
+    /// The kinds that an observer has asked for; tested before an event is made.
     @exclusivity(unchecked) private var observedKinds: BrokerEventKinds = []
-    /// Performs what clients ask for: the shard that owns the context, which outlives every connection.
+    /// Performs the requests of clients: the shard that owns the context, which outlives every connection.
     var connectionDelegate: any ConnectionDelegate {
         get {
             guard let delegate else { preconditionFailure("the context belongs to no shard") }
@@ -30,11 +32,11 @@ package final class ShardContext {
 
     // Counters for the metrics.
 
-    /// Messages received from clients.
+    /// The number of messages received from clients.
     @exclusivity(unchecked) var receivedCount = 0
-    /// Events that have their place in the order of a channel whose home is here.
+    /// The number of events sequenced at homes on this shard.
     @exclusivity(unchecked) var publishedCount = 0
-    /// Frames for one subscriber each, events and notices alike.
+    /// The number of frames sent to subscribers, of events and notices.
     @exclusivity(unchecked) var deliveredCount = 0
 
     package init(
@@ -71,7 +73,7 @@ package final class ShardContext {
 
     // MARK: - Observers
 
-    /// Whether an observer has asked for a kind of event.
+    /// Whether an observer is interested in a kind of event.
     func isObserved(_ kind: BrokerEventKinds) -> Bool { observedKinds.contains(kind) }
 
     /// Reports an event of an app's client to the observers.
@@ -94,11 +96,11 @@ package final class ShardContext {
         observers.notify(kind, on: address, event())
     }
 
-    /// Reports that a limit was met.
+    /// Reports a hit of a limit.
     ///
     /// - Parameters:
     ///   - limit: The limit.
-    ///   - consequence: What happens to the peer, if that differs from the limit's rule.
+    ///   - consequence: The effect, if it differs from the limit's rule.
     func limitMet(_ limit: Limit, consequence: String? = nil) {
         observers.notify(
             .limits,
@@ -120,15 +122,15 @@ extension ShardContext {
     }
 }
 
-/// What one shard has at the moment, and what it has counted since the start.
+/// The gauges of one shard, and its counters since the start.
 struct ShardReading: Sendable {
     /// Clients.
     var connections = 0
-    /// Connections that are not clients yet, or carry HTTP alone.
+    /// Connections that are in their handshake, or carry HTTP alone.
     var handshakes = 0
-    /// Channels with subscribers, whose home is the shard.
+    /// Occupied channels whose home is the shard.
     var channels = 0
-    /// Bytes that wait for readers whose socket buffers are full.
+    /// Bytes queued for readers whose socket buffers are full.
     var queuedBytes = 0
     /// Bytes that were received and are not processed yet.
     var inboundBytes = 0

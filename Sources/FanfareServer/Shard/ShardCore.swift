@@ -3,8 +3,8 @@ import HTTPServer
 import Net
 import PusherProtocol
 
-/// One shard of the broker: the connections that its loop has accepted, the channels and users whose home it is, and the
-/// links to the other shards.
+/// The state and logic of one shard: the connections that its loop has accepted, the channels and users that it owns,
+/// and the links to the other shards.
 ///
 /// Confined to its loop's thread; everything in it is synchronous.
 package final class ShardCore: TimerTarget {
@@ -14,10 +14,10 @@ package final class ShardCore: TimerTarget {
     let users: UserService
     let queries: ScatterGather
     let listings: ChannelListings
-    /// The connections that have received only a part of a message.
+    /// The connections with a partially received message.
     let incompleteMessages: IncompleteMessages
     private var memoryTrim = MemoryTrim()
-    /// How far the broker has got with stopping.
+    /// The stage of the broker's shutdown.
     package var stage = Stage.serving
 
     /// Creates a shard without connections.
@@ -43,19 +43,19 @@ package final class ShardCore: TimerTarget {
 
     /// Runs one turn: reads sockets, then the messages of the other shards, and writes at the end.
     ///
-    /// - Parameter limit: The longest wait for something to arrive; `nil` for no limit.
+    /// - Parameter limit: The maximum wait for events; `nil` for no limit.
     package func turn(waitingAtMost limit: Duration? = nil) {
         context.reactor.poll(atMost: hasWork ? .zero : limit)
         receiveMessages()
         context.reactor.relieveTargets()
         listings.advance()
         channels.advanceLeaves()
-        // Before this shard's own fan-out, so that the others begin theirs at the same time.
+        // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
         flush()
     }
 
-    /// Writes to streams and groups, and sends what that causes to the other shards.
+    /// Writes to streams and groups, and sends the resulting messages to the other shards.
     private func flush() {
         context.reactor.flush()
         context.reactor.relieveTargets()
@@ -65,10 +65,10 @@ package final class ShardCore: TimerTarget {
     /// Whether there is work that is done in portions, one each turn.
     package var hasWork: Bool { listings.areReady || channels.leavingCount > 0 }
 
-    /// The most sends that another shard's thread makes for this one.
+    /// The maximum number of sends that another shard's thread makes for this one.
     private static var assistedSendsMax: Int { 16 }
 
-    /// Processes the messages of another shard on that shard's thread, while this one's sleeps.
+    /// Processes the messages of another shard on that shard's thread, while this shard's thread sleeps.
     ///
     /// - Returns: Whether this shard's thread has to continue.
     func assist() -> Bool {
@@ -90,15 +90,15 @@ package final class ShardCore: TimerTarget {
     private func receive(_ message: ShardMessage) {
         switch message {
         case .subscribe(let address, let request):
-            channels.admit(request, to: address, as: nil)
+            channels.addSubscriber(request, to: address, as: nil)
         case .subscribeAsMember(let address, let request, let member):
-            channels.admit(request, to: address, as: member)
+            channels.addSubscriber(request, to: address, as: member)
         case .granted(let address, let request, let grant):
             channels.complete(request, to: address, grant)
         case .refused(let address, let request, let membersMax):
             channels.refuse(request, to: address, membersMax: membersMax)
         case .unsubscribe(let address, let shard, let connection):
-            channels.dismiss(connection, of: shard, at: address)
+            channels.removeSubscriber(connection, of: shard, at: address)
         case .publish(let address, let publication, let receipt):
             channels.receive(publication, on: address, receipt)
         case .published(let number, let outcome): channels.settle(number, outcome)
@@ -118,7 +118,7 @@ package final class ShardCore: TimerTarget {
 
     // MARK: - Liveness
 
-    /// Checks at intervals which clients are silent, until the reactor ends: no connection needs a timer of its own.
+    /// Checks the liveness of all clients periodically, with one timer for all.
     package func watchLiveness() {
         context.reactor.schedule(after: .seconds(context.settings.liveness.interval), self)
     }
@@ -131,9 +131,9 @@ package final class ShardCore: TimerTarget {
 
     // MARK: - Apps
 
-    /// Replaces the apps, unless these are older than the present ones.
+    /// Replaces the apps, unless the registry is older than the present one.
     ///
-    /// Connections continue with their app as it is now.
+    /// The new configuration of an app applies to its connections.
     package func replaceApps(_ registry: AppRegistry) {
         guard registry.generation > context.registry.generation else { return }
         context.replaceApps(registry)
@@ -143,7 +143,7 @@ package final class ShardCore: TimerTarget {
 
     // MARK: - Metrics
 
-    /// What the shard has, and has counted.
+    /// The gauges and counters of the shard.
     var reading: ShardReading {
         ShardReading(
             connections: connections.count,
@@ -156,7 +156,7 @@ package final class ShardCore: TimerTarget {
         )
     }
 
-    /// The sizes of the tables that grow with what peers do, by name.
+    /// The sizes of the tables that grow with the behaviour of peers, by name.
     package var tableSizes: [(table: String, count: Int)] {
         [
             ("connections", connections.count),
@@ -181,13 +181,13 @@ package final class ShardCore: TimerTarget {
 
     // MARK: - Stopping
 
-    /// How far a broker has got with stopping.
+    /// The stages of a broker's shutdown.
     package enum Stage {
         /// New clients are admitted.
         case serving
-        /// New clients are admitted, but load balancers are told to send none.
+        /// New clients are admitted, but `/health` answers 503.
         case leaving
-        /// New clients are told to connect to another broker, and connected ones are closed.
+        /// New clients are refused with 4200, and connected ones are closed.
         case draining
     }
 
@@ -205,17 +205,17 @@ package final class ShardCore: TimerTarget {
     /// - Returns: The number of connections closed.
     package func drain(upTo count: Int) -> Int { connections.drain(upTo: count) }
 
-    /// Closes everything at once; the shard is of no further use.
+    /// Closes everything at once; the shard cannot be used afterwards.
     package func shutDown() {
         while channels.leavingCount > 0 { channels.advanceLeaves() }
         context.reactor.shutDown()
-        // Requests that wait for other shards refer to this one.
+        // Pending requests hold references to this shard.
         channels.dropPending()
         queries.dropPending()
     }
 }
 
-// MARK: - What clients ask for
+// MARK: - Requests of clients
 
 extension ShardCore: ConnectionDelegate {
     func connectionReceived(_ connection: Connection) { connections.received(connection) }

@@ -1,27 +1,28 @@
 package import Net
 
-/// One shard's links to all shards.
+/// The links of one shard to all shards.
 ///
-/// What is said in a turn leaves together at its end: one wake for the shard that hears it, which then has the whole
-/// burst in one turn too and sends each of its subscribers all of it at once.
+/// The messages of a turn are sent together at its end: the receiving shard is woken once and processes the whole burst
+/// in one turn, so that each of its subscribers gets all of it at once.
 package struct ShardLinks {
-    /// The shard that speaks, and hears what the others say to it.
+    /// The number of this shard.
     let shard: Int
-    /// Where the shards hear what this one says to them.
+    /// The inboxes of all shards.
     private let mailboxes: [Mailbox<ShardMessage>]
-    /// Where this one hears what the others say.
+    /// The inbox of this shard.
     private let inbox: Mailbox<ShardMessage>
     private var unsent: [[ShardMessage]]
-    /// The events among the unsent messages to each shard.
+    /// The number of events among the unsent messages to each shard.
     private var unsentEventCounts: [Int]
     private var isUnsent = false
 
-    /// The links of shard number `shard`, its index among the mailboxes of all shards.
+    /// Creates the links of shard number `shard`, its index among the mailboxes of all shards.
     init(of shard: Int, mailboxes: [Mailbox<ShardMessage>]) {
         self.init(of: shard, speakingInto: mailboxes, hearing: mailboxes[shard])
     }
 
-    /// The links of shard number `shard` where what it says is held up on its way: in a simulation.
+    /// Creates the links of shard number `shard` with separate mailboxes for sending and receiving, to delay messages
+    /// in a simulation.
     package init(
         of shard: Int,
         speakingInto mailboxes: [Mailbox<ShardMessage>],
@@ -37,24 +38,24 @@ package struct ShardLinks {
     /// The number of shards.
     var count: Int { mailboxes.count }
 
-    /// Whether some shard has more than `limit` events to read.
+    /// Whether any shard has more than `limit` events to process.
     ///
-    /// Subscriptions, questions and whatever else is no event do not count: they must not keep anybody from publishing.
+    /// Other messages, such as subscriptions and queries, do not count: they must not block publishing.
     func areBehind(limit: Int) -> Bool { mailboxes.contains { $0.weight > limit } }
 
-    /// Says something to another shard.
+    /// Queues a message to another shard.
     mutating func send(_ message: ShardMessage, to shard: Int) {
         if message.isEvent { unsentEventCounts[shard] += 1 }
         unsent[shard].append(message)
         isUnsent = true
     }
 
-    /// The most messages that a shard handles for another one whose thread sleeps.
+    /// The maximum number of messages that a shard processes for another one whose thread sleeps.
     private static var assistedCountMax: Int { 8 }
 
-    /// Hands over what was said since the last time.
+    /// Sends the queued messages.
     ///
-    /// - Parameter assists: Whether a few events may be handled on this thread for a shard whose thread sleeps.
+    /// - Parameter assists: Whether this thread may process a few events for a shard whose thread sleeps.
     mutating func dispatch(assists: Bool = false) {
         guard isUnsent else { return }
         isUnsent = false
@@ -68,6 +69,6 @@ package struct ShardLinks {
         }
     }
 
-    /// Takes what the others have said.
+    /// Removes and returns the received messages.
     func read() -> [ShardMessage] { inbox.drain() }
 }

@@ -3,32 +3,33 @@ package import PusherProtocol
 
 /// A message from one shard to another.
 ///
-/// A link between two shards is first in, first out, and the home of a channel sends everything about it over one link to
-/// each shard: a shard that reads `granted` gets every event that was sequenced later, and none from before.
+/// A link between two shards is first in, first out, and the home of a channel sends everything about it over one link
+/// to each shard: a shard that reads `granted` gets every event that is sequenced later, and none from before.
 package enum ShardMessage: Sendable {
     /// To the home: subscribe a connection.
     case subscribe(ChannelAddress, SubscriptionRequest)
     /// To the home of a presence channel: subscribe a connection as a member.
     ///
-    /// Indirect, so that events, of which there are far more, do not take the size of a member.
+    /// Indirect, so that events, which are far more frequent, do not take the size of a member.
     indirect case subscribeAsMember(ChannelAddress, SubscriptionRequest, Member)
-    /// From the home: the connection counts as a subscriber from here on.
+    /// From the home: the connection is subscribed.
     case granted(ChannelAddress, SubscriptionRequest, Grant)
-    /// From the home of a presence channel: it has as many members as it may have.
+    /// From the home of a presence channel: the subscription is refused, because the channel has its maximum of
+    /// members.
     case refused(ChannelAddress, SubscriptionRequest, membersMax: Int)
     /// To the home: a connection of `shard` is no longer subscribed.
     case unsubscribe(ChannelAddress, shard: Int, SocketID)
     /// To the home: sequence an event and acknowledge it.
     ///
-    /// Indirect, so that `fanOut`, of which there are more, does not take its size.
+    /// Indirect, so that `fanOut`, which is more frequent, does not take its size.
     indirect case publish(ChannelAddress, Publication, PublishReceipt)
-    /// From the home: an event of a trigger has its place, or was refused.
+    /// From the home: an event of a trigger is sequenced, or was refused.
     case published(number: UInt64, PendingTrigger.Outcome)
     /// To the home: sequence the event of a subscribed client.
     indirect case publishClientEvent(ChannelAddress, ClientEvent, sender: SocketID)
     /// From the home: send a frame to the shard's own subscribers, except one.
     case fanOut(ChannelAddress, EventFrame, except: SocketID?)
-    /// To the home: subscribers of a shard take the channel's events more slowly than they come, or no longer do.
+    /// To the home: subscribers of a shard are congested, or no longer are.
     case congestion(ChannelAddress, shard: Int, isCongested: Bool)
     /// From the home: report when the subscribers have room for more than what was sent before.
     case confirm(ChannelAddress)
@@ -41,7 +42,7 @@ package enum ShardMessage: Sendable {
     /// About users, which are less frequent than events.
     indirect case users(UserMessage)
 
-    /// Whether the message carries a published event, as opposed to a notice of the broker's own.
+    /// Whether the message carries a published event, in contrast to a notice of the broker.
     package var isEvent: Bool {
         switch self {
         case .publish, .publishClientEvent: true
@@ -50,7 +51,7 @@ package enum ShardMessage: Sendable {
         }
     }
 
-    /// Whether processing it takes little time apart from the sends that it causes.
+    /// Whether processing takes little time, apart from the sends that it causes.
     var isBrief: Bool {
         switch self {
         case .publish, .published, .publishClientEvent, .fanOut, .congestion, .confirm: true
@@ -65,22 +66,49 @@ package struct SubscriptionRequest: Sendable {
     var shard: Int
     /// The connection, which may have closed when the answer arrives.
     var socketID: SocketID
-    /// The session's number of the request.
+    /// The number of the request in the session.
     var number: UInt32
 }
 
 /// A message between shards about users.
 package enum UserMessage: Sendable {
-    /// To the user's home: one more connection is signed in as the user.
+    /// To the user's home: a connection has signed in as the user.
     case signedIn(UserAddress)
-    /// To the user's home: one connection less is.
+    /// To the user's home: a connection has signed out.
     case signedOut(UserAddress)
-    /// To the users' home: report which of them are online, now and when that changes.
+    /// To the users' home: report the online status of these users, now and on changes.
     case watch(AppID, [UserID], UserHome.Watcher)
     /// To the users' home: stop reporting.
     case unwatch(AppID, [UserID], UserHome.Watcher)
-    /// From a home, to the shard of the watchers.
+    /// From a home to the shard of the watchers: a change of online status.
     case report(UserHome.Report)
     /// To every shard: close the connections that are signed in as the user.
     case terminate(UserAddress)
+}
+
+/// The answer of a home to a subscription request: the messages that the client gets before live events.
+///
+/// Has the size of one reference, because events, which are far more frequent, share the links with it.
+package enum Grant: Sendable {
+    /// The acknowledgement; on a presence channel with its members, including the subscriber.
+    case live(members: [Member])
+    /// The acknowledgement on a cache channel, followed by its last event, or by a cache miss.
+    indirect case cached(EventFrame?, members: [Member])
+
+    /// Creates the grant of a home, with its event encoded.
+    init(_ grant: ChannelHome.Grant, on channel: ChannelName) {
+        switch grant.opening {
+        case .live: self = .live(members: grant.members)
+        case .cached(let publication):
+            self = .cached(EventFrame(publication, channel: channel), members: grant.members)
+        case .cacheMiss: self = .cached(nil, members: grant.members)
+        }
+    }
+
+    /// The members of a presence channel; empty on any other.
+    var members: [Member] {
+        switch self {
+        case .live(let members), .cached(_, let members): members
+        }
+    }
 }

@@ -3,7 +3,7 @@ import PusherProtocol
 import Webhooks
 
 extension WebhookSettings {
-    /// The default settings, with the files and limits that the configuration names.
+    /// The default settings, with the files and limits of the configuration.
     init(_ configuration: Configuration.Webhooks) {
         self.init(path: configuration.database, trustFile: configuration.trust)
         sendsMax = configuration.inFlightMax
@@ -13,11 +13,9 @@ extension WebhookSettings {
 }
 
 extension WebhookApp {
-    /// The webhooks of an app; `nil` when nobody is to be told anything.
+    /// The webhooks of an app; `nil` without endpoints, or when the app is disabled.
     ///
-    /// That is, when no endpoint is configured or the app is switched off.
-    ///
-    /// - Parameter configuration: The app; its faults have been judged, and an endpoint that has some is left out.
+    /// - Parameter configuration: The validated configuration of the app; an invalid endpoint is omitted.
     init?(_ configuration: AppConfiguration) {
         let endpoints = configuration.webhooks.compactMap { try? WebhookEndpoint($0) }
         guard configuration.isEnabled, !endpoints.isEmpty else { return nil }
@@ -31,7 +29,7 @@ extension WebhookApp {
 }
 
 extension WebhookEndpoint {
-    /// The endpoint that the configuration describes.
+    /// Creates the endpoint of a configuration.
     init(_ configuration: WebhookConfiguration) throws(WebhookEndpointFault) {
         try self.init(
             url: configuration.url,

@@ -3,71 +3,70 @@ import Logging
 import PusherProtocol
 import Webhooks
 
-/// Begins, changes and ends the webhooks of a broker, and reports to them what its channels' homes tell.
+/// Starts, changes and stops the webhooks of a broker, and passes the events of channels to them.
 ///
-/// None of it happens on a loop's thread but the report, which is handed over without waiting.
-/// While no app has webhooks nothing is begun: no file is opened and no thread is made. They begin at the start, or with
-/// the first reload that brings some.
+/// Only `observe(_:of:)` runs on a loop's thread; it does not block. While no app has webhooks, nothing is started: no
+/// file is opened and no thread created. Webhooks start with the broker, or with the first reload that has some.
 actor WebhookService {
     private nonisolated let webhooks: Webhooks
     private let log: Logger
     private var registry: AppRegistry
     private var isOpen = false
-    private var hasBegun = false
+    private var hasStarted = false
 
-    /// Prepares the webhooks of apps; nothing is sent yet.
+    /// Creates the service; nothing is sent yet.
     ///
     /// - Parameters:
-    ///   - settings: Where they wait, how long and how many.
+    ///   - settings: The files, limits and delays.
     ///   - registry: The apps.
-    ///   - log: Told of endpoints that fail and of all else that concerns webhooks.
+    ///   - log: Receives errors of endpoints and all else about webhooks.
     init(settings: WebhookSettings, registry: AppRegistry, log: Logger) {
         webhooks = Webhooks(settings: settings, apps: registry.webhookApps, log: log)
         self.registry = registry
         self.log = log
     }
 
-    /// What has become of webhooks so far.
+    /// The counters of webhooks.
     nonisolated var counters: WebhookCounters { webhooks.counters }
 
-    /// Begins to send, if an app has webhooks.
+    /// Starts sending, if an app has webhooks.
     ///
-    /// - Throws: What keeps webhooks from being sent, another broker with the same file included.
+    /// - Throws: The error that prevents sending, such as another broker that uses the same file.
     func start() async throws(WebhooksError) {
         isOpen = true
-        try await begin(refusesFileInUse: true)
+        try await startIfNeeded(refusesFileInUse: true)
     }
 
-    /// Takes over the webhooks of other apps, unless it has those of later ones already.
-    func adopt(_ registry: AppRegistry) async {
+    /// Replaces the apps, unless the registry is older than the present one.
+    func replaceApps(_ registry: AppRegistry) async {
         guard registry.generation > self.registry.generation else { return }
         self.registry = registry
         await webhooks.replace(apps: registry.webhookApps)
         do {
-            // The broker runs: webhooks rather wait in memory than not at all.
-            try await begin(refusesFileInUse: false)
+            // The broker is running: webhooks queued in memory are better than none.
+            try await startIfNeeded(refusesFileInUse: false)
         } catch {
             log.error("webhooks cannot be sent", metadata: ["reason": "\(error)"])
         }
     }
 
-    /// Tells of departures no more, as clients are sent away.
+    /// Stops the webhooks of departures, because the shutdown closes all clients.
     func holdDepartures() async { await webhooks.holdDepartures() }
 
-    /// Sends what is due, and leaves in the file what cannot be sent in time.
+    /// Sends due webhooks until the limit; the rest stays in the file.
     func stop(within limit: Duration) async {
         isOpen = false
         await webhooks.stop(within: limit)
     }
 
-    private func begin(refusesFileInUse: Bool) async throws(WebhooksError) {
-        guard isOpen, !hasBegun, !registry.webhookApps.isEmpty else { return }
-        hasBegun = true
+    private func startIfNeeded(refusesFileInUse: Bool) async throws(WebhooksError) {
+        guard isOpen, !hasStarted, !registry.webhookApps.isEmpty else { return }
+        hasStarted = true
         do {
             try await webhooks.start(refusesFileInUse: refusesFileInUse)
         } catch {
-            // The next reload may find what is missing now.
-            hasBegun = false
+            // The next reload may succeed.
+            hasStarted = false
             throw error
         }
     }

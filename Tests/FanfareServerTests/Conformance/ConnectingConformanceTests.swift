@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Connecting by the rules, Pusher protocol §1, §3, §5") struct ConnectingConformanceTests {
+@Suite("Conformance: connecting, Pusher protocol §1, §3, §5") struct ConnectingConformanceTests {
     private func refusal(
         _ broker: TestBroker,
         _ target: String = "/app/app-key?protocol=7",
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(
-        "Parameters may stand in any order, unknown ones and odd versions of a library are ignored",
+        "Parameters may have any order; unknown ones and library versions are ignored",
         arguments: [
             "?protocol=7&client=js&version=8.6.0&flash=false",
             "?client=pusher-websocket-swift&version=10.1.10&protocol=7", "?version=not-a-version",
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("A configured prefix stands in front of /app and is removed before routing")
+    @Test("A configured prefix precedes /app and is removed before routing")
     func prefix() async throws {
         try await TestBroker.run {
             $0.pathPrefix = "/realtime"
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("A subprotocol that is not the protocol's is not echoed, and does no harm")
+    @Test("An unknown subprotocol is not echoed, and the client is served")
     func otherSubprotocols() async throws {
         try await TestBroker.run { broker in
             let client = try await WebSocketWire(
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("4008 for a client that names no protocol version where one is required")
+    @Test("4008 for a client without the protocol version, if it is required")
     func missingVersion() async throws {
         try await TestBroker.run {
             $0.requiresProtocolVersion = true
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("4100 when the broker itself has all the connections it may have")
+    @Test("4100 when the broker has its maximum of connections")
     func overCapacity() async throws {
         try await TestBroker.run {
             $0.connectionsMax = 1
@@ -110,11 +110,11 @@ import Testing
         }
     }
 
-    @Test("4100 for a client that breaks the protocol again and again")
+    @Test("4100 for a client that breaks the protocol repeatedly")
     func habitOfFaults() async throws {
         try await TestBroker.run { broker in
             let (client, _) = try await broker.connected()
-            // Twice the faults of a minute: the minute may end in between.
+            // Twice the limit per minute, since the minute may end in between.
             for _ in 0..<242 { try client.send("nonsense") }
             var frame = try await client.next()
             while frame.text.contains(#""code":null"#) { frame = try await client.next() }

@@ -2,14 +2,14 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Requests by the rules, HTTP API §1, §4") struct HTTPConformanceTests {
+@Suite("Conformance: requests, HTTP API §1, §4") struct HTTPConformanceTests {
     private let trigger = SignedRequest(
         path: "/apps/1/events",
         body: #"{"name":"e","channel":"a","data":"1"}"#
     )
 
     @Test(
-        "Other methods are 405 and told which are allowed",
+        "Other methods get 405 with Allow",
         arguments: [
             ("/apps/1/events", "POST"), ("/apps/1/batch_events", "POST"),
             ("/apps/1/channels", "GET, HEAD"), ("/apps/1/channels/a", "GET, HEAD"),
@@ -48,7 +48,7 @@ import Testing
                     .filter { !$0.hasPrefix("date: ") }
             }
             let given = try await head("HEAD", signed: "HEAD")
-            // In step: no content came, and none of the next answer is taken for it.
+            // The connection is in step: the answer had no content.
             let answer = try await wire.ask(SignedRequest(method: "GET", path: path))
             let expected = answer.head.split(separator: "\r\n").map { $0.lowercased() }
                 .filter { !$0.hasPrefix("date: ") }
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "What is not there is 404, and so is an app that does not exist",
+        "Unknown paths and unknown apps are 404",
         arguments: [
             ("/", "Nothing is at /\n"), ("/apps", "Nothing is at /apps\n"),
             ("/apps/1", "Nothing is at /apps/1\n"), ("/apps/1/event", "Nothing is at"),
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("No answer lets a web page of another origin read it: the API is for servers")
+    @Test("No answer has CORS fields: the API is for servers")
     func crossOrigin() async throws {
         try await TestBroker.run { broker in
             let wire = try Wire(port: broker.port)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Any Content-Type will do, and none: libraries differ")
+    @Test("Content-Type is ignored: libraries differ")
     func contentTypes() async throws {
         try await TestBroker.run { broker in
             let wire = try Wire(port: broker.port)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("A client that expects it is told to continue before it sends its content")
+    @Test("100 Continue is sent before the content")
     func expectContinue() async throws {
         try await TestBroker.run { broker in
             let wire = try Wire(port: broker.port)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("One connection takes request after request, also behind every kind of refusal")
+    @Test("A connection serves further requests, also after every kind of refusal")
     func keepAlive() async throws {
         try await TestBroker.run { broker in
             let wire = try Wire(port: broker.port)
@@ -160,7 +160,7 @@ import Testing
 }
 
 extension Wire {
-    /// Sends a request that is written out, and waits for its answer.
+    /// Sends the text of a request, and waits for the answer.
     fileprivate func ask(text: String) async throws -> Answer {
         try send(text)
         return try await answer()

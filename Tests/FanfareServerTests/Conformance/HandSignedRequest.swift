@@ -1,21 +1,21 @@
 import Digests
 import Glibc
 
-/// A request to the HTTP API whose line and signed text are given apart, as libraries differ in them.
+/// A request to the HTTP API with separate texts for the request line and the signature, in which libraries differ.
 struct HandSignedRequest: Sendable {
     var method = "GET"
-    /// The path as it stands in the request line.
+    /// The path in the request line.
     var path: String
-    /// The path as it stands in the signed text; `nil` when it is the same.
+    /// The path in the signed text; `nil` when it is the same.
     var signedPath: String?
-    /// The parameters beside those of the signature, as they stand in the request line.
+    /// The parameters besides those of the signature, in the request line.
     var query: [String] = []
-    /// The same as they stand in the signed text; `nil` when they are the same.
+    /// The same in the signed text; `nil` when they are the same.
     var signedQuery: [String]?
-    /// More fields of the head, each with its line end.
+    /// Additional fields of the head, each with its line end.
     var fields = ""
     var body = ""
-    /// Those of the signature; one that is `nil` is left out.
+    /// The parameters of the signature; one that is `nil` is omitted.
     var key: String? = "app-key"
     var timestamp: String? = "\(time(nil))"
     var version: String? = "1.0"
@@ -47,7 +47,7 @@ struct HandSignedRequest: Sendable {
         return Hex.encode(HMACSHA256(key: secret.span).code(for: message.span))
     }
 
-    /// The request as it goes over the wire.
+    /// The bytes of the request.
     var text: String {
         let query = (authentication + query + ["auth_signature=\(signature)"])
         return "\(method) \(path)?\(query.joined(separator: "&")) HTTP/1.1\r\n"
@@ -68,7 +68,7 @@ extension TestBroker {
         try await Wire(port: port).ask(request)
     }
 
-    /// Asks for channels, with a query of its own.
+    /// Queries the channels, with these parameters.
     func query(_ path: String, _ parameters: [(String, String)] = []) async throws -> Answer {
         try await ask(SignedRequest(method: "GET", path: path, parameters: parameters))
     }

@@ -2,10 +2,10 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Limits by the rules, Pusher protocol §14, HTTP API §5") struct LimitsConformanceTests {
+@Suite("Conformance: limits, Pusher protocol §14, HTTP API §5") struct LimitsConformanceTests {
     private func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
-    @Test("A channel's name has 200 characters at the most, on both sides and by one setting")
+    @Test("A channel's name has at most 200 characters, for clients and backends, by one setting")
     func channelNames() async throws {
         for limit in [200, 164] {
             try await TestBroker.run {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("An event's name has 200 characters at the most")
+    @Test("An event's name has at most 200 characters")
     func eventNames() async throws {
         try await TestBroker.run { broker in
             for (count, status) in [(200, 200), (201, 400)] {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("An event's data has 10,240 bytes at the most, counted behind the escapes of the request")
+    @Test("An event's data has at most 10,240 bytes, counted after unescaping")
     func eventData() async throws {
         try await TestBroker.run { broker in
             for (unit, bytes) in [("x", 1), ("é", 2), ("\\u0041", 1), ("\\ud83d\\ude00", 4)] {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("One trigger names 100 channels at the most")
+    @Test("A trigger has at most 100 channels")
     func channelsPerTrigger() async throws {
         try await TestBroker.run { broker in
             for (count, status) in [(100, 200), (101, 400)] {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("A batch has 10 events at the most, and the limit of data is each event's own")
+    @Test("A batch has at most 10 events, and the data limit applies to each")
     func eventsPerBatch() async throws {
         try await TestBroker.run { broker in
             for (count, status) in [(10, 200), (11, 400)] {
@@ -91,14 +91,14 @@ import Testing
         }
     }
 
-    @Test("A user id has 128 characters at the most, and user_info 1,024 bytes")
+    @Test("A user id has at most 128 characters, and user_info 1,024 bytes")
     func members() async throws {
         try await TestBroker.run { broker in
             for (id, info, isAccepted) in [
                 (128, 2, true), (129, 2, false), (1, 1_024, true), (1, 1_025, false),
             ] {
                 let (client, socketID) = try await broker.connected()
-                // A string of JSON: two of its bytes are the quotes.
+                // A JSON string: two of its bytes are the quotes.
                 let data = #"{"user_id":"\#(text(id))","user_info":"\#(text(info - 2))"}"#
                 try client.send(subscribeMessage(to: "presence-x", socketID: socketID, data: data))
                 let answer = try await client.nextText()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("A request's content over the limit is refused with 413 when its length is announced")
+    @Test("Content over the limit is refused with 413 when its length is announced")
     func requestBodies() async throws {
         try await TestBroker.run { broker in
             let wire = try Wire(port: broker.port)

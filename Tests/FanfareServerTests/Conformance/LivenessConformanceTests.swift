@@ -2,18 +2,18 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Liveness by the rules, Pusher protocol §4") struct LivenessConformanceTests {
-    /// A way of saying something.
+@Suite("Conformance: liveness, Pusher protocol §4") struct LivenessConformanceTests {
+    /// A form of a message.
     struct Sign: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var opcode: UInt8
         var text = ""
     }
 
-    /// The time to answer is long, since a busy machine may be slow to see the ping: a client that were taken for
-    /// dead would get no further ping, but an error.
+    /// The timeout is long, since a busy machine may be slow to read the ping: a client that is considered dead would
+    /// get an error instead of a further ping.
     @Test(
-        "A client is asked by a ping frame, and whatever it sends is a sign of life",
+        "A silent client gets a ping frame, and anything it sends is a sign of life",
         arguments: [
             Sign(testDescription: "a pong frame only", opcode: 10),
             Sign(testDescription: "a ping frame only", opcode: 9),
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("What a client is sent is no sign of its life")
+    @Test("Data sent to a client is no sign of life")
     func subscribers() async throws {
         try await TestBroker.run { configuration in
             configuration.activityTimeout = 1
@@ -52,7 +52,7 @@ import Testing
         } _: { broker in
             let (client, _) = try await broker.connected()
             try client.send(#"{"event":"pusher:subscribe","data":{"channel":"news"}}"#)
-            // A slow machine may be asked for a sign of life meanwhile, by ping frames.
+            // On a slow machine there may be ping frames in between.
             var frame = try await client.next()
             while frame.opcode == 9 { frame = try await client.next() }
             _ = try await broker.trigger("e", "1", on: "news")
@@ -60,7 +60,7 @@ import Testing
                 try #require(frame.closeCode == nil)
                 frame = try await client.next()
             }
-            // The last sign of the client's life. Events go on coming; were they one, it would never be closed.
+            // The last sign of life. Events keep arriving; if they counted, the client would never be closed.
             try client.send(#"{"event":"pusher:ping"}"#)
             let publishing = Task {
                 let wire = try Wire(port: broker.port)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("A ping is answered at once in every state, also right behind the greeting")
+    @Test("A ping is answered at once in every state, also right after the greeting")
     func answersAtOnce() async throws {
         try await TestBroker.run { broker in
             let (client, _) = try await broker.connected()

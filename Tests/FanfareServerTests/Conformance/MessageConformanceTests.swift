@@ -2,8 +2,8 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Messages by the rules, Pusher protocol §2, §5.4") struct MessageConformanceTests {
-    /// What `data` is in a message: a string, an object, something else, or absent.
+@Suite("Conformance: messages, Pusher protocol §2, §5.4") struct MessageConformanceTests {
+    /// The type of `data` in a message: a string, an object, another type, or absent.
     private func form(_ message: String) -> String {
         guard let data = message.firstRange(of: #""data":"#) else { return "absent" }
         switch message[data.upperBound...].first {
@@ -26,7 +26,7 @@ import Testing
                 let data = #"{"user_id":"\#(user)"}"#
                 try bob.send(subscribeMessage(to: channel, socketID: socketID, data: data))
                 let text = try await bob.nextText()
-                // The second one is refused: there is one already.
+                // The second subscription to a channel is refused.
                 #expect(form(text) == (text.contains("succeeded") ? "string" : "object"), "\(text)")
             }
             let (cid, _) = try await broker.joined("presence-room", as: "cid")
@@ -53,7 +53,7 @@ import Testing
         try await TestBroker.run { broker in
             let (client, _) = try await broker.connected()
             func send(_ first: UInt8, _ payload: String) throws {
-                // A mask of zeros: the payload goes as it is.
+                // With a mask of zeros the payload is unchanged.
                 let bytes = Array(payload.utf8)
                 try client.wire.send([first, 0x80 | UInt8(bytes.count), 0, 0, 0, 0] + bytes)
             }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("Members that the protocol does not know are ignored")
+    @Test("Unknown members are ignored")
     func unknownMembers() async throws {
         try await TestBroker.run { broker in
             let (client, _) = try await broker.connected()
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("An event that the protocol does not know is answered by its name, without a code")
+    @Test("An unknown event is answered with its name, without a code")
     func unknownEvents() async throws {
         try await TestBroker.run { broker in
             let (client, _) = try await broker.connected()

@@ -2,8 +2,8 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Queries by the rules, HTTP API §2.3–2.7") struct QueryConformanceTests {
-    /// What a query asks, and what is answered.
+@Suite("Conformance: queries, HTTP API §2.3–2.7") struct QueryConformanceTests {
+    /// A query and its answer.
     struct Row: Sendable, CustomTestStringConvertible {
         var path: String
         var parameters: [(String, String)] = []
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "Each attribute on each endpoint: its value where the channel has it, 400 where not",
+        "Each attribute on each endpoint: its value if the channel has it, else 400",
         arguments: [
             Row(path: "", body: #"{"channels":{"a":{},"presence-x":{}}}"#),
             Row(
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("An attribute that does not exist is 400, wherever it is asked for")
+    @Test("An unknown attribute is 400 on each endpoint")
     func unknownAttributes() async throws {
         try await TestBroker.run { broker in
             for path in ["/apps/1/channels", "/apps/1/channels/a"] {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("Unknown parameters are ignored, but the list of users takes none of its own")
+    @Test("Unknown parameters are ignored, except in the list of users")
     func unknownParameters() async throws {
         try await TestBroker.run { broker in
             let unknown = [("page", "2")]
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("A name that no channel can have is 400")
+    @Test("An invalid channel name is 400")
     func invalidNames() async throws {
         try await TestBroker.run { broker in
             for name in ["b%20c", "%23x", "%FF", String(repeating: "x", count: 201)] {

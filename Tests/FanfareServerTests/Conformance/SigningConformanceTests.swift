@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Signatures by the rules, HTTP API §3") struct SigningConformanceTests {
+@Suite("Conformance: signatures, HTTP API §3") struct SigningConformanceTests {
     private let trigger = HandSignedRequest(
         method: "POST",
         path: "/apps/1/events",
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("Names of parameters are signed in lower case, values decoded, whatever the escaping")
+    @Test("Parameter names are signed in lower case, values decoded, with any escaping")
     func escaping() async throws {
         try await TestBroker.run { broker in
             for (sent, signed) in [
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("A path is accepted as it is on the wire, and percent-decoded")
+    @Test("A path is signed as sent, or percent-decoded")
     func paths() async throws {
         try await TestBroker.run { broker in
             let (client, _) = try await broker.connected()

@@ -2,12 +2,12 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Subscribing by the rules, Pusher protocol §6, §7, §8") struct SubscribingConformanceTests {
+@Suite("Conformance: subscribing, Pusher protocol §6, §7, §8") struct SubscribingConformanceTests {
     private func acknowledgement(_ channel: String) -> String {
         #"{"event":"pusher_internal:subscription_succeeded","channel":"\#(channel)","data":"{}"}"#
     }
 
-    @Test("A public channel asks for no auth, and ignores one")
+    @Test("A public channel needs no auth, and ignores one")
     func publicChannels() async throws {
         try await TestBroker.run { broker in
             for auth in ["", #","auth":"""#, #","auth":"nonsense","channel_data":"nonsense""#] {
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "Only a prefix with its dash, at the very start, makes a kind of channel",
+        "Only a prefix with its dash at the start determines the kind of a channel",
         arguments: [
             "private", "presence", "cache", "privatefoo", "presencefoo", "cachefoo", "Private-x",
             "foo-private-x", "foo-presence-x", "foo-cache-x", "encrypted-x", "private_x",
@@ -31,7 +31,7 @@ import Testing
         try await TestBroker.run { broker in
             let (client, _) = try await broker.connected()
             try await client.subscribe(to: channel)
-            // Nor is anything said of a cache or of members.
+            // No cache miss and no members either.
             try await client.expectNothing()
         }
     }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("The channel_data of a private channel is part of what is signed")
+    @Test("The channel_data of a private channel is signed")
     func dataOfPrivateChannels() async throws {
         try await TestBroker.run { broker in
             let (client, socketID) = try await broker.connected()
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "What is signed is the text as it was received, byte by byte",
+        "The signed text is verified as received, byte for byte",
         arguments: [
             #"{"user_id": "u-1", "user_info": {"name": "A"}}"#,
             #"{"user_id":"u-1","user_info":{"name":"\u017b\u00f3\u0142\u0107 \ud83d\ude00"}}"#,
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("A numeric user id is a string from then on, with every digit it had")
+    @Test("A numeric user id becomes a string with the same digits")
     func numericIDs() async throws {
         try await TestBroker.run { broker in
             let (watcher, _) = try await broker.joined("presence-x", as: "watcher")

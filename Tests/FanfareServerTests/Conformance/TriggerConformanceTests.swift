@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Triggers by the rules, HTTP API §2.1, §2.2") struct TriggerConformanceTests {
+@Suite("Conformance: triggers, HTTP API §2.1, §2.2") struct TriggerConformanceTests {
     /// A client of channel `a`.
     private func subscriber(_ broker: TestBroker) async throws -> WebSocketWire {
         let (client, _) = try await broker.connected()
@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(
-        "The channel may be given in each form that a library sends; null counts as absent",
+        "Channels are accepted in each form that a library sends; null counts as absent",
         arguments: [
             #""channels":["a"]"#, #""channel":"a""#, #""channels":"a""#,
             #""channel":"a","channels":null,"socket_id":null,"info":null"#,
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("What a POST has to say may stand in its query instead of its body")
+    @Test("The parameters of a POST may be in its query instead of its body")
     func query() async throws {
         try await TestBroker.run { broker in
             let client = try await subscriber(broker)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "A string is delivered as it was given, anything else is encoded as JSON once",
+        "A string is delivered unchanged, anything else is encoded as JSON once",
         arguments: [
             (#""""#, #""""#), (#""plain""#, #""plain""#), (#""Żółć 😀""#, #""Żółć 😀""#),
             (#""\u017b\/\n\"\\""#, #""\u017b\/\n\"\\""#), (#"{"a": 1.0}"#, #""{\"a\": 1.0}""#),
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "An event's name may hold any characters",
+        "An event's name may contain any characters",
         arguments: [
             #"App\\Events\\OrderShipped"#, ".order.shipped", "client-x", "a b", "Ż", "pusherx",
         ]
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(
-        "Each fault of a trigger is 400 and names what is wrong",
+        "Each error in a trigger is 400 with its cause",
         arguments: [
             ("nonsense", "The body is not valid JSON"), ("[]", "The body must be a JSON object\n"),
             (#"{"channel":"a","data":"1"}"#, "Missing required parameter: name\n"),
@@ -120,8 +120,8 @@ import Testing
         }
     }
 
-    @Test("A socket_id that no connection has excludes nobody")
-    func orphanedConnections() async throws {
+    @Test("An unknown socket_id excludes no connection")
+    func unknownSocketIDs() async throws {
         try await TestBroker.run { broker in
             let client = try await subscriber(broker)
             for id in ["9.9", "007.1", "123456789012345678901234567890.1"] {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("A batch with one fault publishes nothing, and says which event it is")
+    @Test("A batch with one error publishes nothing, and the answer has the event's index")
     func batches() async throws {
         try await TestBroker.run { broker in
             let client = try await subscriber(broker)
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("info is answered once a channel, and an attribute that a channel has not is left out")
+    @Test("info is answered once per channel, without attributes that do not apply")
     func info() async throws {
         try await TestBroker.run { broker in
             let client = try await subscriber(broker)
@@ -179,14 +179,14 @@ import Testing
         }
     }
 
-    @Test("Events for a user's own channel are taken by the same endpoint")
+    @Test("Events for a user's own channel are triggered at the same endpoint")
     func users() async throws {
         try await TestBroker.run { broker in
             let body = ##"{"name":"e","data":"1","channels":["#server-to-user-u-1"]}"##
             let answer = try await broker.post(body)
             #expect(answer.body == "{}")
-            let nobody = ##"{"name":"e","data":"1","channels":["#server-to-user-"]}"##
-            #expect(try await broker.post(nobody).status == 400)
+            let invalid = ##"{"name":"e","data":"1","channels":["#server-to-user-"]}"##
+            #expect(try await broker.post(invalid).status == 400)
         }
     }
 }

@@ -4,28 +4,28 @@ import Testing
 
 @testable import FanfareServer
 
-/// A client that has nothing to do with an attack, and a backend that sends it numbered events all the while.
+/// A healthy client beside an attack, and a backend that sends it numbered events continuously.
 ///
-/// Whatever others do to the broker beside it, it must get every number once, in order and promptly.
+/// It must get every number once, in order and promptly.
 enum Bystander {
-    /// The channel on which nothing but the numbers may come.
+    /// The channel of the numbers; no other events are expected.
     static let channel = "bystander"
-    /// Longer than any machine is busy with something else, and far shorter than a broker that hangs.
+    /// Longer than any delay of a busy machine, and far shorter than a broker that hangs.
     static let patience = Duration.seconds(10)
 
-    /// How far the numbers are, and until when they go on.
+    /// The progress of the numbers, and their end.
     final class Course: Sendable {
         private let isOver = Atomic(false)
         private let receivedCount = Atomic(0)
         private let times = Mutex<[ContinuousClock.Instant]>([])
 
         var isRunning: Bool { !isOver.load(ordering: .acquiring) }
-        /// How many numbers have come.
+        /// The number of received numbers.
         var count: Int { receivedCount.load(ordering: .acquiring) }
 
         func end() { isOver.store(true, ordering: .releasing) }
 
-        /// The next number is about to be triggered.
+        /// Called before the next number is triggered.
         func begin() -> Int {
             times.withLock {
                 $0.append(.now)
@@ -33,7 +33,7 @@ enum Bystander {
             }
         }
 
-        /// A number has come; returns how long that took.
+        /// Called when a number was received; returns its latency.
         func receive(_ number: Int) -> Duration {
             receivedCount.store(number + 1, ordering: .releasing)
             return times.withLock { $0[number].duration(to: .now) }
@@ -57,18 +57,18 @@ enum Bystander {
         }
         #expect(try await triggeredCount == number)
         #expect(slowest < patience, "an event came after \(slowest)")
-        // Nothing came twice, or behind the end.
+        // Nothing arrived twice, or after the end.
         try await client.expectNothing()
     }
 
-    /// Triggers the numbers over a connection of its own; returns how many.
+    /// Triggers the numbers over a connection of its own; returns their number.
     private static func trigger(_ course: Course, at port: UInt16) async throws -> Int {
         let backend = try Wire(port: port)
         var count = 0
         while course.isRunning {
             try await trigger("\(course.begin())", over: backend)
             count += 1
-            // Other tests want to have a share of the processor.
+            // Leaves processor time to other tests.
             try await Task.sleep(for: .milliseconds(10))
         }
         try await trigger("end", over: backend)
@@ -87,13 +87,15 @@ enum Bystander {
 }
 
 extension TestBroker {
-    /// Runs an attack on a broker whose other clients must not notice it, nor anything be left of it in the end.
+    /// Runs an attack on a broker.
+    ///
+    /// Its other clients must not be affected, and nothing of the attack may remain.
     ///
     /// - Parameters:
     ///   - loops: The broker's shards; with one, attacker and bystander share it.
-    ///   - change: What its configuration has instead of the development broker's.
-    ///   - attack: The attack. The connections that it has opened are closed when it returns, at the latest.
-    /// - Throws: What the attack throws, or the bystander's loss.
+    ///   - change: The changes to the development configuration.
+    ///   - attack: The attack. Its connections are closed when it returns, at the latest.
+    /// - Throws: The error of the attack, or of the bystander.
     static func attacked(
         loops: Int = 1,
         _ change: (inout Configuration) -> Void = { _ in },
@@ -105,7 +107,7 @@ extension TestBroker {
             try await eventually { course.count > 0 }
             try await attack(broker)
             try await broker.expectBystanderAlone()
-            // And it goes on.
+            // The bystander still gets its numbers.
             let count = course.count
             try await eventually { course.count > count + 1 }
             course.end()
@@ -113,13 +115,13 @@ extension TestBroker {
         }
     }
 
-    /// Whether anybody is subscribed to a channel.
+    /// Whether a channel has subscribers.
     func isOccupied(_ channel: String) async throws -> Bool {
         let request = SignedRequest(method: "GET", path: "/apps/1/channels/\(channel)")
         return try await Wire(port: port).ask(request).body == #"{"occupied":true}"#
     }
 
-    /// Expects that the bystander and its backend are all that the broker has.
+    /// Expects that the broker has no connections but those of the bystander and its backend.
     private func expectBystanderAlone() async throws {
         try await eventually {
             let (connectionCount, streamCount) = await (

@@ -99,7 +99,7 @@ extension HostileTests {
             try await frames.run(offering: Self.offer)
         }
 
-        @Test("One bomb after the other, each over a connection of its own")
+        @Test("One bomb after the other, each on its own connection")
         func repeatedly() async throws {
             try await TestBroker.attacked(loops: 2) { broker in
                 for _ in 0..<30 {
@@ -114,7 +114,7 @@ extension HostileTests {
             }
         }
 
-        @Test("Messages that grow a thousandfold are answered, each, and others between them")
+        @Test("Messages that expand a thousandfold are all answered, with others in between")
         func withinTheLimit() async throws {
             try await TestBroker.attacked { broker in
                 let client = try await WebSocketWire(
@@ -127,11 +127,12 @@ extension HostileTests {
                 let message = Self.frame(
                     Frames.deflated(Array(#"{"event":"pusher:ping"}"#.utf8) + spaces)
                 )
-                // All of it fits into what is read at once.
+                // All of it fits into one read.
                 let flood = Frames.repeated(message, 500)
                 #expect(flood.count < 65_536)
                 try await client.wire.pour(flood)
-                // Were it dealt with at once, the other would wait for all of it, and be answered but once or twice.
+                // If it were processed in one turn, the other client would wait for all of it, and be answered only
+                // once or twice.
                 let pong = #"{"event":"pusher:pong","data":{}}"#
                 var answerCount = 0
                 try await eventually {

@@ -64,7 +64,7 @@ import Testing
         try await frames.run()
     }
 
-    @Test("A flood of pings is answered, each, as long as the answers are read")
+    @Test("Each ping of a flood is answered, as long as the answers are read")
     func pings() async throws {
         try await TestBroker.attacked { broker in
             let (client, _) = try await broker.connected()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("Pongs that nobody asked for are passed over", arguments: [0, 1, 125])
+    @Test("Unsolicited pongs are ignored", arguments: [0, 1, 125])
     func pongs(length: Int) async throws {
         try await TestBroker.attacked { broker in
             let (client, _) = try await broker.connected()
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(
-        "Who asks and does not read the answers is closed with 4100 when they fill the queue",
+        "A client that does not read its answers is closed with 4100 when the queue is full",
         arguments: [
             Frames.frame(9, [UInt8](repeating: 1, count: 125)), Frames.frame(9), Frames.ping,
         ]
@@ -110,7 +110,7 @@ import Testing
         } by: { broker in
             let client = try await WebSocketWire(over: Wire(port: broker.port, keepsLittle: true))
             _ = try await client.socketID()
-            // Who is closed leaves its channels at once.
+            // A closed client leaves its channels at once.
             try await client.subscribe(to: "flood")
             let flood = Frames.repeated(question, 100_000 / question.count)
             while try await broker.isOccupied("flood") { try await client.wire.pour(flood) }
@@ -123,18 +123,18 @@ import Testing
         }
     }
 
-    @Test("Who neither answers a close frame nor ends the connection is cut off")
+    @Test("A peer that does not answer a close frame is disconnected")
     func lingering() async throws {
         try await TestBroker.attacked { broker in
             var clients: [WebSocketWire] = []
             for number in 0..<30 {
                 let (client, _) = try await broker.connected()
                 switch number % 3 {
-                // The broker closes, for there is a fault.
+                // The broker closes because of an error.
                 case 0: try await client.wire.pour(Frames.frame(3))
-                // The client closes, and goes on all the same.
+                // The client closes, and sends further data.
                 case 1: try await client.wire.pour(Self.close + Frames.repeated(Frames.ping, 100))
-                // The client is gone, with a message under way.
+                // The client is gone, with a message in transit.
                 default:
                     try await client.wire.pour(Frames.frame(1, [0x7B], announced: 100))
                     client.wire.reset()

@@ -49,7 +49,7 @@ extension HostileTests {
                 .close(1003, "text frames")
             ),
             HostileFrames(
-                "a compressed fragment that nobody agreed to",
+                "a compressed fragment without an agreement",
                 Frames.frame(1, [0], isFinal: false, isCompressed: true),
                 .close(1002, "reserved bits")
             ),
@@ -81,7 +81,7 @@ extension HostileTests {
         }
 
         @Test(
-            "Messages that never end cost what has come of them, and nothing once their senders are gone"
+            "Endless messages take their received size, and nothing after their senders are gone"
         )
         func unfinished() async throws {
             try await TestBroker.attacked(loops: 2) { broker in
@@ -90,7 +90,7 @@ extension HostileTests {
                 for number in 0..<40 {
                     let (client, _) = try await broker.connected()
                     try await client.wire.pour(part)
-                    // Some announce more, some end without a word, some in the middle of a header.
+                    // Some announce more data, some end early, some end in the middle of a header.
                     switch number % 4 {
                     case 0: try await client.wire.pour(Frames.frame(0, [0x20], announced: 5_000))
                     case 1: client.wire.endSending()
@@ -99,7 +99,7 @@ extension HostileTests {
                     }
                     clients.append(client)
                 }
-                // Whose connection is half closed is let go; the others are still served.
+                // Half-closed connections are closed; the others are still served.
                 for (number, client) in clients.enumerated() where number % 4 != 1 {
                     if number % 4 == 3 {
                         try await client.wire.pour(Frames.frame(9, [7]))

@@ -3,16 +3,16 @@ import Testing
 @testable import FanfareServer
 @testable import WebSocket
 
-/// Frames of a client as bytes, well-formed or not; their mask is zero, so that payloads stand as they are.
+/// Frames of a client as bytes, well-formed or not; their mask is zero, so payloads are unchanged.
 enum Frames {
     /// One frame.
     ///
     /// - Parameters:
     ///   - opcode: 1 for text, 0 for a continuation, 8 for close, 9 for ping, 10 for pong.
-    ///   - payload: What it carries.
-    ///   - isFinal: Whether the message ends with it.
-    ///   - isCompressed: Whether it begins a compressed message.
-    ///   - announced: The length that its header tells instead of the true one.
+    ///   - payload: The payload.
+    ///   - isFinal: Whether it is the last frame of the message.
+    ///   - isCompressed: Whether it is the first frame of a compressed message.
+    ///   - announced: The length in the header, if it is not the true one.
     /// - Returns: The frame.
     static func frame(
         _ opcode: UInt8,
@@ -36,7 +36,7 @@ enum Frames {
     /// A whole message.
     static func text(_ text: String) -> [UInt8] { frame(1, Array(text.utf8)) }
 
-    /// A `pusher:subscribe` for a channel that needs no signature.
+    /// A `pusher:subscribe` for a channel without signature.
     static func subscribe(_ channel: String) -> [UInt8] {
         text(#"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#)
     }
@@ -49,31 +49,31 @@ enum Frames {
     /// A `pusher:ping`.
     static let ping = text(#"{"event":"pusher:ping"}"#)
 
-    /// Bytes as permessage-deflate compresses a message.
+    /// Compresses bytes as a message of permessage-deflate.
     static func deflated(_ bytes: [UInt8]) -> [UInt8] {
         Deflater(windowBits: 15, level: 9, memoryLevel: 8).deflate(bytes.span)
     }
 
     /// The same bytes over and over.
     static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
-        // By doubling: a loop of half a million steps would hold up other tests.
+        // By doubling: a loop of half a million steps would delay other tests.
         guard count > 1 else { return count == 1 ? bytes : [] }
         let half = repeated(bytes, count / 2)
         return half + half + (count % 2 == 1 ? bytes : [])
     }
 }
 
-/// What a client sends that does not mean well, and what it must be told.
+/// The data of a hostile client, and the expected answers.
 struct HostileFrames: CustomTestStringConvertible, Sendable {
-    /// What comes back.
+    /// An answer.
     enum Expected: Sendable {
-        /// A `pusher:error` without a code, with this in its text.
+        /// A `pusher:error` without a code, whose text contains this.
         case error(String)
-        /// A message with this in it.
+        /// A message that contains this.
         case message(String)
         /// A pong with this payload.
         case pong([UInt8])
-        /// A close frame with a code, or none, and this in its reason; nothing follows it.
+        /// A close frame with a code, or none, and this in its reason; it is the last frame.
         case close(Int?, String)
     }
 
@@ -81,7 +81,7 @@ struct HostileFrames: CustomTestStringConvertible, Sendable {
     let bytes: [UInt8]
     let answers: [Expected]
 
-    /// Frames, and everything that comes back; the connection stays open unless that ends with a close frame.
+    /// Frames, and all answers; the connection stays open unless they end with a close frame.
     init(_ name: String, _ bytes: [UInt8], _ answers: Expected...) {
         testDescription = name
         self.bytes = bytes
@@ -96,7 +96,7 @@ struct HostileFrames: CustomTestStringConvertible, Sendable {
         self.answers = answers
     }
 
-    /// Sends the frames over a connection that has been greeted, and expects the answers and nothing else.
+    /// Sends the frames over a greeted connection, and expects the answers and nothing else.
     func run(over client: WebSocketWire) async throws {
         try await client.wire.pour(bytes)
         for answer in answers {
@@ -118,8 +118,8 @@ struct HostileFrames: CustomTestStringConvertible, Sendable {
                 #expect(frame == WebSocketWire.Frame(opcode: 10, payload: payload))
             case .close(let code, let reason):
                 #expect(frame.opcode == 8 && frame.closeCode == code, "\(frame.text.prefix(500))")
-                let told = String(decoding: frame.payload.dropFirst(2), as: UTF8.self)
-                #expect(told.contains(reason), "\(told)")
+                let text = String(decoding: frame.payload.dropFirst(2), as: UTF8.self)
+                #expect(text.contains(reason), "\(text)")
                 return try await client.wire.expectNoMore(orReset: true)
             }
         }

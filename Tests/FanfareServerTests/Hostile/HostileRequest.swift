@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareServer
 
-/// What somebody sends who does not mean well to the HTTP side of the broker, and the answers that it must get.
+/// A hostile request to the HTTP side of the broker, and the expected answers.
 struct HostileRequest: CustomTestStringConvertible, Sendable {
     /// An answer: its status, and a part of its text.
     struct Expected: Sendable {
@@ -13,7 +13,7 @@ struct HostileRequest: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let bytes: [UInt8]
     let answers: [Expected]
-    /// Whether the broker ends the connection behind the last answer; if not, it must be ready for an honest request.
+    /// Whether the broker closes the connection after the last answer; if not, it must serve a valid request.
     let ends: Bool
 
     /// A request that is refused, behind which the connection ends.
@@ -26,7 +26,7 @@ struct HostileRequest: CustomTestStringConvertible, Sendable {
         self.init(name, Array(text.utf8), status, answer)
     }
 
-    /// Requests that are answered as what they are, and a connection that stays in step.
+    /// Requests that are answered, and a connection that stays in step.
     init(_ name: String, answered text: String, _ answers: (Int, String)...) {
         let expected = answers.map { Expected(status: $0.0, text: $0.1) }
         self.init(name, Array(text.utf8), expected, ends: false)
@@ -39,7 +39,7 @@ struct HostileRequest: CustomTestStringConvertible, Sendable {
         self.ends = ends
     }
 
-    /// An event for the bystander, well signed: whoever is brought to read it as a request of its own sends it.
+    /// A correctly signed event for the bystander: a broker that parses it as a request publishes it.
     static var smuggled: String {
         let body = #"{"name":"smuggled","channel":"\#(Bystander.channel)","data":"1"}"#
         return SignedRequest(path: "/apps/1/events", body: body).text
@@ -64,7 +64,7 @@ struct HostileRequest: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// Expects an answer whose head has nothing in it that the client has made up, and one line of text.
+    /// Expects an answer without the client's text in its head, and with one line of text.
     private func expectNoForeignFields(_ answer: Answer) {
         let known = [
             "date", "content-type", "content-length", "connection", "allow", "retry-after",
@@ -74,14 +74,14 @@ struct HostileRequest: CustomTestStringConvertible, Sendable {
             let name = line.prefix { $0 != ":" }.lowercased()
             #expect(known.contains(name), "\(line)")
         }
-        // By bytes: a line's end is one Character.
+        // By bytes: CRLF is one Character.
         let lineEnds = answer.body.utf8.filter { $0 == 10 || $0 == 13 }
         #expect(lineEnds.isEmpty || lineEnds == [10], "\(answer.body)")
     }
 }
 
 extension Wire {
-    /// Expects the end of the connection, and nothing before it.
+    /// Expects the end of the connection, and no data before it.
     func expectNoMore(
         orReset: Bool = false,
         sourceLocation: SourceLocation = #_sourceLocation

@@ -1,6 +1,7 @@
 import Testing
 
-/// Peers that do not mean well, at the real door, one after the other.
+/// Hostile peers of a real listener, one after the other.
 ///
-/// Dozens of brokers at once would hold up the tests that look at the time. Attacks that mostly wait stand beside it.
+/// Serialized, since dozens of brokers at once would delay tests that measure time. Attacks that mostly wait are in
+/// suites of their own.
 @Suite("Hostile peers", .serialized) struct HostileTests {}

@@ -45,7 +45,7 @@ extension HostileTests {
             try await frames.run { $0.messageLengthMax = 1 << 20 }
         }
 
-        @Test("In what a backend has signed for a client, too")
+        @Test("In texts that a backend has signed for a client")
         func ofSignedData() async throws {
             try await TestBroker.attacked {
                 $0.messageLengthMax = 1 << 20

@@ -77,11 +77,11 @@ extension HostileTests {
             try await frames.run()
         }
 
-        /// All of these name a key that everybody knows, and no secret.
+        /// All of these have a public key, and no secret.
         private static let timestamps: [HostileRequest] = [
             ("9223372036854775807", "Timestamp expired: Given timestamp (9223372036854775807)"),
             ("-9223372036854775808", "Timestamp expired: Given timestamp (-9223372036854775808)"),
-            // As far from now as no number says: a distance that is taken for granted ends the process.
+            // The distance from now overflows: unchecked arithmetic would end the process.
             ("\(Int.min + clock)", "Timestamp expired"),
             ("\(Int.min + clock + 1)", "Timestamp expired"),
             ("\(Int.min + clock + 2)", "Timestamp expired"),
@@ -202,7 +202,7 @@ extension HostileTests {
         }
 
         @Test(
-            "A version of the protocol that is no small number",
+            "Protocol versions that are not small numbers",
             arguments: [
                 (enormous, 4007), ("18446744073709551623", 4007), ("4294967303", 4007),
                 ("-7", 4006),
@@ -218,7 +218,7 @@ extension HostileTests {
             }
         }
 
-        @Test("Parameters of compression that are no small numbers: the offer is passed over")
+        @Test("A compression offer with invalid numbers is ignored")
         func compression() async throws {
             try await TestBroker.attacked { broker in
                 for bits in [Self.enormous, "0", "-15", "16", "015", "1e1", "4294967311"] {

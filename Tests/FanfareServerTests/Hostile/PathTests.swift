@@ -8,7 +8,7 @@ extension HostileTests {
             "GET \(target) HTTP/1.1\r\nHost: h\r\n\r\n"
         }
 
-        /// A path means what it says: no dots, slashes, escapes or capitals are resolved to find something.
+        /// Paths are literal: dots, slashes, escapes and capitals are not resolved.
         private static let nowhere: [HostileRequest] = [
             "/../../etc/passwd", "/..", "/.", "/apps/1/../1/channels", "/apps/./1/channels",
             "/%2e%2e/apps/1/channels", "/apps/1/%2e%2e/1/channels", "//apps/1/channels",
@@ -64,7 +64,7 @@ extension HostileTests {
                 ),
             ]
 
-        /// Paths that backends sign: their names are decoded once, and then obey the grammar of names.
+        /// Signed paths: their names are decoded once, and then validated.
         private static let signed: [HostileRequest] = [
             ("/apps/1/channels/..", 200, #"{"occupied":false}"#),
             ("/apps/1/channels/%2e%2e", 200, #"{"occupied":false}"#),

@@ -3,18 +3,18 @@ import Testing
 @testable import FanfareServer
 
 @Suite("Slow senders and slow readers", .serialized) struct SlowTests {
-    /// Short enough for a test; the bystander's backend is not idle for as long, however busy the machine is.
+    /// Short enough for a test, but longer than the bystander's backend is ever idle on a busy machine.
     private static func beShort(_ configuration: inout Configuration) {
         configuration.admission.requestHeadTimeout = 1
         configuration.admission.requestBodyTimeout = 1
         configuration.admission.requestIdleTimeout = 8
     }
-    /// A head that is signed, for otherwise the content is not waited for.
+    /// A signed head, since otherwise the content is not awaited.
     private static func post(_ fields: String...) -> String {
         SignedRequest(path: "/apps/1/events").head(fields)
     }
 
-    /// What comes at once, and what follows a byte at a time.
+    /// The part that is sent at once, and the part that follows a byte at a time.
     private static let drips: [(String, String, String)] = [
         ("a head", "GET /health HTTP/1.1\r\n", "Host: \(String(repeating: "h", count: 5_000))"),
         ("a request line", "", "GET /\(String(repeating: "h", count: 5_000))"),
@@ -38,11 +38,11 @@ import Testing
         ),
     ]
 
-    @Test("A request that drips is refused with 408 when its time is over")
+    @Test("A slow request is refused with 408 after the timeout")
     func senders() async throws {
         try await TestBroker.attacked(loops: 2) {
             Self.beShort(&$0)
-            // It is not for idleness that they go, however long the machine takes to begin.
+            // The idle timeout must not close them, however long the machine takes to start.
             $0.admission.requestIdleTimeout = 30
         } by: { broker in
             var senders: [(name: String, wire: Wire, rest: ArraySlice<UInt8>)] = []
@@ -53,10 +53,10 @@ import Testing
                     senders.append((name, wire, Array(rest.utf8)[...]))
                 }
             }
-            // Each byte comes long before the time is over, and none prolongs it.
+            // Each byte arrives long before the timeout, and none extends it.
             let start = ContinuousClock.now
             while ContinuousClock.now - start < .milliseconds(1_500) {
-                // Bytes for somebody who has gone are answered by a reset, which takes the answer from us.
+                // Bytes for a closed connection cause a reset, which discards the answer.
                 for index in senders.indices where !senders[index].wire.hasPeerEnded {
                     try await senders[index].wire.pour([senders[index].rest.removeFirst()])
                 }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("Who asks and does not read the answers is not read any more, and then cut off")
+    @Test("A client that does not read answers is no longer read, and then disconnected")
     func readersOfAnswers() async throws {
         try await TestBroker.attacked(loops: 2, Self.beShort) { broker in
             var wires: [Wire] = []
@@ -90,7 +90,7 @@ import Testing
                 #expect(count < requests.count)
                 wires.append(wire)
             }
-            // Who begins to read in time is served on.
+            // A client that starts to read in time is served.
             try await eventually { await broker.server.streamCount == 2 }
             for wire in wires {
                 let answers = try await wire.readToEnd(orReset: true)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("Subscribers that do not read get the beginning, in order and whole, and then 4100")
+    @Test("Subscribers that do not read get the first events, in order, and then 4100")
     func readersOfEvents() async throws {
         try await TestBroker.attacked(loops: 2) {
             $0.queuedBytesMax = 64 << 10
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("A message that drips into a client's connection keeps nobody waiting")
+    @Test("A slow message of a client delays no other client")
     func clients() async throws {
         try await TestBroker.attacked { broker in
             var clients: [WebSocketWire] = []

@@ -3,13 +3,13 @@ import Testing
 @testable import FanfareServer
 
 extension HostileTests {
-    /// Bytes that a proxy may read otherwise than the broker does: behind each stands a request that would reach the
-    /// bystander if it were read as one.
+    /// Bytes that a proxy may parse differently from the broker: each is followed by a request that would reach the
+    /// bystander if it were parsed as one.
     @Suite("Request smuggling, RFC 9112 §11.2") struct SmugglingTests {
         private static let smuggled = HostileRequest.smuggled
         private static let get = "GET /health HTTP/1.1\r\nHost: h\r\n"
         private static let post = "POST /apps/1/events HTTP/1.1\r\nHost: h\r\n"
-        /// Signed, for otherwise the content is not read.
+        /// Signed, since otherwise the content is not read.
         private static var chunked: String {
             SignedRequest(path: "/apps/1/events").head(["Transfer-Encoding: chunked"])
         }
@@ -217,7 +217,7 @@ extension HostileTests {
         ]
 
         @Test(arguments: twoLengths + codings + fieldLines + chunks + inStep)
-        func nobodyIsReached(_ request: HostileRequest) async throws {
+        func isNotParsed(_ request: HostileRequest) async throws {
             try await TestBroker.attacked { try await request.run(on: $0) }
         }
     }

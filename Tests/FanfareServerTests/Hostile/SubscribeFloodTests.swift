@@ -17,16 +17,16 @@ extension HostileTests {
         }
 
         @Test(
-            "Past as many as a connection may have each is refused, and a habit of it is closed with 4100"
+            "Above the maximum each subscription is refused; repeated ones close with 4100"
         )
         func pastTheLimit() async throws {
             try await TestBroker.attacked(loops: 2) {
                 $0.apps[0].subscriptionsMax = 50
             } by: { broker in
                 let (client, _) = try await broker.connected()
-                // Twice the faults of a minute: the minute may end in between.
+                // Twice the limit per minute, since the minute may end in between.
                 try await client.wire.pour(subscribes(0..<1_000))
-                // The grants come from two loops: those of one of them in order.
+                // The grants come from two loops: those of each loop are in order.
                 var grantCount = 0
                 var refusalCount = 0
                 var frame = try await client.next()
@@ -50,7 +50,7 @@ extension HostileTests {
             }
         }
 
-        @Test("Faster than the app allows each is refused")
+        @Test("Above the rate each subscription is refused")
         func fasterThanAllowed() async throws {
             try await TestBroker.attacked {
                 $0.apps[0].subscriptionsPerSecondMax = 10
@@ -66,7 +66,7 @@ extension HostileTests {
             }
         }
 
-        @Test("All that a connection may have, and gone at once with it")
+        @Test("The maximum of subscriptions, released when the connection closes")
         func manyAtOnce() async throws {
             try await TestBroker.attacked(loops: 2) { broker in
                 var clients: [WebSocketWire] = []
@@ -85,7 +85,10 @@ extension HostileTests {
             }
         }
 
-        @Test("In and out of one channel, and of ever new ones", arguments: [true, false])
+        @Test(
+            "Subscribing and unsubscribing, one channel or ever new ones",
+            arguments: [true, false]
+        )
         func inAndOut(isOneChannel: Bool) async throws {
             try await TestBroker.attacked { broker in
                 let (client, _) = try await broker.connected()
@@ -103,7 +106,7 @@ extension HostileTests {
             }
         }
 
-        @Test("To a channel that one has already, and out of those that one has not")
+        @Test("Repeated subscriptions, and unsubscriptions without subscription")
         func nonsense() async throws {
             try await TestBroker.attacked { broker in
                 let (client, _) = try await broker.connected()
@@ -123,7 +126,7 @@ extension HostileTests {
         }
 
         @Test(
-            "More members than a presence channel may have, and all of them gone, again and again"
+            "More members than the maximum of a presence channel, repeatedly"
         )
         func presence() async throws {
             try await TestBroker.attacked(loops: 2) {

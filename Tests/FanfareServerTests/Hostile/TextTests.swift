@@ -3,7 +3,7 @@ import Testing
 @testable import FanfareServer
 
 extension HostileTests {
-    @Suite("Lone surrogates, NUL bytes and other texts that are none") struct TextTests {
+    @Suite("Lone surrogates, NUL bytes and other invalid texts") struct TextTests {
         private static func subscribe(_ name: String) -> String {
             #"{"event":"pusher:subscribe","data":{"channel":"\#(name)"}}"#
         }
@@ -95,7 +95,7 @@ extension HostileTests {
                 "unescaped control character"
             ),
             ("{\"name\":\"e\",\"channel\":\"a\",\"data\":\"1\"}\0", 400, "unexpected byte 0x00"),
-            // Escaped, it is a character like any other.
+            // Escaped, it is an ordinary character.
             (#"{"name":"e\u0000","channel":"a","data":"\u0000"}"#, 200, "{}"),
         ].map { body, status, text in
             let request = SignedRequest(path: "/apps/1/events", body: body).text
@@ -107,7 +107,7 @@ extension HostileTests {
             try await TestBroker.attacked { try await request.run(on: $0) }
         }
 
-        @Test("A character that only looks like another is another: names are bytes")
+        @Test("Names are compared by bytes: similar characters differ")
         func names() async throws {
             try await TestBroker.attacked { broker in
                 for name in [
@@ -121,7 +121,7 @@ extension HostileTests {
             }
         }
 
-        @Test("What is escaped in an event reaches its subscribers as it was written")
+        @Test("Escapes in an event reach its subscribers unchanged")
         func escapes() async throws {
             try await TestBroker.attacked { broker in
                 let (client, _) = try await broker.connected()

@@ -2,8 +2,8 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Bodies of whoever cannot sign", .serialized) struct UnsignedBodyTests {
-    /// What the broker must not read the body of, and the answer that it gives at once.
+@Suite("Bodies of unsigned requests", .serialized) struct UnsignedBodyTests {
+    /// Requests whose body must not be read, and the immediate answer.
     private static let requests: [(name: String, head: String, status: Int)] = [
         ("a wrong signature", signed { $0.secret = "wrong" }, 401),
         ("an unknown key", signed { $0.key = "unknown" }, 401),
@@ -30,11 +30,11 @@ import Testing
         return request.head(["Content-Length: \(1 << 20)"])
     }
 
-    @Test("Hundreds announce 1 MiB and send a part: answered by their heads, and nothing is held")
+    @Test("Hundreds of partial bodies of 1 MiB: answered after the head, and not buffered")
     func partialBodies() async throws {
         let part = [UInt8](repeating: 0x61, count: 100_000)
         try await TestBroker.attacked(loops: 2) { broker in
-            // In waves: the tests' own process holds both ends, see HalfOpenTests.
+            // In waves: the tests' process has both ends, see HalfOpenTests.
             for _ in 0..<3 {
                 var wires: [Wire] = []
                 for number in 0..<100 {
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "Who waits to be told to send the body is told why not, or to go on if the head is right",
+        "Expect: 100-continue is answered with the refusal, or 100 if the head is valid",
         arguments: ["Content-Length: 9", "Transfer-Encoding: chunked"]
     )
     func expectContinue(framing: String) async throws {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("Where signature and body are both wrong, the signature is told")
+    @Test("If signature and body are both wrong, the error is the signature's")
     func signatureFirst() async throws {
         try await TestBroker.run { broker in
             var request = SignedRequest(path: "/apps/1/events", body: #"{"name":"e"}"#)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Limits of who may come in") struct AdmissionLimitTests {
+@Suite("Limits of admission") struct AdmissionLimitTests {
     @Test func connectionsOfTheProcess() async throws {
         try await TestBroker.run {
             $0.connectionsMax = 1
@@ -25,22 +25,23 @@ import Testing
             var first: WebSocketWire? = try await broker.admitted()
             let second = try await broker.admitted()
             #expect(first != nil && second != nil)
-            // What a stranger says of itself counts for nothing.
+            // The field of an untrusted peer is ignored.
             try await broker.expectRefusal(4100, fields: "X-Forwarded-For: 192.0.2.1\r\n")
             #expect(await broker.hits(.connectionsPerAddress) == 1)
-            // The place of one who leaves is the next one's.
+            // A closed connection makes a place free.
             first = nil
             try await eventually { try await broker.admitted() != nil }
         }
     }
 
-    @Test("Nobody takes the last places of a broker whose limits by address nobody has set")
+    @Test("The default limit per address keeps half of the connections for others")
     func shareOfAnAddress() async throws {
         try await TestBroker.run {
             $0.connectionsMax = 220
         } _: { broker in
             let ann = "X-Forwarded-For: 192.0.2.1\r\n"
-            // The first half is for everybody, and then an address has a hundred, which is more than a quarter.
+            // The first half is not limited per address; then an address may have a hundred, which is more than a
+            // quarter.
             var clients: [WebSocketWire] = []
             while clients.count < 300, let client = try await broker.admitted(fields: ann) {
                 clients.append(client)
@@ -62,7 +63,7 @@ import Testing
             let bob = "X-Forwarded-For: 192.0.2.2\r\n"
             let clients = [
                 try await broker.admitted(fields: ann), try await broker.admitted(fields: bob),
-                // A proxy that names nobody is not taken for its clients.
+                // A proxy without the field is not counted as a client.
                 try await broker.admitted(), try await broker.admitted(),
             ]
             #expect(clients.allSatisfy { $0 != nil })
@@ -96,20 +97,20 @@ import Testing
         }
     }
 
-    @Test("Who connects and does nothing makes room for who has something to say")
+    @Test("Idle connections are closed for new ones")
     func handshakes() async throws {
         try await TestBroker.run {
             $0.admission.handshakesMax = 4
-            // So that nothing but the crowd ends a request that is not finished, however busy the machine is.
+            // So that only the limit ends an incomplete request, however busy the machine is.
             $0.admission.requestHeadTimeout = 60
         } _: { broker in
             let (client, _) = try await broker.connected()
             let silent = try (0..<3).map { _ in try Wire(port: broker.port) }
             let asking = try Wire(port: broker.port)
             try asking.send("GET /health HT")
-            // A newcomer waits for a second at most, and then comes in. Those that had been silent for a little less by
-            // then go when others come.
-            let (newcomer, _) = try await broker.connected()
+            // A new connection waits for at most a second. Connections that were idle for less are then closed for
+            // later ones.
+            let (newClient, _) = try await broker.connected()
             let others = try (0..<4).map { _ in try Wire(port: broker.port) }
             let answer = try await asking.answer()
             #expect(answer.status == 503)
@@ -117,11 +118,11 @@ import Testing
             for wire in silent { #expect(try await wire.readToEnd().isEmpty) }
             #expect(await broker.hits(.handshakes) >= 4)
             #expect(others.count == 4)
-            for client in [client, newcomer] { try await client.subscribe(to: "news") }
+            for client in [client, newClient] { try await client.subscribe(to: "news") }
         }
     }
 
-    @Test("Clients that were refused and do not close are as few as those in their handshakes")
+    @Test("Refused clients that do not close count towards handshakes_max")
     func refusedClients() async throws {
         try await TestBroker.run {
             $0.admission.handshakesMax = 8
@@ -135,9 +136,9 @@ import Testing
                 refused.append(wire)
             }
             #expect(await broker.server.streamCount <= 1 + 8)
-            let (newcomer, _) = try await broker.connected()
-            for client in [client, newcomer] { try await client.subscribe(to: "news") }
-            // Nor for long.
+            let (newClient, _) = try await broker.connected()
+            for client in [client, newClient] { try await client.subscribe(to: "news") }
+            // And are closed soon.
             try await eventually { await broker.server.streamCount == 2 }
             #expect(refused.count == 60)
         }
@@ -155,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func timeToProveOneself() async throws {
+    @Test func timeUntilAuthorized() async throws {
         try await TestBroker.run {
             $0.apps[0].features.authorizedConnections = true
             $0.apps[0].features.authorizationTimeout = 1

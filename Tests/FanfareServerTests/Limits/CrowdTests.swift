@@ -3,9 +3,9 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Crowds at the door, and in a hurry to leave") struct CrowdTests {
+@Suite("Crowds that connect and disconnect") struct CrowdTests {
     @Test(
-        "Half of the clients leave at once: those who come are let in, those who stay miss nothing"
+        "Half of the clients leave at once: others are admitted and served meanwhile"
     )
     func massDisconnect() async throws {
         try await TestBroker.run(loops: 2) { broker in
@@ -18,8 +18,8 @@ import Testing
             let stayed = Array(clients.suffix(50))
             clients = []
             for _ in 0..<20 {
-                let (newcomer, _) = try await broker.connected()
-                try await newcomer.subscribe(to: "news")
+                let (newClient, _) = try await broker.connected()
+                try await newClient.subscribe(to: "news")
             }
             _ = try await broker.trigger("e", "1", on: "news")
             for client in stayed {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("A crowd that connects and says nothing keeps nobody out who has something to say")
+    @Test("A crowd of idle connections does not keep clients out")
     func silentCrowd() async throws {
         try await TestBroker.run {
             $0.admission.handshakesMax = 16
@@ -37,11 +37,11 @@ import Testing
             let (client, _) = try await broker.connected()
             try await client.subscribe(to: "news")
             let crowd = try (0..<40).map { _ in try Wire(port: broker.port) }
-            // The crowd is served in its order, a second for each sixteen at the most.
-            let (newcomer, _) = try await broker.connected()
-            try await newcomer.subscribe(to: "news")
+            // The crowd is served in order, at most a second for each sixteen.
+            let (newClient, _) = try await broker.connected()
+            try await newClient.subscribe(to: "news")
             _ = try await broker.trigger("e", "1", on: "news")
-            for client in [client, newcomer] {
+            for client in [client, newClient] {
                 #expect(try await client.nextText() == eventText("e", "news", data: "1"))
             }
             #expect(await broker.hits(.handshakes) >= 25)

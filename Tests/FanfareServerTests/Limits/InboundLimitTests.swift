@@ -3,8 +3,8 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Limit of what has come in and is not processed yet") struct InboundLimitTests {
-    /// A trigger of 300,000 bytes, most of which is a member that nobody reads.
+@Suite("Limit of received, unprocessed data") struct InboundLimitTests {
+    /// A trigger of 300,000 bytes, most of them in an unknown member.
     private static let trigger = SignedRequest(
         path: "/apps/1/events",
         body: #"{"name":"e","channel":"news","data":"1","x":""#
@@ -23,10 +23,10 @@ import Testing
         await broker.metric("fanfare_inbound_bytes") ?? -1
     }
 
-    @Test("Bodies of which a part is there: past the limit 503, and nobody else notices")
+    @Test("Partial bodies: 503 above the limit, without effect on others")
     func requestBodies() async throws {
         try await TestBroker.run {
-            // A quarter of it is for what has come in.
+            // A quarter of it is for received data.
             $0.queuedBytesTotalMax = 800_000
             $0.admission.requestBodyTimeout = 600
         } _: { broker in
@@ -40,11 +40,11 @@ import Testing
             #expect(answer.status == 503)
             #expect(answer.head.lowercased().contains("\r\nretry-after: 1\r\n"))
             #expect(await broker.hits(.inboundBytes) == 1)
-            // Requests and messages that come whole are served meanwhile.
+            // Complete requests and messages are served meanwhile.
             let query = try await broker.query("/apps/1/channels/news")
             #expect(query.body == #"{"occupied":true}"#)
             try await client.subscribe(to: "sport")
-            // What was held first is served, and its memory is the next one's.
+            // The first one is served, and its memory is free again.
             try await holder.pour(Array(rest.utf8))
             #expect(try await holder.answer().status == 200)
             #expect(try await client.nextText() == eventText("e", "news", data: "1"))
@@ -55,10 +55,10 @@ import Testing
         }
     }
 
-    @Test("A body that is given up is not counted any more", arguments: [true, false])
+    @Test("An abandoned body is no longer counted", arguments: [true, false])
     func bodiesGivenUp(byReset: Bool) async throws {
         try await TestBroker.run(loops: 2) {
-            // So that nothing else ends a request, however busy the machine is.
+            // So that no timeout ends a request, however busy the machine is.
             $0.admission.requestBodyTimeout = 600
         } _: { broker in
             var holders: [Wire] = []

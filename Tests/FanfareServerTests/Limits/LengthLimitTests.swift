@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Limits of how much somebody may send at once") struct LengthLimitTests {
+@Suite("Limits of lengths") struct LengthLimitTests {
     private func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
     @Test(
@@ -54,7 +54,7 @@ import Testing
             $0.messageFragmentsMax = 4
         } _: { broker in
             let (client, _) = try await broker.connected()
-            // Empty ones, of which the first says that it is text (RFC 6455 §5.4).
+            // Empty ones, of which the first has the opcode of text (RFC 6455 §5.4).
             let mask: [UInt8] = [0x80, 1, 2, 3, 4]
             for opcode: UInt8 in [1, 0, 0, 0, 0] { try client.wire.send([opcode] + mask) }
             #expect(try await client.next().closeCode == 1_009)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func whatAMemberTells() async throws {
+    @Test func userInfoOfAMember() async throws {
         try await TestBroker.run {
             $0.apps[0].userInfoLengthMax = 10
         } _: { broker in

@@ -17,7 +17,7 @@ import Testing
         case .newConnectionsPerAddress: ("Admission", "newConnectionsOfAnAddress")
         case .handshakes: ("Admission", "handshakes")
         case .appConnections: ("Admission", "connectionsOfAnApp")
-        case .authorizationTime: ("Admission", "timeToProveOneself")
+        case .authorizationTime: ("Admission", "timeUntilAuthorized")
         case .tlsHandshakeTime: ("Time", "ofATLSHandshake")
         case .requestHeadTime, .requestBodyTime: ("Time", "ofARequest")
         case .requestIdleTime: ("Time", "withoutARequest")
@@ -30,7 +30,7 @@ import Testing
         case .messageFragments: ("Length", "fragmentsOfAMessage")
         case .channelNameLength, .eventDataLength, .triggerChannels, .batchEvents:
             ("Length", "textsOfAnApp")
-        case .userInfoLength: ("Length", "whatAMemberTells")
+        case .userInfoLength: ("Length", "userInfoOfAMember")
         case .requestRate: ("Rate", "requestsOfAnyKind")
         case .triggerRate, .queryRate, .terminationRate: ("Rate", "requestsOfAKind")
         case .subscriptionRate: ("Rate", "subscriptions")
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func everyLimitHasAKeyWithADefault() {
-        let keys = Set(ConfigurationShape.root.patterns)
+        let keys = Set(ConfigurationSchema.root.patterns)
         for row in LimitTable(.development).rows {
             #expect(keys.contains(row.key), "\(row.name)")
             #expect(!row.value.isEmpty, "\(row.name)")
@@ -71,7 +71,7 @@ import Testing
         // `inbound_bytes` is a share of the memory that `queued_bytes_total` has; every other limit has its own key.
         let ownKeys = LimitTable(.development).rows.filter { $0.name != "inbound_bytes" }.map(\.key)
         #expect(Set(ownKeys).count == Limit.allCases.count - 1)
-        // What comes in has a share of the memory for what waits, and no key of its own.
+        // Received data has a share of the memory of queues, and no key of its own.
         let own = Limit.allCases.filter { $0 != .inboundBytes }.map(\.rule.key)
         #expect(Set(own).count == own.count)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Limits of how much is kept for somebody") struct QuantityLimitTests {
+@Suite("Limits of quantities") struct QuantityLimitTests {
     @Test func subscriptionsOfAConnection() async throws {
         try await TestBroker.run {
             $0.apps[0].subscriptionsMax = 2
@@ -34,7 +34,7 @@ import Testing
             )
             #expect(try await client.nextText().contains("LimitReached"))
             #expect(await broker.hits(.members) == 1)
-            // She is still there.
+            // The member stays.
             try await ann.subscribe(to: "news")
         }
     }
@@ -63,9 +63,9 @@ import Testing
         }
     }
 
-    @Test("More memory for incomplete messages than there is: the largest are closed with 4100")
+    @Test("Too much memory for incomplete messages: the largest are closed with 4100")
     func incompleteMessages() async throws {
-        // A quarter of a MiB for what has come in, half of it for messages that have arrived in part.
+        // A quarter of a MiB for received data, half of it for partially received messages.
         try await TestBroker.run {
             $0.queuedBytesTotalMax = 1 << 20
         } _: { broker in
@@ -81,22 +81,22 @@ import Testing
             }
             try await eventually { await broker.hits(.inboundBytes) >= 10 }
             try await eventually { await shard.inboundByteCount <= 1 << 17 }
-            // There is room for what backends trigger.
+            // There is memory for triggers.
             #expect(try await broker.trigger("e", "1", on: "news").status == 200)
             let closed = large.filter(\.wire.hasPeerEnded)
             #expect(closed.count < large.count)
             for client in closed { try await client.expectEnd(4100) }
-            // Who has sent little, and all others, are served.
+            // Clients with short incomplete messages, and all others, are served.
             try await small.wire.pour(Frames.ping.dropFirst(10).map { $0 })
             #expect(try await small.nextText().contains("pusher:pong"))
             try await broker.connected().0.subscribe(to: "news")
-            // Complete, or left, nothing is held any more.
+            // After completion or close no memory is taken.
             for client in large { client.wire.reset() }
             try await eventually { await shard.inboundByteCount == 0 }
         }
     }
 
-    @Test("More between two loops than may wait: 503 and Retry-After")
+    @Test("Too many messages between two loops: 503 and Retry-After")
     func relayedEvents() async throws {
         try await TestBroker.run(loops: 2, lineLengthMax: -1) { broker in
             let answer = try await broker.trigger("e", "1", on: "news")

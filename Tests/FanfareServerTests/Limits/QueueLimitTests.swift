@@ -3,11 +3,11 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Limits of what waits for slow readers") struct QueueLimitTests {
+@Suite("Limits of the queues of slow readers") struct QueueLimitTests {
     private let channels = (0..<10).map { "chat-\($0)" }
     private let data = String(repeating: "x", count: 50_000)
 
-    /// Lets events pile up for a client that does not read, beside one that does and misses none, until `isEnough`.
+    /// Queues events for a client that does not read, beside one that does and misses none, until `isEnough`.
     private func pile(
         _ broker: TestBroker,
         until isEnough: () async throws -> Bool
@@ -29,9 +29,9 @@ import Testing
         return (slow, quick)
     }
 
-    /// Reads what had been sent before, and then why there is no more.
+    /// Reads the events sent before, and then the reason of the close.
     ///
-    /// A machine that is too busy for it to be read within the time of a farewell proves nothing.
+    /// A machine too busy to read it within the close timeout proves nothing.
     private func expectEnd(of slow: WebSocketWire) async throws {
         let start = ContinuousClock.now
         do {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(
-        "Of all connections, or of an app's: newcomers are refused, then the longest queue is given up",
+        "Of all connections or an app: new ones are refused, then the longest queue is closed",
         arguments: [Limit.queuedBytesTotal, .appQueuedBytes]
     )
     func bytesOfAll(limit: Limit) async throws {
@@ -68,7 +68,7 @@ import Testing
             if limit == .appQueuedBytes { $0.apps[0].queuedBytesMax = max }
         } _: { broker in
             let (slow, quick) = try await pile(broker) {
-                // A quarter of what all may take is kept for what comes in.
+                // A quarter of the total is reserved for received data.
                 let readersMax = limit == .queuedBytesTotal ? max / 4 * 3 : max
                 return try #require(await broker.metric("fanfare_queued_bytes"))
                     > readersMax / 4 * 3
@@ -76,7 +76,7 @@ import Testing
             #expect(await broker.hits(limit) == 0)
             try await broker.expectRefusal(4100)
             #expect(await broker.hits(limit) == 1)
-            // Who is connected goes on, and so does the queue.
+            // Connected clients are served, and the queue grows.
             let (backend, body) = (
                 try Wire(port: broker.port),
                 #"{"name":"e","channels":\#(channels),"data":"\#(data)"}"#

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Limits of how often") struct RateLimitTests {
+@Suite("Limits of rates") struct RateLimitTests {
     private static let trigger = SignedRequest(
         path: "/apps/1/events",
         body: #"{"name":"e","channel":"a","data":"1"}"#
@@ -32,7 +32,7 @@ import Testing
             let wire = try Wire(port: broker.port)
             for (kind, request) in requests {
                 var statuses: Set<Int> = []
-                // All at once, so that they come within a second.
+                // All at once, so that they arrive within a second.
                 try wire.send(String(repeating: request.text, count: 40))
                 for _ in 0..<40 {
                     let answer = try await wire.answer()
@@ -92,7 +92,7 @@ import Testing
             $0.apps[0].faultyMessagesPerMinuteMax = 2
         } _: { broker in
             let (client, _) = try await broker.connected()
-            // Perhaps the minute ends in between.
+            // The minute may end in between.
             for _ in 0..<6 { try? client.send("nonsense") }
             try await eventually { await broker.hits(.faultRate) == 1 }
             var frame = try await client.next()
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(
-        "What is refused for another limit is a faulty message: too many, and it is closed with 4100",
+        "Refusals by other limits are faulty messages: too many close with 4100",
         arguments: [
             Limit.subscriptions, .members, .subscriptionRate, .channelNameLength, .userInfoLength,
             .eventDataLength,
@@ -125,7 +125,7 @@ import Testing
         } _: { broker in
             let (ann, _) = try await broker.joined("presence-x", as: "ann")
             let (client, socketID) = try await broker.subscribed(to: "private-x")
-            // Twice as many as a minute may have: the minute may end in between.
+            // Twice the limit per minute, since the minute may end in between.
             for number in 0..<8 {
                 try client.send(refusedMessage(for: limit, number, socketID: socketID))
             }
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// A message that is refused because of `limit`, each `number` another.
+    /// A message that is refused because of `limit`, different for each `number`.
     private func refusedMessage(for limit: Limit, _ number: Int, socketID: String) -> String {
         let long = String(repeating: "x", count: 21)
         switch limit {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Limits of how long somebody may take") struct TimeLimitTests {
+@Suite("Limits of times") struct TimeLimitTests {
     @Test func ofATLSHandshake() async throws {
         let pair = try TemporaryCertificate()
         var configuration = Configuration.development
@@ -23,7 +23,7 @@ import Testing
         let begun = try Wire(port: port)
         try begun.send([0x16, 3, 1])
         #expect(try await silent.readToEnd().isEmpty)
-        // What it has sent is not read before its record is whole: the kernel says so by a reset.
+        // An incomplete record is not read, so the kernel sends a reset.
         #expect(try await begun.readToEnd(orReset: true).isEmpty)
         let broker = TestBroker(server: server, port: port, tlsPort: port)
         try await eventually { await broker.hits(.tlsHandshakeTime) == 2 }
@@ -38,7 +38,7 @@ import Testing
         ]
     )
     func ofARequest(start: String, limit: Limit) async throws {
-        // Signed, for otherwise the body is not waited for.
+        // Signed, since otherwise the body is not awaited.
         let request = SignedRequest(path: "/apps/1/events", body: "{}")
         try await TestBroker.run {
             $0.admission.requestHeadTimeout = 1
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Of a trigger whose channel's subscribers are behind: 503, and the event reaches nobody")
+    @Test("Of a trigger on a congested channel: 503, and the event is not published")
     func ofATriggerToACongestedChannel() async throws {
         try await TestBroker.run {
             $0.triggerTimeout = 1
@@ -60,7 +60,7 @@ import Testing
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "news")
             let data = String(repeating: "x", count: 200_000)
-            // As long as nobody reads, more and more is on its way, and then the triggers wait.
+            // While the subscriber does not read, buffers fill, and then the triggers wait.
             let backends = try (0..<16).map { _ in try Wire(port: broker.port) }
             var statuses: [Int] = []
             for number in 0..<40 where !statuses.contains(503) {
@@ -79,7 +79,7 @@ import Testing
                 }
             }
             #expect(await broker.hits(.triggerTime) == statuses.count { $0 == 503 })
-            // What was accepted comes, and what was refused does not.
+            // Accepted events arrive, refused ones do not.
             for _ in 0..<statuses.count(where: { $0 == 200 }) {
                 #expect(try await client.nextText().contains(data))
             }
@@ -95,13 +95,13 @@ import Testing
             let (client, _) = try await broker.connected()
             #expect(try await Wire(port: broker.port).readToEnd().isEmpty)
             #expect(await broker.hits(.requestIdleTime) == 1)
-            // A client is no request.
+            // A WebSocket client is not a request.
             try await client.subscribe(to: "news")
         }
     }
 
     @Test(
-        "Of a message that arrives in parts, whatever comes in between: 4100",
+        "Of a message that arrives in parts, with other frames in between: 4100",
         arguments: [
             ("a frame that drips", Frames.frame(1, [0x20], announced: 5_000), [0x20]),
             (
@@ -136,7 +136,7 @@ import Testing
 
     @Test("Each message of a connection has its own time")
     func ofEachMessage() throws {
-        // A broker whose clock moves as the test says, with a limit of 30 seconds.
+        // A broker with the test's clock, and a limit of 30 seconds.
         var now = MonotonicTime(nanoseconds: 0)
         var number: UInt64 = 0
         let broker = try SimulatedBroker(
@@ -160,7 +160,7 @@ import Testing
             return String(decoding: received.prefix(max(count, 0)), as: UTF8.self)
         }
         #expect(answer(to: Array(WebSocketWire.upgrade().utf8)).contains("connection_established"))
-        // Never without an incomplete message, and each arrives within twenty seconds.
+        // There is always an incomplete message, and each arrives within twenty seconds.
         let (first, second) = (Array(Frames.ping.prefix(9)), Array(Frames.ping.dropFirst(9)))
         #expect(answer(to: first).isEmpty)
         for _ in 0..<20 {
@@ -169,7 +169,7 @@ import Testing
         }
         now = now.advanced(by: .seconds(29))
         #expect(answer(to: []).isEmpty)
-        // A look at it comes up to four seconds late.
+        // The check is up to four seconds late.
         now = now.advanced(by: .seconds(5))
         #expect(answer(to: []).contains(#""code":4100"#))
     }

@@ -6,7 +6,7 @@ import Webhooks
 @testable import FanfareServer
 
 @Suite("Limits of webhooks") struct WebhookLimitTests {
-    /// An endpoint that takes connections and answers nothing.
+    /// An endpoint that accepts connections and does not answer.
     private final class SilentEndpoint {
         let descriptor: Int32
         let port: UInt16
@@ -32,7 +32,7 @@ import Webhooks
     }
 
     @Test(
-        "Under way, waiting, and how long those are together",
+        "Of requests in flight, of queued webhooks, and of their size",
         arguments: [
             (1, 10_000, 64 << 20, Limit.webhooksInFlight), (8, 2, 64 << 20, .webhooksQueued),
             (1, 10_000, 300, .webhookBytesQueued),

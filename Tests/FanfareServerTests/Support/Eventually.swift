@@ -1,6 +1,6 @@
 import Testing
 
-/// Waits until `condition` holds, for 20 seconds at the most.
+/// Waits until `condition` holds, for at most 20 seconds.
 func eventually(
     sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Bool

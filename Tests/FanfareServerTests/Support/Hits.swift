@@ -4,14 +4,14 @@ import Testing
 @testable import FanfareServer
 
 extension TestBroker {
-    /// A metric's value; nil when there is none of this name and these labels.
+    /// A metric's value; `nil` when there is none with this name and these labels.
     func metric(_ series: String) async -> Int? {
         await server.metrics.split(separator: "\n")
             .first { $0.hasPrefix(series + " ") }
             .flatMap { Int($0.dropFirst(series.count + 1)) }
     }
 
-    /// How often a limit was met.
+    /// The number of hits of a limit.
     func hits(_ limit: Limit) async -> Int {
         await metric(#"fanfare_limit_hits_total{limit="\#(limit.rawValue)"}"#) ?? -1
     }
@@ -27,7 +27,7 @@ extension TestBroker {
         try await client.expectEnd(code, sourceLocation: sourceLocation)
     }
 
-    /// How many of some clients that all ask at once are let in; none of them stays.
+    /// The number of admitted clients of `count` concurrent ones; none stays connected.
     func admittedCount(of count: Int, fields: String = "") async throws -> Int {
         let wires = try (0..<count).map { _ in try Wire(port: port) }
         for wire in wires { try wire.send(WebSocketWire.upgrade(fields: fields)) }
@@ -40,7 +40,7 @@ extension TestBroker {
         return admitted
     }
 
-    /// Whether a client is let in; it stays as long as what is returned.
+    /// Whether a client is admitted; it stays connected as long as the returned value lives.
     func admitted(fields: String = "") async throws -> WebSocketWire? {
         let client = try await WebSocketWire(port: port, fields: fields)
         return try await client.nextText().contains("connection_established") ? client : nil

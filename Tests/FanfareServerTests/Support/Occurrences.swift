@@ -4,16 +4,16 @@ import Synchronization
 
 @testable import FanfareServer
 
-/// An observer of channels that records events, a line each.
+/// An observer of channels that records events, one line each.
 final class Occurrences: BrokerObserver {
     private let lines = Mutex<[String]>([])
 
-    /// What was told so far, in order.
-    var told: [String] { lines.withLock { $0 } }
+    /// The recorded events, in order.
+    var recorded: [String] { lines.withLock { $0 } }
 
-    /// What was told so far of one channel.
-    func told(of channel: String) -> [String] {
-        told.compactMap {
+    /// The recorded events of one channel.
+    func recorded(of channel: String) -> [String] {
+        recorded.compactMap {
             $0.hasPrefix(channel + " ") ? String($0.dropFirst(channel.count + 1)) : nil
         }
     }
@@ -31,7 +31,7 @@ final class Occurrences: BrokerObserver {
             case .memberAdded(let user): "+\(user)"
             case .memberRemoved(let user): "-\(user)"
             case .clientEvent(let event, let sender, let user):
-                "\(event.name) \(event.data ?? "without data") of \(sender) \(user?.text ?? "nobody")"
+                "\(event.name) \(event.data ?? "without data") of \(sender) \(user?.text ?? "no user")"
             case .cacheMiss: "miss"
             case .cacheFilled: "filled"
             case .subscriptionCount(let count): "\(count)"

@@ -16,12 +16,12 @@ func subscribeMessage(
         #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)","auth":"app-key:\#(signature)"\#(channelData)}}"#
 }
 
-/// Text as it stands in a JSON string.
+/// Text, escaped for a JSON string.
 func quoted(_ text: String) -> String {
     text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
 }
 
-/// The notices of a presence channel, as they go over the wire.
+/// The notices of a presence channel, as sent.
 enum Notice {
     static func added(_ id: String, _ channel: String, info: String? = nil) -> String {
         let info = info.map { #","user_info":\#($0)"# } ?? ""
@@ -40,7 +40,7 @@ enum Notice {
 extension TestBroker {
     /// Connects, and subscribes to a presence channel as a user.
     ///
-    /// - Returns: The client, and the users who are on the channel.
+    /// - Returns: The client, and the users on the channel.
     func joined(
         _ channel: String,
         as user: String,
@@ -50,7 +50,7 @@ extension TestBroker {
         return (client, try await client.join(channel, as: user, info: info, socketID: socketID))
     }
 
-    /// Asks who is on a presence channel.
+    /// Queries the users on a presence channel.
     func users(of channel: String) async throws -> [String] {
         let answer = try await Wire(port: port)
             .ask(SignedRequest(method: "GET", path: "/apps/1/channels/\(channel)/users"))
@@ -60,7 +60,7 @@ extension TestBroker {
 }
 
 extension WebSocketWire {
-    /// Subscribes to a presence channel as a user, and returns the users who are on it, in order.
+    /// Subscribes to a presence channel as a user, and returns the users on it, in order.
     func join(
         _ channel: String,
         as user: String,
@@ -73,7 +73,7 @@ extension WebSocketWire {
         return try presentUsers(try await nextText())
     }
 
-    /// The users that an acknowledgement lists: the ids, which are those of the hash, and as many as it counts.
+    /// The users of an acknowledgement: the ids, which must agree with the hash and the count.
     func presentUsers(_ acknowledgement: String) throws -> [String] {
         let match = try #require(
             acknowledgement.firstMatch(
@@ -93,7 +93,7 @@ extension WebSocketWire {
         try send(#"{"event":"pusher:unsubscribe","data":{"channel":"\#(channel)"}}"#)
     }
 
-    /// Expects that nothing has come but the answer to a ping.
+    /// Expects no message but the answer to a ping.
     func expectNothing(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try send(#"{"event":"pusher:ping"}"#)
         let text = try await nextText()

@@ -11,10 +11,10 @@ struct SignedRequest: Sendable {
     var secret = "app-secret"
     var timestamp = Int(time(nil))
 
-    /// The request as it goes over the wire.
+    /// The bytes of the request.
     var text: String { head(["Content-Length: \(body.utf8.count)"]) + body }
 
-    /// The head of the request, with fields that may announce its body in another way.
+    /// The head of the request, with fields that may announce its body differently.
     func head(_ fields: [String]) -> String {
         var query = [
             ("auth_key", key), ("auth_timestamp", "\(timestamp)"), ("auth_version", "1.0"),
@@ -33,7 +33,7 @@ struct SignedRequest: Sendable {
     }
 }
 
-/// What a server answered.
+/// The answer of a server.
 struct Answer: Equatable {
     var status: Int
     var head: String

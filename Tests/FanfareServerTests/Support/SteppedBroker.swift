@@ -5,7 +5,8 @@ import Testing
 
 @testable import FanfareServer
 
-/// A broker on the test's own thread, whose shards turn when the test says so: what one turn does shows.
+/// A broker on the test's thread, whose shards run single turns at the test's command: the effect of each turn is
+/// visible.
 final class SteppedBroker {
     let broker: SimulatedBroker
     private let shardCount: Int
@@ -21,7 +22,7 @@ final class SteppedBroker {
         )
     }
 
-    /// Gives each shard one turn, then carries what they have said to each other.
+    /// Runs one turn of each shard, then delivers their messages.
     func turn(_ count: Int = 1) {
         for _ in 0..<count {
             for shard in 0..<shardCount { broker.turn(shard) }
@@ -31,7 +32,7 @@ final class SteppedBroker {
         }
     }
 
-    /// Turns until a condition holds; records an issue after as many turns as should do for all.
+    /// Runs turns until a condition holds; records an issue after the maximum of turns.
     func turn(
         sourceLocation: SourceLocation = #_sourceLocation,
         until condition: () -> Bool
@@ -43,7 +44,7 @@ final class SteppedBroker {
         Issue.record("the condition did not come true", sourceLocation: sourceLocation)
     }
 
-    /// Turns until nothing is left to do.
+    /// Runs turns until no work is left.
     func settle() {
         repeat { turn(5) } while broker.hasWork
     }
@@ -62,7 +63,7 @@ final class SteppedBroker {
         return SteppedPeer(ends.0)
     }
 
-    /// A client of the development app, which has been greeted.
+    /// A greeted client of the development app.
     func client(of shard: Int = 0) throws -> SteppedPeer { try greetedClient(of: shard).client }
 
     /// The same, with its socket ID.
@@ -92,13 +93,13 @@ final class SteppedBroker {
     }
 }
 
-/// The other end of a connection to a ``SteppedBroker``.
+/// The peer of a connection to a ``SteppedBroker``.
 final class SteppedPeer {
     private var descriptor: Int32
-    /// What has come and is part of no answer or frame yet.
+    /// The received bytes that are not part of an answer or frame yet.
     private var bytes: [UInt8] = []
     private var readFrames: [WebSocketWire.Frame] = []
-    /// Whether the broker has closed the connection, as of the last look.
+    /// Whether the broker has closed the connection, as of the last read.
     private(set) var hasEnded = false
 
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -107,7 +108,7 @@ final class SteppedPeer {
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Sends bytes, which the kernel takes.
+    /// Sends bytes; the socket buffer must have room for them.
     func send(_ bytes: [UInt8]) {
         let sent = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         #expect(sent == bytes.count)
@@ -130,7 +131,7 @@ final class SteppedPeer {
 
     // MARK: - HTTP
 
-    /// The first answer that has come; `nil` while it is not complete.
+    /// The first received answer; `nil` while it is not complete.
     var answer: Answer? {
         receive()
         guard let head = head(), bytes.count >= head.end + head.length else { return nil }
@@ -150,12 +151,12 @@ final class SteppedPeer {
 
     // MARK: - WebSocket
 
-    /// Takes the answer to the upgrade away: frames follow.
+    /// Removes the answer to the upgrade: frames follow.
     fileprivate func beginFrames() {
         if let head = head() { bytes.removeFirst(head.end) }
     }
 
-    /// The frames that have come since ``forget()``.
+    /// The frames received since ``forget()``.
     var frames: [WebSocketWire.Frame] {
         receive()
         var start = 0
@@ -167,10 +168,10 @@ final class SteppedPeer {
         return readFrames
     }
 
-    /// How many of the frames have a text in them.
+    /// The number of frames that contain a text.
     func count(of text: String) -> Int { frames.count { $0.text.contains(text) } }
 
-    /// Forgets the frames that have come.
+    /// Discards the received frames.
     func forget() {
         _ = frames
         readFrames = []

@@ -1,6 +1,6 @@
 import Testing
 
-/// An event as it goes over the wire, the data quoted.
+/// The message of an event, with the data as a JSON string.
 func eventText(_ name: String, _ channel: String, data: String?, userID: String? = nil) -> String {
     let data = data.map { #","data":"\#(quoted($0))""# } ?? ""
     let user = userID.map { #","user_id":"\#($0)""# } ?? ""
@@ -10,7 +10,7 @@ func eventText(_ name: String, _ channel: String, data: String?, userID: String?
 extension TestBroker {
     /// Connects, and subscribes to a channel of any kind; on a presence channel as a user.
     ///
-    /// The acknowledgement is read, and nothing behind it.
+    /// Reads the acknowledgement, and nothing after it.
     func subscribed(
         to channel: String,
         as user: String = "ann"

@@ -5,24 +5,24 @@ import Webhooks
 
 @testable import FanfareServer
 
-/// A development broker on a free port, for the length of a test.
+/// A development broker on a free port, for the duration of a test.
 struct TestBroker {
     let server: BrokerServer
     let port: UInt16
-    /// Where it listens for TLS; 0 if it does not.
+    /// The port of the TLS listener; 0 if there is none.
     let tlsPort: UInt16
 
     /// Runs a broker.
     ///
     /// - Parameters:
     ///   - loops: Its shards.
-    ///   - lineLengthMax: The messages that may wait on a line between two shards; `nil` for as many as usual.
-    ///   - observer: Who is told what happens on channels; `nil` for its webhooks.
-    ///   - absenceDelay: How long webhooks wait for who has left to be back; `nil` for as long as usual.
-    ///   - change: What its configuration has instead of the development broker's.
+    ///   - lineLengthMax: The maximum number of messages on a link between two shards; `nil` for the default.
+    ///   - observer: The observer of the broker; `nil` for its webhooks.
+    ///   - absenceDelay: The delay of webhooks of departures; `nil` for the default.
+    ///   - change: The changes to the development configuration.
     ///   - body: The test.
-    /// - Returns: What the test returns.
-    /// - Throws: What the test throws, or what keeps the broker from starting.
+    /// - Returns: The result of the test.
+    /// - Throws: The error of the test, or of the broker's start.
     static func run<R>(
         loops: Int = 1,
         lineLengthMax: Int? = nil,

@@ -22,7 +22,7 @@ func signInSuccess(_ userData: String) -> String {
     #"{"event":"pusher:signin_success","data":{"user_data":"\#(quoted(userData))"}}"#
 }
 
-/// What a connection is told of the users that it watches.
+/// The message with the status of watched users.
 func watchlistEvents(online: [String] = [], offline: [String] = []) -> String {
     let groups = [("online", online), ("offline", offline)].filter { !$0.1.isEmpty }
         .map { name, users in
@@ -50,7 +50,7 @@ extension WebSocketWire {
         #expect(try await nextText() == signInSuccess(userData))
     }
 
-    /// Expects an error with a code, and that it closes nothing.
+    /// Expects an error with a code, and that the connection stays open.
     func expectError(
         _ code: Int,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -64,7 +64,7 @@ extension WebSocketWire {
         try await expectNothing(sourceLocation: sourceLocation)
     }
 
-    /// Expects to be told a code, and to be closed with it.
+    /// Expects an error with a code, and to be closed with it.
     func expectEnd(
         _ code: Int,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -91,7 +91,7 @@ extension TestBroker {
         return (client, socketID)
     }
 
-    /// Asks the broker to close a user's connections.
+    /// Requests that a user's connections are closed.
     func terminate(_ request: SignedRequest) async throws -> Answer {
         try await Wire(port: port).ask(request)
     }

@@ -1,11 +1,11 @@
 import Testing
 
-/// A WebSocket client that writes and reads frames byte by byte, as a test on the wire needs it.
+/// A WebSocket client that writes and reads single frames.
 struct WebSocketWire {
     struct Frame: Equatable {
         var opcode: UInt8
         var payload: [UInt8]
-        /// RSV1: a message compressed as RFC 7692 says.
+        /// RSV1: a compressed message (RFC 7692).
         var isCompressed = false
 
         var text: String { String(decoding: payload, as: UTF8.self) }
@@ -19,14 +19,14 @@ struct WebSocketWire {
     /// The answer to the upgrade.
     let responseHead: String
 
-    /// The request that a client begins with.
+    /// The upgrade request of a client.
     static func upgrade(target: String = Self.target, fields: String = "") -> String {
         "GET \(target) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
             + "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
             + "Sec-WebSocket-Version: 13\r\n\(fields)\r\n"
     }
 
-    /// Where the development app's clients connect to.
+    /// The target of the development app's clients.
     static let target = "/app/app-key?protocol=7&client=test&version=1.0"
 
     init(

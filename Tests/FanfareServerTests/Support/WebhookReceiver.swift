@@ -5,15 +5,15 @@ import Net
 import Synchronization
 import Testing
 
-/// A backend on a free port, which keeps the webhooks that it gets.
+/// A backend on a free port, which records the webhooks that it gets.
 final class WebhookReceiver: Sendable {
-    /// A request, as its receiver sees it.
+    /// A received request.
     struct Request: Sendable {
         var path: String
         var fields: [String: String]
         var body: String
 
-        /// The objects of `events`, as they were written.
+        /// The objects of `events`, as received.
         var events: String { String(body.drop { $0 != "[" }.dropFirst().dropLast(2)) }
 
         /// Whether the signature is that of the body, computed independently of the broker's own code.
@@ -28,19 +28,19 @@ final class WebhookReceiver: Sendable {
         let requests = Mutex<[Request]>([])
     }
 
-    /// Where it listens.
+    /// The port of the listener.
     let port: UInt16
     private let service: HTTPService
     private let kept = Kept()
 
-    /// Listens, on any free port unless one is given.
+    /// Starts the listener, on any free port unless one is given.
     init(
         port: UInt16 = 0,
         answer: @escaping @Sendable () async -> Response = { .text("OK") }
     ) throws {
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: port))
         service = try HTTPService.start(on: [address]) { [kept] request in
-            // By their case, since some receivers look them up so.
+            // With their case, since some receivers compare it.
             let fields = request.head.fields.map { ($0.name, $0.value) }
             let received = Request(
                 path: request.path,
@@ -53,12 +53,12 @@ final class WebhookReceiver: Sendable {
         self.port = try #require(service.addresses.first?.port)
     }
 
-    /// What has come so far.
+    /// The received requests.
     var requests: [Request] { kept.requests.withLock { $0 } }
-    /// The events that have come so far, in the order of their requests.
+    /// The received events, in the order of their requests.
     var events: [String] { requests.map(\.events) }
 
-    /// Waits until so many requests have come, and returns their events.
+    /// Waits for a number of requests, and returns their events.
     func events(
         _ count: Int,
         sourceLocation: SourceLocation = #_sourceLocation

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A plain TCP connection to a broker, with nothing of ours between the test and the bytes.
+/// A plain TCP connection to a broker, with none of the project's code between the test and the bytes.
 final class Wire {
     enum Failure: Error, CustomStringConvertible {
         case system(String, Int32)
@@ -18,21 +18,21 @@ final class Wire {
 
     private let descriptor: Int32
     private var buffer: [UInt8] = []
-    /// How many bytes of the buffer have been taken.
+    /// The number of consumed bytes of the buffer.
     private var taken = 0
     private var unread: ArraySlice<UInt8> { buffer[taken...] }
 
     /// Connects.
     ///
     /// - Parameters:
-    ///   - port: Where, on 127.0.0.1.
-    ///   - keepsLittle: Whether the kernels of both sides keep little of what a test does not read: a queue is full soon.
+    ///   - port: The port on 127.0.0.1.
+    ///   - keepsLittle: Whether the socket buffers of both sides are small, so that a queue fills soon.
     /// - Throws: The call that failed.
     init(port: UInt16, keepsLittle: Bool = false) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.system("socket", errno) }
         if keepsLittle {
-            // Before the connection begins, for its window and the peer's buffer follow from them.
+            // Before the connection is opened, since its window and the peer's buffer depend on it.
             set(SOL_SOCKET, SO_RCVBUF, 4_096)
             set(Int32(IPPROTO_TCP), TCP_MAXSEG, 536)
         }
@@ -68,12 +68,13 @@ final class Wire {
         }
     }
 
-    /// Sends as long as the peer takes it, without holding up the thread.
+    /// Sends as long as the peer receives, without blocking the thread.
     ///
     /// - Parameters:
-    ///   - bytes: What to send.
-    ///   - patience: How long to wait for a peer that takes nothing.
-    /// - Returns: How many bytes the kernel took: all, or those before the peer ended the connection or stopped reading.
+    ///   - bytes: The bytes to send.
+    ///   - patience: The maximum wait for a peer that does not receive.
+    /// - Returns: The number of bytes in the kernel: all, or those before the peer closed the connection or stopped
+    ///   reading.
     /// - Throws: When the test is cancelled.
     @discardableResult
     func pour(_ bytes: [UInt8], patience: Duration = .seconds(20)) async throws -> Int {
@@ -97,37 +98,37 @@ final class Wire {
         return sent
     }
 
-    /// How many bytes the kernel has for a test that has read all before.
+    /// The number of bytes in the socket's receive buffer.
     var receivedCount: Int {
         var count: Int32 = 0
         return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
-    /// Whether the peer sends nothing more; what it has sent can still be read.
+    /// Whether the peer has ended sending; received data can still be read.
     var hasPeerEnded: Bool {
         // POLLRDHUP (poll(2)), which Glibc's module does not name.
         var news = pollfd(fd: descriptor, events: 0x2000, revents: 0)
         return poll(&news, 1, 0) > 0
     }
 
-    /// Ends this side: the peer reads an end, and can still write.
+    /// Ends this side's sending: the peer reads an end, and can still write.
     func endSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Ends the connection by a reset, with whatever is under way.
+    /// Closes the connection by a reset, with all data in transit.
     func reset() {
-        // Without an address a connection is dissolved, and the peer told so.
+        // Connecting to AF_UNSPEC resets the connection.
         var nowhere = sockaddr()
         nowhere.sa_family = sa_family_t(AF_UNSPEC)
         connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
-    /// Waits until `count` bytes have come, and takes them.
+    /// Waits for `count` bytes, and removes them from the buffer.
     func read(_ count: Int) async throws -> [UInt8] {
         while unread.count < count { try await receive() }
         return take(count)
     }
 
-    /// Waits until `end` has come, and takes everything up to it and itself.
+    /// Waits for `end`, and removes everything up to and including it.
     func read(through end: String) async throws -> String {
         let end = Array(end.utf8)
         while true {
@@ -140,9 +141,9 @@ final class Wire {
 
     /// Waits for the peer's end.
     ///
-    /// - Parameter orReset: Whether the end may be a reset, as it is for who has sent what nobody wanted to read.
-    /// - Returns: What came before it.
-    /// - Throws: The call that failed, or that the end does not come.
+    /// - Parameter orReset: Whether the end may be a reset, which follows data that the broker did not read.
+    /// - Returns: The data before the end.
+    /// - Throws: The call that failed, or a timeout.
     func readToEnd(orReset: Bool = false) async throws -> [UInt8] {
         do {
             while true { try await receive() }
@@ -160,7 +161,7 @@ final class Wire {
         return bytes
     }
 
-    /// One more read, which waits for twenty seconds at the most.
+    /// Reads once, waiting for at most twenty seconds.
     private func receive() async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         var received = [UInt8](repeating: 0, count: 65_536)

@@ -3,43 +3,43 @@ import Net
 import PusherProtocol
 import WebSocket
 
-/// A channel as one shard knows it: the shard's own subscribers, and at the channel's home the count of all.
+/// A channel on one shard: the shard's own subscribers, and at the channel's home the state of the channel.
 ///
-/// The subscribers form a group for each encoding of the same frames. Most channels have one: frames as they are. Those
-/// with whom compression was agreed form a group for each size of window, so that an event is compressed once for all
-/// of them.
+/// The subscribers form a group for each encoding of the frames. Most channels have one, for uncompressed frames. The
+/// subscribers that agreed to compression form a group for each window size, so that an event is compressed once for
+/// all of them.
 final class Channel {
-    // What an event touches comes first, since most channels are in no cache: it all lies within 64 bytes.
+    // The fields that every event needs come first, within 64 bytes: most channels are not in a CPU cache.
     private var plain: StreamGroup?
     private var compressed: [(windowBits: Int, group: StreamGroup)] = []
-    /// The channel's home; at a shard that is not the home it stays without subscribers.
+    /// The state at the channel's home; on other shards it stays without subscribers.
     ///
-    /// Access is not checked for overlaps: the value calls nothing while it changes.
+    /// Exclusive access is not checked: the value calls nothing while it changes.
     @exclusivity(unchecked) var home: ChannelHome
-    /// The name, of which all subscribers share this copy.
+    /// The name; all subscribers share this copy.
     let name: ChannelName
-    /// At the home: bytes sent to other shards since they last said that their subscribers can take more.
+    /// At the home: bytes sent to other shards since they last confirmed that their subscribers have room.
     var unconfirmedLength: Int32 = 0
-    /// What waits for the subscribers; `nil` as long as they take events as fast as these come.
+    /// The events that wait for the subscribers; `nil` while the channel is not congested.
     var backlog: ChannelBacklog?
 
-    /// Makes a vacant channel of shard number `shard`.
+    /// Creates a vacant channel on shard number `shard`.
     init(_ name: ChannelName, shard: Int) {
         self.name = name
         home = ChannelHome(on: shard)
     }
 
-    /// Whether nobody is subscribed, here or as far as this shard counts.
+    /// Whether the channel has no subscribers on this shard and, at the home, on no other.
     var isVacant: Bool {
         plain?.count ?? 0 == 0 && compressed.allSatisfy { $0.group.count == 0 }
             && home.isVacant
     }
 
-    /// Adds a subscriber of this shard; it gets what is sent from now on.
+    /// Adds a subscriber of this shard; it receives the events sent from now on.
     ///
     /// - Parameters:
     ///   - stream: The subscriber's stream.
-    ///   - windowBits: The window of shared compressed messages, or `nil` for none (`WebSocketEndpoint`).
+    ///   - windowBits: The window of shared compressed messages; `nil` for no compression (`WebSocketEndpoint`).
     func add(_ stream: Stream, windowBits: Int?) {
         group(of: windowBits, for: stream).join(stream)
     }
@@ -59,24 +59,24 @@ final class Channel {
         return group
     }
 
-    /// Removes a subscriber of this shard; what was sent before still reaches it.
+    /// Removes a subscriber of this shard; events sent before still reach it.
     func remove(_ stream: Stream) {
         plain?.leave(stream)
         for entry in compressed { entry.group.leave(stream) }
     }
 
-    /// Whether some of this shard's subscribers take events more slowly than these come.
+    /// Whether some of this shard's subscribers are slower than the channel's events.
     var isCongested: Bool {
         plain?.isCongested == true || compressed.contains { $0.group.isCongested }
     }
 
-    /// Has `target` called when the subscribers of one encoding, at least, have caught up.
+    /// Calls `target` when the subscribers of at least one congested group have caught up.
     func notifyRelief(_ target: any ReliefTarget) {
         if let plain, plain.isCongested { return plain.notifyRelief(target) }
         compressed.first { $0.group.isCongested }?.group.notifyRelief(target)
     }
 
-    /// Sends an event to all subscribers of this shard but one; returns how many they are, that one included.
+    /// Sends an event to all subscribers of this shard except one; returns their number, including that one.
     func fanOut(
         _ frame: EventFrame,
         except: Stream?,
@@ -96,7 +96,7 @@ final class Channel {
     }
 }
 
-/// A shard's compressors, one for each size of window, made when first needed.
+/// A shard's compressors, one for each window size, created on first use.
 final class SharedDeflaters {
     private let options: DeflateOptions
     private var deflaters: [Int: SharedDeflater] = [:]

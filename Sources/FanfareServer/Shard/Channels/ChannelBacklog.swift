@@ -2,18 +2,18 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The events of a congested channel that its home has not put in order yet, and where the channel is congested.
+/// The events of a congested channel that its home has not sequenced yet, and the shards on which it is congested.
 ///
-/// A channel has a backlog only while its subscribers take events more slowly than these come. Until they have caught up,
-/// the home leaves new events here, unanswered, so that their publishers wait: what it has put in order stays little, and no
-/// subscriber that reads is sent more than it can take. At other shards it stands for the congestion alone.
+/// A channel has a backlog only while its subscribers are slower than its events. Until they have caught up, the home
+/// keeps new events here, unanswered, so that their publishers wait: the number of sequenced events stays small, and a
+/// subscriber that reads is not sent more than it can take. On other shards the backlog only records the congestion.
 final class ChannelBacklog: ReliefTarget {
-    /// An event that waits, and whom to tell.
+    /// A queued event, and where to report its outcome.
     enum Event {
         case publication(Publication, Origin)
         case clientEvent(ClientEvent, ClientEventAuthor)
 
-        /// The length of the message to the subscribers, about, in bytes.
+        /// The approximate length of the message to the subscribers, in bytes.
         func length(on channel: ChannelName) -> Int {
             switch self {
             case .publication(let publication, _): publication.envelopeLength(for: channel)
@@ -22,7 +22,7 @@ final class ChannelBacklog: ReliefTarget {
         }
     }
 
-    /// Where the request was received.
+    /// The shard that received the request.
     enum Origin {
         case here(PendingTrigger)
         case elsewhere(PublishReceipt)
@@ -43,12 +43,12 @@ final class ChannelBacklog: ReliefTarget {
     let address: ChannelAddress
     private let context: ShardContext
     private unowned let delegate: any ChannelBacklogDelegate
-    /// Whether subscribers of this shard are why.
+    /// Whether subscribers of this shard are congested.
     var isCongestedHere = false
-    /// The other shards whose subscribers are why.
+    /// The other shards whose subscribers are congested.
     private var congestedShards: Set<Int> = []
     private var entries: [Entry] = []
-    /// The index of the first entry that waits.
+    /// The index of the first queued entry.
     private var first = 0
 
     init(
@@ -61,13 +61,13 @@ final class ChannelBacklog: ReliefTarget {
         self.delegate = delegate
     }
 
-    /// Whether some subscribers have not caught up.
+    /// Whether subscribers of any shard are congested.
     var isCongested: Bool { isCongestedHere || !congestedShards.isEmpty }
 
-    /// Whether an event may be put in order at once, without overtaking another.
+    /// Whether an event may be sequenced at once, without overtaking another.
     var hasRoom: Bool { !isCongested && isEmpty }
 
-    /// Whether no event waits.
+    /// Whether no event is queued.
     var isEmpty: Bool { first == entries.count }
 
     /// Records whether subscribers of another shard are congested.
@@ -75,7 +75,7 @@ final class ChannelBacklog: ReliefTarget {
         if isCongested { congestedShards.insert(shard) } else { congestedShards.remove(shard) }
     }
 
-    /// Adds an event behind the others.
+    /// Appends an event.
     func append(_ event: Event) {
         if isEmpty { delegate.backlogHasEvents(self) }
         let deadline = context.reactor.now.advanced(
@@ -85,7 +85,7 @@ final class ChannelBacklog: ReliefTarget {
         context.reactor.inbound.charge(event.length(on: address.name))
     }
 
-    /// Takes the first event.
+    /// Removes and returns the first event.
     func popFirst() -> Event? {
         guard !isEmpty else { return nil }
         let event = entries[first].event
@@ -102,8 +102,8 @@ final class ChannelBacklog: ReliefTarget {
         return event
     }
 
-    /// Removes the events of triggers that have waited too long and publish nothing else.
-    func takeExpired(at now: MonotonicTime) -> [Origin] {
+    /// Removes the expired triggers that may be refused, and returns their origins.
+    func removeExpired(at now: MonotonicTime) -> [Origin] {
         var expired: [Origin] = []
         var kept: [Entry] = []
         for entry in entries[first...] {

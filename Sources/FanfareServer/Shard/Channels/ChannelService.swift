@@ -2,22 +2,21 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The channels of one shard: the subscribers connected to it, and the homes of the channels that are assigned to it.
+/// The channels of one shard: the subscribers connected to it, and the homes of the channels that it owns.
 ///
-/// The rules of a home are `ChannelHome`'s; this is what performs its effects. See also the extensions: publishing, and
-/// congestion.
+/// `ChannelHome` decides; this class performs its effects. The extensions contain publishing and congestion.
 final class ChannelService: TimerTarget {
     let context: ShardContext
     let connections: Connections
-    // Access is not checked for overlaps: the values call nothing while they change.
+    // Exclusive access is not checked: the values call nothing while they change.
     @exclusivity(unchecked) var table: ChannelTable
     @exclusivity(unchecked) private(set) var state: HomeShardState
     let deflaters: SharedDeflaters
     private var leaves: LeaveQueue
     private var areTimersRunning = (cache: false, counts: false)
-    /// Triggers whose events do not all have their place yet.
+    /// Triggers whose events are not all sequenced yet.
     var triggers = PendingTriggers()
-    /// The backlogs in which events wait, and whether the timer of their deadlines is running.
+    /// The backlogs with queued events, and whether the timer of their deadlines is running.
     var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
     var isExpiryTimerRunning = false
 
@@ -34,10 +33,10 @@ final class ChannelService: TimerTarget {
         leaves = LeaveQueue(context.settings.leaving)
     }
 
-    /// Adapts to the apps of the context after these were replaced.
+    /// Called after the apps of the context were replaced.
     func appsWereReplaced() { state.reportsCacheMisses = context.isObserved(.cacheMisses) }
 
-    /// Drops the triggers and events that wait, when the shard has stopped.
+    /// Drops pending triggers and queued events, when the shard has stopped.
     func dropPending() {
         triggers.removeAll()
         backlogs = [:]
@@ -45,7 +44,7 @@ final class ChannelService: TimerTarget {
 
     // MARK: - Subscribing
 
-    /// Asks the channel's home for a subscription.
+    /// Requests a subscription from the channel's home.
     func subscribe(
         _ connection: Connection,
         to channel: ChannelName,
@@ -60,7 +59,7 @@ final class ChannelService: TimerTarget {
         )
         let home = address.home(among: context.shardCount)
         if home == context.shard {
-            admit(request, to: address, as: member)
+            addSubscriber(request, to: address, as: member)
         } else if let member {
             context.links.send(.subscribeAsMember(address, request, member), to: home)
         } else {
@@ -68,8 +67,12 @@ final class ChannelService: TimerTarget {
         }
     }
 
-    /// At the home: counts a connection in, or refuses it.
-    func admit(_ request: SubscriptionRequest, to address: ChannelAddress, as member: Member?) {
+    /// At the home: adds a subscriber, or refuses it.
+    func addSubscriber(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?
+    ) {
         let channel = table.open(address)
         let effects = channel.home.subscribe(
             Subscriber(request.socketID, shard: request.shard, member: member),
@@ -79,7 +82,7 @@ final class ChannelService: TimerTarget {
             at: context.milliseconds
         )
         perform(effects, on: channel, at: address, for: request)
-        // A refused connection may have been the only reason to open it.
+        // The channel may have been created only for a connection that is refused.
         closeIfVacant(channel, at: address)
     }
 
@@ -99,7 +102,7 @@ final class ChannelService: TimerTarget {
         closeIfVacant(channel, at: address)
     }
 
-    /// Passes the refusal of a subscription to the client.
+    /// Reports the refusal of a subscription to the client.
     func refuse(_ request: SubscriptionRequest, to address: ChannelAddress, membersMax: Int) {
         connections[request.socketID]?
             .refused(address.name, request: request.number, membersMax: membersMax)
@@ -107,15 +110,15 @@ final class ChannelService: TimerTarget {
 
     // MARK: - Unsubscribing
 
-    /// Takes a connection out of a channel, here and at the home.
+    /// Unsubscribes a connection from a channel, here and at the home.
     func unsubscribe(_ connection: Connection, from channel: ChannelName) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
         unsubscribe(connection.socketID, connection.stream, from: address)
     }
 
-    /// Takes a closing connection out of all its channels, at once or a portion each turn.
+    /// Unsubscribes a closing connection from all its channels, at once or in portions.
     ///
-    /// Nothing that these channels send from now on reaches its stream.
+    /// No event sent from now on reaches its stream.
     func unsubscribeAll(_ subscriptions: Subscriptions, of connection: Connection) {
         let (stream, app) = (connection.stream, connection.app.id)
         guard subscriptions.count > leaves.settings.atOnceMax, !context.reactor.hasShutDown else {
@@ -132,11 +135,11 @@ final class ChannelService: TimerTarget {
     /// The number of closed connections that are still subscribed to channels.
     var leavingCount: Int { leaves.count }
 
-    /// Takes closed connections out of as many channels as one turn may process.
+    /// Unsubscribes closed connections from one portion of channels.
     func advanceLeaves() {
         guard !leaves.isEmpty else { return }
         for _ in 0..<leaves.settings.portionMax {
-            guard let (address, stream, socketID) = leaves.takeNext() else { return }
+            guard let (address, stream, socketID) = leaves.popNext() else { return }
             unsubscribe(socketID, stream, from: address)
         }
     }
@@ -145,7 +148,9 @@ final class ChannelService: TimerTarget {
         let home = address.home(among: context.shardCount)
         if let channel = table[address] {
             channel.remove(stream)
-            if home == context.shard { dismiss(id, from: channel, of: context.shard, at: address) }
+            if home == context.shard {
+                removeSubscriber(id, from: channel, of: context.shard, at: address)
+            }
             closeIfVacant(channel, at: address)
         }
         if home != context.shard {
@@ -153,14 +158,14 @@ final class ChannelService: TimerTarget {
         }
     }
 
-    /// At the home: counts a connection of another shard out.
-    func dismiss(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
+    /// At the home: removes a subscriber of another shard.
+    func removeSubscriber(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
         guard let channel = table[address] else { return }
-        dismiss(id, from: channel, of: shard, at: address)
+        removeSubscriber(id, from: channel, of: shard, at: address)
         closeIfVacant(channel, at: address)
     }
 
-    private func dismiss(
+    private func removeSubscriber(
         _ id: SocketID,
         from channel: Channel,
         of shard: Int,
@@ -178,7 +183,7 @@ final class ChannelService: TimerTarget {
         perform(effects, on: channel, at: address)
     }
 
-    /// Closes a channel without subscribers.
+    /// Removes a channel without subscribers.
     private func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
         guard channel.isVacant else { return }
         flushBacklog(of: channel, at: address)
@@ -187,11 +192,11 @@ final class ChannelService: TimerTarget {
 
     // MARK: - Effects of a home
 
-    /// Performs what a home has decided.
+    /// Performs the effects of a home.
     ///
     /// - Parameters:
     ///   - effects: The effects, in order.
-    ///   - channel: The channel; `nil` if it is vacant.
+    ///   - channel: The channel; `nil` if it does not exist.
     ///   - address: The channel's address.
     ///   - request: The subscription request that caused them, if any.
     func perform(
@@ -254,7 +259,7 @@ final class ChannelService: TimerTarget {
         }
     }
 
-    /// The app of a channel, if the channel's home has use for it: most subscriptions need no look at it.
+    /// The app of a channel, if the home needs it; most subscriptions do not need the lookup.
     private func app(of address: ChannelAddress) -> App? {
         let kind = address.name.kind
         guard context.registry.announcesCounts || kind.isPresence || kind.isCache else {
@@ -283,18 +288,18 @@ final class ChannelService: TimerTarget {
 
     /// The time between two removals of expired events; an expired event is never sent.
     private static var cacheInterval: Duration { .seconds(15) }
-    /// How late the count of a large channel may be.
+    /// The maximum delay of a large channel's subscription count.
     private static var countInterval: Duration { .seconds(1) }
-    /// How late a trigger may be refused.
+    /// The maximum delay of the refusal of an expired trigger.
     private static var expiryInterval: Duration { .milliseconds(250) }
 
-    /// Whether no cached event is held, and no timer is running for it.
+    /// Whether there are no cached events, and no timer is running for them.
     var isCacheAtRest: Bool { state.isCacheEmpty && !areTimersRunning.cache }
 
-    /// Whether no count waits to be announced, and no timer is running for it.
+    /// Whether no subscription count is pending, and no timer is running for one.
     var areCountsAtRest: Bool { state.areCountsAnnounced && !areTimersRunning.counts }
 
-    /// Starts the timers of what has to be done later; without anything to do, none is running.
+    /// Starts the timers of pending work; without any, none is running.
     private func startTimers() {
         if !areTimersRunning.cache, !state.isCacheEmpty {
             areTimersRunning.cache = true
@@ -306,7 +311,7 @@ final class ChannelService: TimerTarget {
         }
     }
 
-    /// Starts the timer of the triggers' deadlines, unless it is running or no event waits.
+    /// Starts the timer of the triggers' deadlines, unless it is running or no event is queued.
     func startExpiryTimer() {
         guard !isExpiryTimerRunning, !backlogs.isEmpty else { return }
         isExpiryTimerRunning = true

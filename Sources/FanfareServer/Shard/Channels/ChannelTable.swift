@@ -1,26 +1,26 @@
 import Broker
 import PusherProtocol
 
-/// The channels that have subscribers on one shard, and those whose home it is and that have any at all.
+/// The channels with subscribers on one shard, and the channels owned by the shard with subscribers anywhere.
 struct ChannelTable {
     private let shard: Int
-    /// By app first: what one app asks about its channels does not take longer with those of another.
+    /// Grouped by app: the queries of one app do not take longer because of the channels of another.
     private var apps: [AppID: AppChannels] = [:]
-    /// Those of the app in which a channel was made last: often it is the only app.
+    /// The channels of the app used last: often it is the only app.
     private var latest: AppChannels?
-    /// The number of channels whose home is here and that have subscribers, on this shard or another.
+    /// The number of occupied channels whose home is here.
     private(set) var occupiedCount = 0
 
-    /// Makes the table of shard number `shard`, without channels.
+    /// Creates the empty table of shard number `shard`.
     init(shard: Int) { self.shard = shard }
 
     /// The number of channels.
     var count: Int { apps.values.reduce(0) { $0 + $1.channels.count } }
 
-    /// The channel at this address; nil if it is vacant.
+    /// The channel at this address; `nil` if there is none.
     subscript(address: ChannelAddress) -> Channel? { group(of: address.app)?[address.name] }
 
-    /// The channel at this address, made if it is vacant: for somebody who subscribes.
+    /// Returns the channel at this address; creates it if needed.
     mutating func open(_ address: ChannelAddress) -> Channel {
         let app = group(of: address.app) ?? AppChannels(of: address.app)
         if let channel = app[address.name] { return channel }
@@ -31,26 +31,26 @@ struct ChannelTable {
         return channel
     }
 
-    /// Drops the channel at this address.
+    /// Removes the channel at this address.
     func close(_ address: ChannelAddress) { group(of: address.app)?[address.name] = nil }
 
     // MARK: - Occupied channels
 
-    /// Records that a channel of this table has its first subscriber; its home is here.
+    /// Called when a channel whose home is here has its first subscriber.
     mutating func becameOccupied(_ address: ChannelAddress) {
         occupiedCount += 1
         guard address.name.kind != .serverToUser else { return }
         group(of: address.app)?.occupiedNames.insert(address.name)
     }
 
-    /// Records that a channel of this table has lost its last subscriber.
+    /// Called when a channel whose home is here has lost its last subscriber.
     mutating func becameVacant(_ address: ChannelAddress) {
         occupiedCount -= 1
         guard address.name.kind != .serverToUser else { return }
         group(of: address.app)?.occupiedNames.remove(address.name)
     }
 
-    /// The names of the app's occupied channels whose home is here, but for users' own channels.
+    /// The names of the app's occupied channels whose home is here, without the users' own channels.
     func occupiedNames(of app: AppID) -> SortedNames {
         group(of: app)?.occupiedNames ?? SortedNames()
     }
@@ -64,7 +64,7 @@ struct ChannelTable {
 /// The channels of one app.
 private final class AppChannels {
     let app: AppID
-    /// Unchecked is the exclusive access, for every event begins with it: to find a name, only names are called.
+    /// Exclusive access is not checked, since every event uses it: a lookup only calls names.
     @exclusivity(unchecked) private(set) var channels: [ChannelName: Channel] = [:]
     var occupiedNames = SortedNames()
 

@@ -2,10 +2,10 @@ import Broker
 import Net
 import PusherProtocol
 
-/// What happens while the subscribers of a channel take its events more slowly than they come: new events wait in the channel's
-/// backlog at its home, and their publishers for the answer.
+/// The handling of congested channels, whose subscribers are slower than their events: new events are queued in the
+/// channel's backlog at its home, and their publishers wait for the answer.
 extension ChannelService: ChannelBacklogDelegate {
-    /// Adds an event to a backlog, unless that takes memory which other channels need.
+    /// Adds an event to a backlog, or refuses it while memory is scarce.
     func enqueue(
         _ publication: Publication,
         _ origin: ChannelBacklog.Origin,
@@ -17,16 +17,15 @@ extension ChannelService: ChannelBacklogDelegate {
         refuseLater(origin)
     }
 
-    /// Refuses an event after ``refusalDelay``: the caller does not know yet that it has to wait for the outcome.
+    /// Refuses an event after ``refusalDelay``: the caller does not wait for the outcome yet.
     func refuseLater(_ origin: ChannelBacklog.Origin) {
         context.reactor.schedule(after: Self.refusalDelay, RefusedEvent(of: self, origin))
     }
 
-    /// How long a trigger waits for its refusal: a publisher that pipelines must not spend the broker's time on requests
-    /// that are refused.
+    /// The delay of a refusal: a publisher that pipelines must not cause constant work with refused requests.
     static var refusalDelay: Duration { .seconds(1) }
 
-    /// Puts an event of a backlog in order.
+    /// Sequences an event of a backlog.
     private func sequence(
         _ event: ChannelBacklog.Event,
         on channel: Channel,
@@ -41,7 +40,7 @@ extension ChannelService: ChannelBacklogDelegate {
         }
     }
 
-    /// Reports what became of an event to the shard that received it.
+    /// Reports the outcome of an event to the shard that received it.
     func settle(
         _ origin: ChannelBacklog.Origin,
         _ outcome: PendingTrigger.Outcome
@@ -53,7 +52,7 @@ extension ChannelService: ChannelBacklogDelegate {
         }
     }
 
-    /// Records what a home reports of an event that this shard has received.
+    /// Called when a home reports the outcome of an event that this shard received.
     func settle(_ number: UInt64, _ outcome: PendingTrigger.Outcome) {
         if let trigger = triggers[number] { settle(trigger, outcome) }
     }
@@ -66,10 +65,10 @@ extension ChannelService: ChannelBacklogDelegate {
 
     // MARK: - Congestion
 
-    /// Bytes of a backlog that are put in order in one turn.
+    /// The maximum length of the events of a backlog that are sequenced in one turn, in bytes.
     private static var drainedLengthMax: Int { 64 << 10 }
 
-    /// The channel's backlog, made if there is none.
+    /// Returns the channel's backlog; creates it if needed.
     private func openBacklog(of channel: Channel, at address: ChannelAddress) -> ChannelBacklog {
         if let backlog = channel.backlog { return backlog }
         let backlog = ChannelBacklog(of: address, context, delegate: self)
@@ -77,8 +76,8 @@ extension ChannelService: ChannelBacklogDelegate {
         return backlog
     }
 
-    /// Begins or extends the channel's backlog if this shard's subscribers take its events more slowly than they come.
-    func noteCongestion(of channel: Channel, at address: ChannelAddress) {
+    /// Starts or extends the channel's backlog because subscribers of this shard are congested.
+    func recordCongestion(of channel: Channel, at address: ChannelAddress) {
         let backlog = openBacklog(of: channel, at: address)
         guard !backlog.isCongestedHere else { return }
         backlog.isCongestedHere = true
@@ -86,8 +85,9 @@ extension ChannelService: ChannelBacklogDelegate {
         reportCongestion(at: address, true)
     }
 
-    /// Sends no more to other shards until they say that their subscribers have room: how much is on its way to them is
-    /// bounded that way, since they can report congestion only after the fact.
+    /// Stops sending to other shards until they confirm that their subscribers have room.
+    ///
+    /// This bounds the bytes in transit, since shards report congestion only afterwards.
     func awaitConfirmation(of channel: Channel, at address: ChannelAddress, by shards: [Int]) {
         channel.unconfirmedLength = 0
         let backlog = openBacklog(of: channel, at: address)
@@ -97,7 +97,8 @@ extension ChannelService: ChannelBacklogDelegate {
         }
     }
 
-    /// Tells the home that this shard's subscribers have room; if they have not, it is told when they are relieved.
+    /// Confirms to the home that this shard's subscribers have room; if they do not, the home gets the confirmation
+    /// when they have caught up.
     func confirm(_ address: ChannelAddress) {
         if table[address]?.backlog?.isCongestedHere != true {
             reportCongestion(at: address, false)
@@ -113,7 +114,7 @@ extension ChannelService: ChannelBacklogDelegate {
         )
     }
 
-    /// Records at the home that subscribers of another shard are congested, or no longer are.
+    /// At the home: records whether subscribers of another shard are congested.
     func setCongestion(at address: ChannelAddress, of shard: Int, _ isCongested: Bool) {
         guard let channel = table[address] else { return }
         guard isCongested || channel.backlog != nil else { return }
@@ -122,12 +123,12 @@ extension ChannelService: ChannelBacklogDelegate {
         drain(backlog, of: channel)
     }
 
-    /// Goes on with a channel whose subscribers on this shard have caught up.
+    /// Continues with a channel whose subscribers on this shard have caught up.
     func backlogIsRelieved(_ backlog: ChannelBacklog) {
         let address = backlog.address
         let channel = table[address]
         guard let channel, channel.backlog === backlog else {
-            // The channel was left meanwhile; if others came and are congested too, they have said so since.
+            // The channel was left meanwhile; if it has new, congested subscribers, they have been reported since.
             if backlog.isCongestedHere, channel?.backlog?.isCongestedHere != true {
                 reportCongestion(at: address, false)
             }
@@ -141,21 +142,21 @@ extension ChannelService: ChannelBacklogDelegate {
         drain(backlog, of: channel)
     }
 
-    /// Puts events of a backlog in order while there is room, and ends the backlog when none is left.
+    /// Sequences events of a backlog while there is room, and ends the backlog when it is empty.
     private func drain(_ backlog: ChannelBacklog, of channel: Channel) {
         var length = 0
         while !backlog.isCongested, let event = backlog.popFirst() {
             length += event.length(on: channel.name)
             sequence(event, on: channel, at: backlog.address)
             guard length < Self.drainedLengthMax else {
-                // Other shards have to say first whether their subscribers can take more.
+                // Other shards must confirm first that their subscribers have room.
                 return context.reactor.relieve(backlog)
             }
         }
         if backlog.hasRoom { channel.backlog = nil }
     }
 
-    /// Puts all events of a channel in order that nobody is subscribed to any more.
+    /// Sequences all queued events of a channel without subscribers.
     func flushBacklog(of channel: Channel, at address: ChannelAddress) {
         guard let backlog = channel.backlog.take() else { return }
         while let event = backlog.popFirst() { sequence(event, on: channel, at: address) }
@@ -163,20 +164,20 @@ extension ChannelService: ChannelBacklogDelegate {
 
     // MARK: - The time limit
 
-    /// Adds a backlog that has events to those whose triggers have a time limit.
+    /// Adds the backlog to those whose triggers have a deadline.
     func backlogHasEvents(_ backlog: ChannelBacklog) {
         backlogs[ObjectIdentifier(backlog)] = backlog
         startExpiryTimer()
     }
 
-    /// Removes a backlog that has no events left.
+    /// Removes the backlog from those whose triggers have a deadline.
     func backlogIsEmpty(_ backlog: ChannelBacklog) { backlogs[ObjectIdentifier(backlog)] = nil }
 
-    /// Refuses the triggers that have waited for too long.
+    /// Refuses the expired triggers.
     func expireTriggers() {
         isExpiryTimerRunning = false
         for backlog in backlogs.values {
-            for origin in backlog.takeExpired(at: context.reactor.now) {
+            for origin in backlog.removeExpired(at: context.reactor.now) {
                 context.limitMet(.triggerTime)
                 settle(origin, .refused(.triggerTime))
             }
@@ -188,7 +189,7 @@ extension ChannelService: ChannelBacklogDelegate {
     }
 }
 
-/// An event that is refused for lack of memory, and the timer of its refusal.
+/// An event that is refused for lack of memory when its timer fires.
 private final class RefusedEvent: TimerTarget {
     private let service: ChannelService
     private let origin: ChannelBacklog.Origin

@@ -2,14 +2,14 @@ import Broker
 import PusherProtocol
 import WebSocket
 
-/// The one frame that the subscribers of a channel share.
+/// The frame of an event, shared by all subscribers of a channel.
 package struct EventFrame: Sendable {
-    /// An unmasked text frame, as it goes to whoever did not ask for compression.
+    /// An unmasked, uncompressed text frame.
     package let bytes: [UInt8]
     private let headerLength: UInt8
-    /// Whether it is a notice of the broker's own, which nobody has published.
+    /// Whether it is a notice of the broker, not a published event.
     let isNotice: Bool
-    /// How long it may wait for others to share their sends, in milliseconds; an event may not.
+    /// The maximum delay in which a notice may share its send with others, in milliseconds; 0 for events.
     var delayMax: UInt16 = 0
 
     /// Encodes an event, in one allocation.
@@ -23,7 +23,7 @@ package struct EventFrame: Sendable {
         }
     }
 
-    /// Encodes an event of a client, which on a presence channel is one of this user.
+    /// Encodes a client event; on a presence channel with its user.
     init(_ event: ClientEvent, of user: UserID?, channel: ChannelName) {
         var frame: [UInt8] = []
         let userToken = user.map { JSONWriter.token($0.text) }
@@ -35,11 +35,11 @@ package struct EventFrame: Sendable {
         bytes = frame
     }
 
-    /// Encodes a notice of the broker's own to all subscribers.
+    /// Encodes a notice of the broker to all subscribers.
     ///
     /// - Parameters:
     ///   - notice: The notice.
-    ///   - delayMax: How long it may wait for others, in milliseconds.
+    ///   - delayMax: The maximum delay in which it may share its send, in milliseconds.
     init(_ notice: ServerMessage, delayMax: UInt16 = 0) {
         var frame: [UInt8] = []
         let payload = FrameEncoder.append(.text, to: &frame) { notice.append(to: &$0) }
@@ -49,7 +49,7 @@ package struct EventFrame: Sendable {
         bytes = frame
     }
 
-    /// The same event in a compressed frame, where that pays; otherwise ``bytes``.
+    /// The compressed frame, if compression makes it shorter; otherwise ``bytes``.
     func compressed(by deflater: SharedDeflater) -> [UInt8] {
         deflater.textFrame(bytes.span.extracting(Int(headerLength)...)) ?? bytes
     }

@@ -2,17 +2,17 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The connections that have closed and still have channels to leave.
+/// Closed connections that are still subscribed to channels.
 ///
-/// To leave ten thousand channels takes many milliseconds, which events must not wait for: each turn does a part of it. Of a
-/// connection in the queue nothing is left but its stream and its socket ID: what it had in quotas and tables is free
+/// To unsubscribe from ten thousand channels takes many milliseconds, which would delay events: each turn does a
+/// portion. Of a queued connection only the stream and the socket ID remain: its quotas and table entries are released
 /// already, and nothing is delivered to it.
 package struct LeaveQueue {
-    /// How many channels are left at a time.
+    /// The number of channels that are processed at a time.
     package struct Settings: Sendable {
-        /// A connection that has no more channels than this leaves them as it closes, which takes as long by itself.
+        /// A connection with at most this many channels leaves them at once when it closes.
         let atOnceMax: Int
-        /// Channels that are left in one turn.
+        /// The number of channels that are processed in one turn.
         let portionMax: Int
 
         package init(atOnceMax: Int = 32, portionMax: Int = 256) {
@@ -30,7 +30,7 @@ package struct LeaveQueue {
 
     let settings: Settings
     private var entries: [Entry] = []
-    /// The index of the first entry that has channels left.
+    /// The index of the first entry with channels left.
     private var first = 0
 
     init(_ settings: Settings) { self.settings = settings }
@@ -57,8 +57,8 @@ package struct LeaveQueue {
         )
     }
 
-    /// Takes the next channel to leave; the connections are dealt with one after the other.
-    mutating func takeNext() -> (ChannelAddress, Stream, SocketID)? {
+    /// Removes and returns the next channel to leave; connections are processed one after the other.
+    mutating func popNext() -> (ChannelAddress, Stream, SocketID)? {
         while first < entries.count {
             if let name = entries[first].channels.next() {
                 let entry = entries[first]

@@ -1,23 +1,24 @@
 package import PusherProtocol
 
-/// A backend's request of whose events some are not in order yet.
+/// A backend's request some of whose events are not sequenced yet.
 ///
-/// The request is answered when the homes of all its channels have put its events in order. So whatever is triggered
-/// after the answer comes later for every subscriber, whichever loop it reaches.
+/// The request is answered when the homes of all its channels have sequenced its events. So an event that is triggered
+/// after the answer comes later for every subscriber, whichever loop receives it.
 ///
 /// Confined to the loop of the shard that received the request.
 package final class PendingTrigger {
-    /// What became of a request.
+    /// The outcome of a request.
     package enum Outcome: Sendable {
-        /// All of its events are in order.
+        /// All of its events are sequenced.
         case accepted
-        /// Its only event is not published, because a limit is met at the home of the channel.
+        /// Its only event is not published, because a limit is reached at the home of the channel.
         case refused(Limit)
     }
 
     /// The request's number at the shard that received it.
     let number: UInt64
-    /// Whether a home may refuse the event: it is the only one, so that all of a request is published or nothing.
+    /// Whether a home may refuse the event: only if it is the only one, so that all events of a request are published
+    /// or none.
     let isRefusable: Bool
     private var openCount = 0
     private var outcome = Outcome.accepted
@@ -28,18 +29,18 @@ package final class PendingTrigger {
         self.isRefusable = isRefusable
     }
 
-    /// Calls `completion` once, when the homes have answered for all events.
+    /// Calls `completion` once, when the homes have reported the outcomes of all events.
     func whenSettled(_ completion: @escaping (Outcome) -> Void) {
         assert(openCount > 0, "what is settled already needs no callback")
         self.completion = completion
     }
 
-    /// Waits for one more event of the request.
+    /// Adds an event whose outcome is pending.
     func addEvent() { openCount += 1 }
 
-    /// Records what became of one event.
+    /// Records the outcome of one event.
     ///
-    /// - Returns: With the last event, what completes the request.
+    /// - Returns: For the last event, the closure that completes the request.
     func settle(_ outcome: Outcome) -> (() -> Void)? {
         if case .refused = outcome { self.outcome = outcome }
         openCount -= 1
@@ -56,7 +57,7 @@ struct PendingTriggers {
     /// The number of triggers.
     var count: Int { triggers.count }
 
-    /// Adds a trigger without events.
+    /// Creates and adds a trigger without events.
     ///
     /// - Parameter isRefusable: See ``PendingTrigger/isRefusable``.
     /// - Returns: The trigger.
@@ -77,7 +78,7 @@ struct PendingTriggers {
     mutating func remove(_ trigger: PendingTrigger) { triggers[trigger.number] = nil }
 }
 
-/// Where a home acknowledges an event that another shard has received.
+/// The address to which a home reports the outcome of an event that another shard has received.
 package struct PublishReceipt: Sendable {
     /// The shard that received the request.
     let shard: Int

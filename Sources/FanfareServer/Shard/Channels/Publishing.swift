@@ -6,7 +6,7 @@ import PusherProtocol
 extension ChannelService {
     // MARK: - Publishing
 
-    /// The limit that prevents publishing at the moment: of events on their way to homes, or of memory for what is received.
+    /// The limit that prevents publishing at present: of events on their way to homes, or of memory for received data.
     var publishLimit: Limit? {
         if context.links.areBehind(limit: context.settings.lineLengthMax) { return .relayedEvents }
         return context.reactor.inbound.isExhausted ? .inboundBytes : nil
@@ -17,7 +17,7 @@ extension ChannelService {
     /// - Parameters:
     ///   - publications: The events, each on one channel or several.
     ///   - app: The app that triggers them.
-    /// - Returns: The trigger that is pending until all of them have their place; `nil` if they have it already.
+    /// - Returns: The pending trigger; `nil` if all events are sequenced already.
     func publish(
         _ publications: some Collection<Publication>,
         of app: AppID
@@ -82,7 +82,7 @@ extension ChannelService {
 
     /// Sequences a client event, as soon as the subscribers have room for it.
     func receive(_ event: ClientEvent, by sender: SocketID, on address: ChannelAddress) {
-        // The sender is subscribed: its subscription came over the same link, and its end would, too.
+        // The sender is subscribed: its subscription came over the same link, and so does its unsubscription.
         guard let channel = table[address],
             let author = channel.home.author(sender, on: address.name)
         else { return }
@@ -92,7 +92,7 @@ extension ChannelService {
         sequence(event, by: author, on: channel, at: address)
     }
 
-    /// At the home: gives an event its place in the channel's order, and sends it to the shards with subscribers.
+    /// At the home: assigns an event its place in the channel's order, and sends it to the shards with subscribers.
     ///
     /// - Parameters:
     ///   - publication: The event.
@@ -107,7 +107,8 @@ extension ChannelService {
         distribute(frame, on: channel, at: address, except: publication.except)
     }
 
-    /// At the home: gives a client event its place in the channel's order, and sends it to the shards with subscribers.
+    /// At the home: assigns a client event its place in the channel's order, and sends it to the shards with
+    /// subscribers.
     func sequence(
         _ event: ClientEvent,
         by author: ClientEventAuthor,
@@ -158,6 +159,6 @@ extension ChannelService {
     ) {
         let except = except.flatMap { connections[$0]?.stream }
         context.deliveredCount &+= channel.fanOut(frame, except: except, compressing: deflaters)
-        if channel.isCongested { noteCongestion(of: channel, at: address) }
+        if channel.isCongested { recordCongestion(of: channel, at: address) }
     }
 }

@@ -1,25 +1,27 @@
 import PusherProtocol
 
-/// Names of channels in the order of their bytes, in blocks: a name is found, inserted and removed in a few microseconds
-/// among a million, and a list can go on behind the last name that it had, whatever has changed meanwhile.
+/// Channel names sorted by their bytes, in blocks: lookup, insertion and removal take a few microseconds among a
+/// million names.
 ///
-/// A name takes some 32 bytes here, beside its text, which is shared.
+/// A listing can continue behind any name, whatever has changed meanwhile.
+///
+/// A name takes about 32 bytes here, besides its text, which is shared.
 struct SortedNames {
-    /// Names in a block, at the most.
+    /// The maximum number of names in a block.
     ///
-    /// A change moves the names behind it: long blocks are slow to change, and short ones make more blocks to search.
+    /// A change moves the names behind it: long blocks are slow to change, short ones are more blocks to search.
     static var blockCountMax: Int { 256 }
 
-    /// None is empty; two neighbours always have more than half of ``blockCountMax`` names together.
+    /// No block is empty; two neighbours together have more than half of ``blockCountMax`` names.
     private var blocks: [[ChannelName]] = []
-    /// The first name of each block, so that a search touches one block alone.
+    /// The first name of each block, so that a search reads only one block.
     private var firsts: [ChannelName] = []
     /// The number of names.
     private(set) var count = 0
 
     /// Inserts a name.
     ///
-    /// - Precondition: It is not there yet.
+    /// - Precondition: The name is not in the list.
     mutating func insert(_ name: ChannelName) {
         count += 1
         guard !blocks.isEmpty else {
@@ -33,12 +35,12 @@ struct SortedNames {
         blocks[block].insert(name, at: index)
         if index == 0 { firsts[block] = name }
         guard blocks[block].count > Self.blockCountMax else { return }
-        // Names that come in their order leave full blocks behind.
+        // Names that are inserted in order leave full blocks behind.
         let isLast = block == blocks.count - 1 && index == blocks[block].count - 1
         split(block, at: isLast ? index : blocks[block].count / 2)
     }
 
-    /// Removes a name; one that is not there is no fault.
+    /// Removes a name, if it is in the list.
     mutating func remove(_ name: ChannelName) {
         guard !blocks.isEmpty else { return }
         let block = indexOfBlock(for: name)
@@ -55,13 +57,13 @@ struct SortedNames {
         }
     }
 
-    /// The names behind `cursor` that begin with `prefix`, in order.
+    /// Returns the names behind `cursor` that begin with `prefix`, in order.
     ///
     /// - Parameters:
-    ///   - cursor: The name behind which to begin, which need not be there; empty for the first.
-    ///   - prefix: What the names begin with; empty for all.
-    ///   - limit: How many names at most.
-    /// - Returns: The names, and whether there are no others behind them.
+    ///   - cursor: The name to start behind, which need not be in the list; empty for the first.
+    ///   - prefix: The prefix of the names; empty for all.
+    ///   - limit: The maximum number of names.
+    /// - Returns: The names, and whether there are no more.
     func names(
         after cursor: String,
         startingWith prefix: String,
@@ -95,7 +97,7 @@ struct SortedNames {
         return (block, blocks[block].partitioningIndex(where: isBehind))
     }
 
-    /// The block in which a name is, or would be.
+    /// The index of the block that contains a name, or would contain it.
     private func indexOfBlock(for name: ChannelName) -> Int {
         max(0, firsts.partitioningIndex { $0.text > name.text } - 1)
     }
@@ -107,7 +109,7 @@ struct SortedNames {
         firsts.insert(upper[0], at: block + 1)
     }
 
-    /// Joins a block that has become short with a neighbour, where both together are not long.
+    /// Merges a short block with a neighbour, if both together are short.
     private mutating func mergeIfShort(_ block: Int) {
         guard blocks[block].count <= Self.blockCountMax / 4 else { return }
         for lower in [block, block - 1] where lower >= 0 && lower + 1 < blocks.count {
@@ -123,7 +125,8 @@ struct SortedNames {
 }
 
 extension Array {
-    /// The index of the first element that meets a condition, which all behind it meet too; the count if there is none.
+    /// Returns the index of the first element that meets a condition, which all later elements meet too; the count if
+    /// there is none.
     fileprivate func partitioningIndex(where meetsCondition: (Element) -> Bool) -> Int {
         var (lower, upper) = (0, count)
         while lower < upper {

@@ -6,21 +6,21 @@ import WebSocket
 /// A connected client: its stream, its WebSocket and its session, on the shard that accepted it.
 final class Connection: StreamDelegate {
     let stream: Stream
-    /// What the connection's shard provides.
+    /// The context of the connection's shard.
     private let context: ShardContext
-    // Unchecked is the exclusive access to what every message needs: session and endpoint do what they are told, and
-    // call nothing that could come back to the connection.
+    // Exclusive access to the fields that every message needs is not checked: session and endpoint call nothing that
+    // re-enters the connection.
     @exclusivity(unchecked) private var session: Session
     @exclusivity(unchecked) private var endpoint: WebSocketEndpoint
     @exclusivity(unchecked) private(set) var isClosing = false
     /// Whether the shard's ``IncompleteMessages`` has an entry for the connection.
     @exclusivity(unchecked) private var holdsIncompleteMessage = false
-    /// Subscriptions and unsubscriptions, for the effort of a turn; wraps around.
+    /// The number of subscriptions and unsubscriptions, for the effort of a turn; wraps around.
     @exclusivity(unchecked) private var membershipChangeCount: UInt16 = 0
-    /// Whether the connection counts towards its app's quota; on probation it does not.
-    private(set) var hasPlace: Bool
+    /// Whether the connection counts towards its app's quota; it does not before it is authorized.
+    private(set) var countsTowardsQuota: Bool
 
-    /// Makes a connection, for which a place in the app's quota was taken unless it begins on probation.
+    /// Creates a connection, which is counted in the app's quota already unless it has to be authorized first.
     init(
         socketID: SocketID,
         app: App,
@@ -32,7 +32,7 @@ final class Connection: StreamDelegate {
         self.endpoint = endpoint
         self.context = context
         session = Session(socketID: socketID, app: app)
-        hasPlace = !session.isOnProbation
+        countsTowardsQuota = !session.isOnProbation
     }
 
     private var delegate: any ConnectionDelegate { context.connectionDelegate }
@@ -46,24 +46,25 @@ final class Connection: StreamDelegate {
     /// Replaces the app's configuration; existing subscriptions stay.
     func replaceApp(_ app: App) { session.replaceApp(app) }
 
-    /// The window of events compressed for many, if the client agreed to that.
+    /// The window of shared compressed events, if the client agreed to it.
     var sharedWindowBits: Int? { endpoint.sharedWindowBits }
 
-    /// Greets the client, behind the answer to its upgrade: nothing may reach it before this.
+    /// Appends the greeting, behind the answer to the upgrade: it is the first message.
     func begin(_ output: inout [UInt8]) {
         let timeout = context.settings.liveness.activityTimeout
         append(.connectionEstablished(socketID: socketID, activityTimeout: timeout), to: &output)
     }
 
-    // MARK: - What arrives
+    // MARK: - Receiving
 
-    /// What one turn deals with of one client's messages, in bytes.
+    /// The maximum effort for one client's messages in one turn, in bytes.
     ///
-    /// A few compressed bytes can be a long message, and thousands of short ones fit into one read: others come first.
+    /// A few compressed bytes can be a long message, and one read can contain thousands of short ones: other clients
+    /// are served in between.
     private static var effortMax: Int { 128 << 10 }
-    /// What a message costs however short it is, in bytes of a long one.
+    /// The effort of a message besides its length, in bytes.
     private static var messageEffort: Int { 64 }
-    /// What a subscription or an unsubscription costs besides: memory is allocated or freed for it.
+    /// The additional effort of a subscription or unsubscription, which allocates or frees memory.
     private static var membershipEffort: Int { 2 << 10 }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
@@ -143,7 +144,7 @@ final class Connection: StreamDelegate {
         case .signIn(let user): delegate.connection(self, signsInAs: user)
         case .watch(let users): delegate.connection(self, watches: users)
         case .unwatch(let users): delegate.connection(self, unwatches: users)
-        case .beginTenure: beginTenure()
+        case .beginTenure: startCountingTowardsQuota()
         case .met(let limit): context.limitMet(limit)
         case .close(let code, let message): close(code, message: message)
         }
@@ -160,13 +161,13 @@ final class Connection: StreamDelegate {
         send(.error(code: nil, message: message))
     }
 
-    /// The channel's home counts this connection from here on; events follow the acknowledgement.
+    /// Called when the channel's home has granted a subscription: sends the acknowledgement, which events follow.
     ///
     /// - Parameters:
     ///   - channel: The channel.
-    ///   - grant: Who is on it from here on, and what comes ahead of its live events.
-    ///   - request: What is granted.
-    /// - Returns: Whether the connection still waits for this.
+    ///   - grant: The members, and the messages before live events.
+    ///   - request: The number of the request.
+    /// - Returns: Whether the request is still pending.
     func granted(_ channel: ChannelName, _ grant: Grant, request: UInt32) -> Bool {
         guard !isClosing, session.granted(channel, request: request) else { return false }
         send(.subscriptionSucceeded(channel: channel, members: grant.members))
@@ -176,7 +177,7 @@ final class Connection: StreamDelegate {
         return true
     }
 
-    /// The presence channel has no room for another member.
+    /// Called when the presence channel's home has refused another member.
     func refused(_ channel: ChannelName, request: UInt32, membersMax: Int) {
         guard !isClosing else { return }
         let refusal = SubscriptionRefusal.full(channel, membersMax: membersMax)
@@ -186,28 +187,28 @@ final class Connection: StreamDelegate {
 
     // MARK: - Users
 
-    /// Tells the client of users whom it watches.
-    func learn(online: [UserID], offline: [UserID]) {
+    /// Reports to the client which watched users are online and offline.
+    func reportUsers(online: [UserID], offline: [UserID]) {
         guard !isClosing, let message = session.learn(online: online, offline: offline) else {
             return
         }
         send(message)
     }
 
-    /// Lets the connection stay although nothing was proved.
-    func endProbation() { perform(session.endProbation()) }
+    /// Cancels the requirement to be authorized.
+    func waiveAuthorization() { perform(session.endProbation()) }
 
-    /// The connection counts towards its app's quota from here on.
-    private func beginTenure() {
+    /// Counts the authorized connection towards its app's quota, or closes it.
+    private func startCountingTowardsQuota() {
         delegate.connectionIsAuthorized(self)
-        hasPlace = app.quota.take()
-        if !hasPlace {
+        countsTowardsQuota = app.quota.take()
+        if !countsTowardsQuota {
             context.limitMet(.appConnections)
             close(.overConnectionQuota, message: PusherCode.overConnectionQuota.message)
         }
     }
 
-    // MARK: - What leaves
+    // MARK: - Sending
 
     private func send(_ message: ServerMessage) {
         var frame: [UInt8] = []
@@ -227,10 +228,10 @@ final class Connection: StreamDelegate {
 
     // MARK: - Liveness
 
-    /// Asks a client that has been silent for a sign of life, or gives it up.
-    func answer(_ verdict: Liveness.Verdict) {
+    /// Pings a silent client, or closes it.
+    func perform(_ action: Liveness.Action) {
         guard !isClosing else { return }
-        switch verdict {
+        switch action {
         case .wait: break
         case .ping:
             let empty: [UInt8] = []
@@ -241,9 +242,9 @@ final class Connection: StreamDelegate {
         }
     }
 
-    // MARK: - The end
+    // MARK: - Closing
 
-    /// Says why in a `pusher:error`, then closes with the same code.
+    /// Sends a `pusher:error`, then closes with the same code.
     func close(_ code: PusherCode, message: String, droppingQueue: Bool = false) {
         guard beginClosing() else { return }
         if droppingQueue { stream.discardQueue() }
@@ -251,7 +252,7 @@ final class Connection: StreamDelegate {
         finish(with: endpoint.close(code.closeCode, reason: message))
     }
 
-    /// Closes with a code of WebSocket's own.
+    /// Closes with a code of the WebSocket protocol.
     private func close(_ code: CloseCode, reason: String) {
         guard beginClosing() else { return }
         finish(with: endpoint.close(code, reason: reason))
@@ -259,15 +260,15 @@ final class Connection: StreamDelegate {
 
     private func answerClose() {
         guard beginClosing() else { return }
-        // RFC 6455 §5.5.1: behind its close frame the client sends nothing.
+        // RFC 6455 §5.5.1: the client sends nothing after its close frame.
         finish(with: endpoint.answerClose(), peerIsDone: true)
     }
 
-    /// Leaves the channels first: what waits in them goes before the close frame.
+    /// Unsubscribes from the channels; events already sent precede the close frame.
     private func beginClosing() -> Bool {
         guard !isClosing else { return false }
         isClosing = true
-        // The peer may take its time to close, and the rest of the message is not read.
+        // The peer may close late, and the rest of the message is not read.
         endpoint.discardIncompleteMessage()
         if holdsIncompleteMessage { releaseIncompleteMessage() }
         let ties = session.end()
@@ -277,7 +278,7 @@ final class Connection: StreamDelegate {
 
     private func finish(with frame: [UInt8]?, peerIsDone: Bool = false) {
         write(frame)
-        stream.close(within: context.settings.farewellTimeout, peerIsDone: peerIsDone)
+        stream.close(within: context.settings.closeTimeout, peerIsDone: peerIsDone)
     }
 
     func streamReachedEnd(_ stream: Stream) {
@@ -285,8 +286,8 @@ final class Connection: StreamDelegate {
     }
 
     func streamOverflowed(_ stream: Stream) {
-        // What is queued behind a reader this slow would come too late anyway: the code tells it to reconnect, and
-        // nothing after the gap is sent, so no message is lost without the client's knowledge.
+        // The queue of a reader this slow is out of date. The code makes the client reconnect, and nothing after the
+        // gap is sent, so no message is lost without the client's knowledge.
         let message = "The connection reads too slowly: its queue is full"
         context.limitMet(.queuedBytes)
         reportDroppedQueue()
@@ -304,8 +305,8 @@ final class Connection: StreamDelegate {
     func memoryBudget(of stream: Stream) -> MemoryBudget? { delegate.queueBudget(of: app) }
 
     func streamExceededBudget(_ stream: Stream, _ budget: MemoryBudget) {
-        let isOfAll = budget === context.reactor.queueBudget
-        context.limitMet(isOfAll ? .queuedBytesTotal : .appQueuedBytes)
+        let isTotal = budget === context.reactor.queueBudget
+        context.limitMet(isTotal ? .queuedBytesTotal : .appQueuedBytes)
         reportDroppedQueue()
         let message = "The connection reads too slowly, and the memory of all queues is used up"
         close(.overCapacity, message: message, droppingQueue: true)
@@ -318,10 +319,10 @@ final class Connection: StreamDelegate {
 }
 
 extension Connection: TimerTarget {
-    /// Called at the deadline by which the connection had to be authorized (Pusher documentation, "Authorized connections").
+    /// Called at the deadline of the authorization (Pusher documentation, "Authorized connections").
     func timerFired(tag: Int) {
-        guard !isClosing, !hasPlace else { return }
-        guard let seconds = app.features.authorizationTimeout else { return endProbation() }
+        guard !isClosing, !countsTowardsQuota else { return }
+        guard let seconds = app.features.authorizationTimeout else { return waiveAuthorization() }
         context.limitMet(.authorizationTime)
         close(
             .unauthorized,
@@ -332,7 +333,7 @@ extension Connection: TimerTarget {
 }
 
 extension WebSocketError {
-    /// The limit that is met, if that is what is wrong.
+    /// The limit that is reached, if that is the error.
     fileprivate var limit: Limit? {
         switch self {
         case .messageTooLong: .messageLength

@@ -2,12 +2,12 @@ import Broker
 import Net
 import PusherProtocol
 
-/// Performs what a client's connection asks for; implemented by the connection's shard.
+/// Performs the requests of a client's connection; implemented by the connection's shard.
 protocol ConnectionDelegate: AnyObject {
     /// Called for every read, before its messages are processed.
     func connectionReceived(_ connection: Connection)
 
-    /// Asks the channel's home for a subscription; `Connection.granted` or `Connection.refused` follows.
+    /// Requests a subscription from the channel's home; `Connection.granted` or `Connection.refused` follows.
     func connection(
         _ connection: Connection,
         subscribesTo channel: ChannelName,
@@ -15,7 +15,7 @@ protocol ConnectionDelegate: AnyObject {
         request: UInt32
     )
 
-    /// Ends a subscription, or its request, here and at the channel's home.
+    /// Ends a subscription or a pending request, here and at the channel's home.
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName)
 
     /// Sends an event that the session has accepted to the channel's home.
@@ -30,22 +30,22 @@ protocol ConnectionDelegate: AnyObject {
     /// Counts the connection as signed in.
     func connection(_ connection: Connection, signsInAs user: UserID)
 
-    /// Reports to the connection which of these users are online, now and when that changes.
+    /// Subscribes the connection to the online status of these users.
     func connection(_ connection: Connection, watches users: [UserID])
 
-    /// Ends the reports about these users.
+    /// Ends the subscription to the online status of these users.
     func connection(_ connection: Connection, unwatches users: [UserID])
 
     /// Cancels the deadline by which the connection had to be authorized.
     func connectionIsAuthorized(_ connection: Connection)
 
-    /// Records how many bytes the connection holds of a message that has arrived in part; `nil` when there is none any more.
+    /// Records the bytes that a partially received message of the connection takes; `nil` when there is none any more.
     func connection(_ connection: Connection, holdsIncompleteMessage byteCount: Int?)
 
-    /// Called when the connection begins to close: ends its subscriptions and signs it out.
+    /// Called when the connection starts to close: ends its subscriptions and signs it out.
     func connectionIsClosing(_ connection: Connection, _ ties: Session.Ties)
 
-    /// Called when the stream has ended; the connection is not used any more.
+    /// Called when the stream has ended; the connection is not used afterwards.
     func connectionClosed(_ connection: Connection)
 
     /// The memory budget that the queues of an app's clients share on this shard.

@@ -1,29 +1,29 @@
 import PusherProtocol
 
-/// The connections of one shard, found by socket ID without a search.
+/// The connections of one shard, indexed by socket ID.
 ///
-/// The first number of a socket ID is the connection's slot and shard; the second is random, so that nobody guesses
-/// another client's ID, and so that the ID of a closed connection never finds its successor in the slot.
+/// The first number of a socket ID encodes the connection's slot and shard. The second is random, so that socket IDs
+/// cannot be guessed, and the ID of a closed connection does not match its successor in the slot.
 ///
-/// Slots lie in pages. A page without connections holds no memory and is not looked at, and new connections take the
-/// first vacant slot: after a peak the table shrinks to the pages of those that are left.
+/// Slots are grouped in pages. A page without connections takes no memory and is skipped, and new connections take the
+/// first vacant slot: after a peak the table shrinks to the pages still in use.
 struct ConnectionTable {
     private let shard: Int
     private let shardCount: Int
     private var pages: [Page] = []
-    /// No page before this one has a vacant slot.
+    /// The first page that may have a vacant slot.
     private var firstPageWithRoom = 0
     private var random: RandomPool
 
-    /// Sixty-four slots.
+    /// A group of 64 slots.
     private struct Page {
         static var slotCount: Int { 64 }
 
-        /// A bit for each slot with a connection.
+        /// One bit per slot, set if it has a connection.
         private(set) var occupied: UInt64 = 0
-        /// By slot; empty while no slot is occupied.
+        /// The connections by slot; empty while no slot is occupied.
         private(set) var connections: [Connection?] = []
-        /// When each was heard, side by side: a look at all of them touches no connection.
+        /// The liveness of each connection, stored side by side: a check of all touches no connection.
         var liveness: [Liveness] = []
 
         func isVacant(_ slot: Int) -> Bool { occupied & 1 << UInt64(slot) == 0 }
@@ -47,7 +47,7 @@ struct ConnectionTable {
         }
     }
 
-    /// Makes the table of shard number `shard`, whose socket IDs end with numbers of `random`.
+    /// Creates the table of shard number `shard`; socket IDs end with numbers of `random`.
     init(shard: Int, shardCount: Int, random: RandomPool) {
         self.random = random
         self.shard = shard
@@ -57,10 +57,11 @@ struct ConnectionTable {
     /// The number of connections.
     private(set) var count = 0
 
-    /// The number of slots for which the table holds memory, and at which ``judge(page:at:_:)`` looks over all pages.
+    /// The number of slots for which the table takes memory, and which ``checkLiveness(page:at:_:)`` visits over all
+    /// pages.
     var heldSlotCount: Int { pages.count { $0.occupied != 0 } * Page.slotCount }
 
-    /// A fresh socket ID, for the connection to be inserted next.
+    /// Creates the socket ID of the connection that is inserted next.
     mutating func makeSocketID() -> SocketID {
         while firstPageWithRoom < pages.count, pages[firstPageWithRoom].occupied == .max {
             firstPageWithRoom += 1
@@ -72,11 +73,11 @@ struct ConnectionTable {
         return SocketID(first, .random(in: 1..<10_000_000_000, using: &random))
     }
 
-    /// Adds a connection, heard `now`, under the ID made last.
-    mutating func insert(_ connection: Connection, heardAt now: UInt32) {
+    /// Adds a connection under the ID created last; its last receipt is `now`.
+    mutating func insert(_ connection: Connection, receivedAt now: UInt32) {
         let (page, slot) = place(of: connection.socketID)
         if page == pages.count { pages.append(Page()) }
-        precondition(pages[page].isVacant(slot), "another connection came between")
+        precondition(pages[page].isVacant(slot), "the slot is taken by another connection")
         pages[page].insert(connection, Liveness(now: now), at: slot)
         count += 1
     }
@@ -88,53 +89,53 @@ struct ConnectionTable {
         count -= 1
         firstPageWithRoom = min(firstPageWithRoom, page)
         while pages.last?.occupied == 0 { pages.removeLast() }
-        // The list itself shrinks too, and seldom: a copy has room for no more than it holds.
+        // The array shrinks as well, but seldom: a copy has no spare capacity.
         if pages.capacity > 64, pages.count < pages.capacity / 4 { pages = pages.map { $0 } }
         firstPageWithRoom = min(firstPageWithRoom, pages.count)
     }
 
-    /// The connection with this ID, if it is one of this shard and still open.
+    /// The open connection of this shard with this ID.
     subscript(id: SocketID) -> Connection? {
         place(holding: id).flatMap { pages[$0.page].connections[$0.slot] }
     }
 
-    /// All connections, in no order.
+    /// All connections, in no particular order.
     var all: some Sequence<Connection> {
         pages.lazy.flatMap { $0.connections.lazy.compactMap(\.self) }
     }
 
-    /// Up to `count` of the connections that are not closing yet.
+    /// Returns up to `count` connections that are not closing yet.
     func open(upTo count: Int) -> [Connection] {
         Array(all.lazy.filter { !$0.isClosing }.prefix(count))
     }
 
     // MARK: - Liveness
 
-    /// Notes that a connection of this table was heard.
-    mutating func heard(_ id: SocketID, at now: UInt32) {
+    /// Records that something was received from a connection of this table.
+    mutating func received(from id: SocketID, at now: UInt32) {
         let (page, slot) = place(of: id)
-        pages[page].liveness[slot].heard(at: now)
+        pages[page].liveness[slot].received(at: now)
     }
 
-    /// The numbers of the pages, for ``judge(page:at:_:)``.
+    /// The indices of the pages, for ``checkLiveness(page:at:_:)``.
     var pageNumbers: Range<Int> { pages.indices }
 
-    /// The connections of one page about which something is to be done, and what.
-    mutating func judge(
+    /// Returns the connections of one page that are to be pinged or closed.
+    mutating func checkLiveness(
         page: Int,
         at now: UInt32,
         _ settings: Liveness.Settings
-    ) -> [(Connection, Liveness.Verdict)] {
-        var verdicts: [(Connection, Liveness.Verdict)] = []
-        var left = pages[page].occupied
-        while left != 0 {
-            let slot = left.trailingZeroBitCount
-            left &= left - 1
-            let verdict = pages[page].liveness[slot].judge(at: now, settings)
-            guard verdict != .wait, let connection = pages[page].connections[slot] else { continue }
-            verdicts.append((connection, verdict))
+    ) -> [(Connection, Liveness.Action)] {
+        var actions: [(Connection, Liveness.Action)] = []
+        var remaining = pages[page].occupied
+        while remaining != 0 {
+            let slot = remaining.trailingZeroBitCount
+            remaining &= remaining - 1
+            let action = pages[page].liveness[slot].check(at: now, settings)
+            guard action != .wait, let connection = pages[page].connections[slot] else { continue }
+            actions.append((connection, action))
         }
-        return verdicts
+        return actions
     }
 
     // MARK: - Slots
@@ -144,7 +145,7 @@ struct ConnectionTable {
         return (slot / Page.slotCount, slot % Page.slotCount)
     }
 
-    /// Where the connection with this ID is; nil if there is none.
+    /// The page and slot of the connection with this ID; `nil` if there is none.
     private func place(holding id: SocketID) -> (page: Int, slot: Int)? {
         guard id.first % UInt64(shardCount) == UInt64(shard) else { return nil }
         let (page, slot) = place(of: id)

@@ -2,17 +2,17 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The clients connected to one shard: by socket ID, with their addresses, deadlines and the budgets of their queues.
+/// The clients connected to one shard, with their addresses, deadlines and memory budgets.
 final class Connections {
     private let context: ShardContext
     @exclusivity(unchecked) private var table: ConnectionTable
-    /// The addresses of connections to which a limit for each address applies.
+    /// The addresses of connections that count towards the limit per address.
     @exclusivity(unchecked) private var addresses: [SocketID: ClientAddress] = [:]
     /// The timers of connections that are not authorized yet.
     private var authorizationTimers: [SocketID: TimerID] = [:]
     /// The connections to close because their app was removed or disabled.
     private var orphanedConnections: [Connection] = []
-    /// The queues of each app's clients; of apps whose clients have queued something.
+    /// The memory budgets of the apps whose clients have queued data.
     @exclusivity(unchecked) private var queueBudgets: [AppID: MemoryBudget] = [:]
 
     init(_ context: ShardContext, random: RandomPool) {
@@ -27,17 +27,17 @@ final class Connections {
     /// The number of clients.
     var count: Int { table.count }
 
-    /// The connection with this socket ID, if it is one of this shard and still open.
+    /// The open connection of this shard with this socket ID.
     subscript(id: SocketID) -> Connection? { table[id] }
 
-    /// A socket ID for the connection to be admitted next.
+    /// Creates the socket ID of the connection that is added next.
     func makeSocketID() -> SocketID { table.makeSocketID() }
 
     /// Adds a connection under its socket ID.
-    func admit(_ connection: Connection, from address: ClientAddress?) {
-        table.insert(connection, heardAt: context.reactor.seconds)
+    func add(_ connection: Connection, from address: ClientAddress?) {
+        table.insert(connection, receivedAt: context.reactor.seconds)
         if let address { addresses[connection.socketID] = address }
-        if !connection.hasPlace { startAuthorizationTimer(of: connection) }
+        if !connection.countsTowardsQuota { startAuthorizationTimer(of: connection) }
         context.notify(.connections, of: connection.app.id, .connected(connection.socketID))
     }
 
@@ -46,8 +46,8 @@ final class Connections {
         table.remove(connection.socketID)
         let address =
             addresses.isEmpty ? nil : addresses.removeValue(forKey: connection.socketID)
-        context.settings.admissionControl.leave(address)
-        if connection.hasPlace {
+        context.settings.admissionControl.release(address)
+        if connection.countsTowardsQuota {
             connection.app.quota.giveBack()
         } else {
             cancelAuthorizationTimer(of: connection)
@@ -57,15 +57,15 @@ final class Connections {
 
     /// Records that something was received from a client.
     func received(_ connection: Connection) {
-        table.heard(connection.socketID, at: context.reactor.seconds)
+        table.received(from: connection.socketID, at: context.reactor.seconds)
     }
 
     /// Pings clients that have been silent for too long, and closes those that do not answer.
     func checkLiveness() {
         let now = context.reactor.seconds
         for page in table.pageNumbers {
-            let verdicts = table.judge(page: page, at: now, context.settings.liveness)
-            for (connection, verdict) in verdicts { connection.answer(verdict) }
+            let actions = table.checkLiveness(page: page, at: now, context.settings.liveness)
+            for (connection, action) in actions { connection.perform(action) }
         }
     }
 
@@ -85,7 +85,7 @@ final class Connections {
     /// The number of connections that have to be authorized before their deadline (Pusher documentation, "Authorized
     /// connections").
     ///
-    /// They have no place in the app's quota: connections without an account keep no user out.
+    /// They do not count towards the app's quota: connections without authorization keep no user out.
     var unauthorizedCount: Int { authorizationTimers.count }
 
     private func startAuthorizationTimer(of connection: Connection) {
@@ -104,12 +104,13 @@ final class Connections {
 
     // MARK: - Apps
 
-    /// Replaces the apps of the connections; those whose app was removed or disabled wait for
-    /// ``closeOrphanedConnections(upTo:)``.
+    /// Replaces the apps of the connections.
+    ///
+    /// Those whose app was removed or disabled are closed by ``closeOrphanedConnections(upTo:)``.
     func replaceApps(_ registry: AppRegistry) {
         replaceQueueBudgets(registry)
         orphanedConnections = []
-        // Most connections are of one app, or come in runs of one.
+        // The lookup is repeated only when the app changes: most connections have one app.
         var last: (old: App, new: App?)?
         for connection in table.all where !connection.isClosing {
             if last?.old !== connection.app {
@@ -138,8 +139,9 @@ final class Connections {
 
     // MARK: - Memory budgets
 
-    // A shard checks its own queues alone: its share of the memory for all apps, and for each. Above three quarters it
-    // refuses connections (4100); above all of it, the reactor closes the connections with the longest queues.
+    // Each shard has an equal share of the memory for all apps and for each app, and checks only its own queues. Above
+    // three quarters it refuses connections (4100); above the limit, the reactor closes the connections with the
+    // longest queues.
 
     /// The memory budget that the queues of an app's clients share on this shard.
     func queueBudget(of app: App) -> MemoryBudget {
@@ -149,7 +151,7 @@ final class Connections {
         return budget
     }
 
-    /// Refuses a connection while the queues of others nearly use up a budget.
+    /// Refuses a connection while a budget is nearly used up.
     func checkQueues(of app: App) throws(ConnectionRefusal) {
         if context.reactor.queueBudget.isNearlyFull {
             throw ConnectionRefusal(.overCapacity, meeting: .queuedBytesTotal)

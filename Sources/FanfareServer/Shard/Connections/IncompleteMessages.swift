@@ -1,11 +1,10 @@
 import Net
 import PusherProtocol
 
-/// The connections of one shard of whose current WebSocket message only a part has arrived, and the memory that these
-/// parts take.
+/// The connections of one shard with a partially received WebSocket message, and the memory that these parts take.
 ///
-/// A connection is entered at the end of a read that leaves its message incomplete, so one whose messages arrive whole
-/// costs nothing. One timer closes those whose message does not arrive in time; it runs only while there are any.
+/// A connection is added at the end of a read that leaves its message incomplete, so messages that arrive whole cost
+/// nothing. One timer closes the connections whose message does not arrive in time; it runs only while there are any.
 final class IncompleteMessages: TimerTarget {
     private struct Entry {
         let connection: Connection
@@ -25,22 +24,23 @@ final class IncompleteMessages: TimerTarget {
     /// The number of connections with an incomplete message.
     var count: Int { entries.count }
 
-    /// Connections closed at once to make room; the next part that arrives closes others.
+    /// The maximum number of connections that are closed at once to free memory; the next received part closes more.
     private static var closedCountMax: Int { 64 }
 
-    /// Makes an empty table.
+    /// Creates an empty table.
     init(_ context: ShardContext) { self.context = context }
 
     private var reactor: Reactor { context.reactor }
     private var settings: ServerSettings { context.settings }
 
-    /// Records how much memory a connection's incomplete message takes; the first call for a message starts its time.
+    /// Records the memory that a connection's incomplete message takes; the first call for a message starts its time
+    /// limit.
     ///
-    /// When all incomplete messages take half of the budget for what has come in, or the budget is used up, connections with
-    /// large ones are closed with 4100: the other half is for what backends trigger.
+    /// When all incomplete messages take half of the budget for received data, or the budget is used up, connections
+    /// with large ones are closed with 4100: the other half is reserved for triggers.
     ///
     /// - Parameters:
-    ///   - count: Bytes; it does not shrink while the message arrives.
+    ///   - count: The size in bytes; it does not shrink while the message arrives.
     ///   - connection: The connection, which may be closed when this returns.
     func hold(_ count: Int, of connection: Connection) {
         let id = connection.socketID
@@ -52,11 +52,11 @@ final class IncompleteMessages: TimerTarget {
         reactor.inbound.charge(growth)
         startTimer()
         if reactor.inbound.isExhausted || byteCount > reactor.inbound.byteCountMax / 2 {
-            makeRoom()
+            freeMemory()
         }
     }
 
-    /// Forgets a connection whose message is complete, or that is closing.
+    /// Removes a connection whose message is complete, or that is closing.
     func release(of connection: Connection) {
         guard let entry = entries.removeValue(forKey: connection.socketID) else { return }
         byteCount -= entry.byteCount
@@ -65,11 +65,11 @@ final class IncompleteMessages: TimerTarget {
         if entries.isEmpty, entries.capacity > 64 { entries = [:] }
     }
 
-    // MARK: - Room
+    // MARK: - Memory limit
 
     /// Closes connections whose incomplete messages take at least the average, unless all of them together take little:
-    /// then the budget is used up by something else, and closing them would free nothing.
-    private func makeRoom() {
+    /// then something else uses up the budget, and closing them would free nothing.
+    private func freeMemory() {
         guard byteCount >= reactor.inbound.byteCountMax / 8, !entries.isEmpty else { return }
         let average = byteCount / entries.count
         let large = entries.values.lazy.filter { $0.byteCount >= average }
@@ -77,21 +77,21 @@ final class IncompleteMessages: TimerTarget {
             context.limitMet(.inboundBytes)
             entry.connection.close(
                 .overCapacity,
-                message: "Over capacity: too many messages have arrived in part, try again later"
+                message: "Over capacity: too many incomplete messages, try again later"
             )
         }
     }
 
-    // MARK: - Time
+    // MARK: - Time limit
 
     private func startTimer() {
         guard !isTimerRunning else { return }
         isTimerRunning = true
-        // Late by no more than this.
+        // The maximum delay of the check.
         reactor.schedule(after: max(settings.messageTimeout / 8, .seconds(1)), self)
     }
 
-    /// Called by the reactor: closes the connections whose message has taken too long.
+    /// Closes the connections whose message has taken too long.
     func timerFired(tag: Int) {
         isTimerRunning = false
         let latest = reactor.timerTime.advanced(by: .zero - settings.messageTimeout)

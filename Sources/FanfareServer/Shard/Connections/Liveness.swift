@@ -1,19 +1,19 @@
 import Net
 
-/// When a silent client is asked for a sign of life, and when it is given up (Pusher protocol, "Ping and pong").
+/// Detects silent clients, which are pinged and then closed (Pusher protocol, "Ping and pong").
 ///
-/// Anything received counts: a browser's pong frame, a `pusher:ping`, any message. The client is asked by a WebSocket
-/// ping frame, which every network stack answers by itself; several official clients ignore `pusher:ping`.
+/// Any received data is a sign of life: a pong frame, a `pusher:ping`, any message. The client is pinged with a
+/// WebSocket ping frame, which every WebSocket implementation answers; several official clients ignore `pusher:ping`.
 struct Liveness {
-    /// The times of one broker.
+    /// The times of a broker.
     struct Settings: Sendable {
-        /// Seconds of silence after which clients are told to ping.
+        /// The seconds of silence after which clients are asked to ping.
         var activityTimeout: Int
-        /// Seconds that a pinged client has to answer.
+        /// The seconds in which a pinged client must answer.
         var pongTimeout: UInt32
-        /// Seconds of silence after which the broker pings: later than the client should have done.
+        /// The seconds of silence after which the broker pings: later than the client should have pinged.
         var threshold: UInt32
-        /// Seconds between two looks at the connections: verdicts come late by no more than that.
+        /// The seconds between two checks of the connections, which is the maximum delay of an action.
         var interval: Int
 
         init(activityTimeout: Int, pongTimeout: Int) {
@@ -24,30 +24,30 @@ struct Liveness {
         }
     }
 
-    enum Verdict: Equatable {
+    enum Action: Equatable {
         case wait, ping, close
     }
 
-    /// When the client was heard, or when it was asked.
+    /// The time of the last receipt, or of the ping.
     private var since: UInt32
     private var isPinged = false
 
-    /// Begins with a client that was heard `now`, in seconds on the loop's clock.
+    /// Creates the state of a client whose last receipt was `now`, in seconds on the loop's clock.
     init(now: UInt32) { since = now }
 
-    /// Something arrived.
-    mutating func heard(at now: UInt32) {
+    /// Called when something was received.
+    mutating func received(at now: UInt32) {
         since = now
         isPinged = false
     }
 
-    /// Whether the client has been silent for longer than it may be.
+    /// Whether the client has been silent for too long.
     func isOverdue(at now: UInt32, _ settings: Settings) -> Bool {
         now - since >= (isPinged ? settings.pongTimeout : settings.threshold)
     }
 
-    /// What to do with a client that may have been silent for too long.
-    mutating func judge(at now: UInt32, _ settings: Settings) -> Verdict {
+    /// Checks a client; the returned action is to be performed.
+    mutating func check(at now: UInt32, _ settings: Settings) -> Action {
         guard isOverdue(at: now, settings) else { return .wait }
         if isPinged { return .close }
         since = now
@@ -57,8 +57,8 @@ struct Liveness {
 }
 
 extension Reactor {
-    /// The time of timers in whole seconds: fine enough for liveness, and half the size of a time.
+    /// The time of timers in whole seconds: precise enough for liveness, in half the size.
     ///
-    /// A pause of the process is left out, in which nobody could be heard.
+    /// It excludes pauses of the process, during which nothing can be received.
     var seconds: UInt32 { UInt32(truncatingIfNeeded: timerTime.nanoseconds / 1_000_000_000) }
 }

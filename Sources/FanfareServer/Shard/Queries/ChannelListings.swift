@@ -3,14 +3,15 @@ import HTTPServer
 import Net
 import PusherProtocol
 
-/// The lists of channels that a shard assembles, and the portions of them that other shards ask it for.
+/// The lists of channels that a shard assembles, and the portions that other shards request from it.
 ///
-/// Both take time in proportion to the number of channels, so each turn does one portion: events never wait for more than
+/// Both take time in proportion to the number of channels, so each turn does one portion: events wait for no more than
 /// one. Lists take turns.
 final class ChannelListings {
-    /// Channels that a turn takes from the tables, and channels that it merges into answers.
+    /// The maximum number of channels that a turn reads from the tables, and that it merges into answers.
     static var portionMax: Int { 512 }
-    /// Lists that are put together at the same time; others wait, so that memory holds no more than so many answers.
+    /// The maximum number of lists that are assembled at the same time; others wait, which bounds the memory of
+    /// answers.
     private static var openMax: Int { 8 }
 
     private let context: ShardContext
@@ -18,7 +19,7 @@ final class ChannelListings {
     private var open: [ListingID: ChannelListing] = [:]
     private var last: ListingID = 0
     private var waiting: [ChannelListing] = []
-    /// The lists that have something to merge, each once.
+    /// The lists with something to merge, each once.
     private var ready: [ListingID] = []
     private var requests: [Request] = []
 
@@ -27,7 +28,7 @@ final class ChannelListings {
         self.channels = channels
     }
 
-    /// What another shard, or this one, asks for of the channels whose home is here.
+    /// A request of any shard for channels whose home is here.
     private struct Request {
         var range: ChannelRange
         var listing: ListingID
@@ -37,10 +38,10 @@ final class ChannelListings {
     /// The lists that are not answered.
     var count: Int { open.count + waiting.count }
 
-    /// Whether there is something to do now.
+    /// Whether there is work for the next turn.
     var areReady: Bool { !requests.isEmpty || !ready.isEmpty }
 
-    /// Answers a query of an app's occupied channels, in the order of their names.
+    /// Answers a query for an app's occupied channels, sorted by name.
     func list(_ query: ChannelsQuery, of app: AppID, _ exchange: HTTPExchange) {
         waiting.append(
             ChannelListing(
@@ -51,11 +52,11 @@ final class ChannelListings {
                 for: exchange
             )
         )
-        beginWaiting()
+        startWaiting()
     }
 
-    /// Begins the next lists, as many as may be assembled at the same time.
-    private func beginWaiting() {
+    /// Starts the next lists, up to the maximum.
+    private func startWaiting() {
         while open.count < Self.openMax, !waiting.isEmpty {
             last += 1
             open[last] = waiting.removeFirst()
@@ -69,20 +70,20 @@ final class ChannelListings {
         case .ask(let range, let listing, let asker):
             requests.append(Request(range: range, listing: listing, asker: asker))
         case .portion(let portion, let listing, let home):
-            // The list may have ended because the backend has closed the connection.
+            // The list may have ended because the connection was closed.
             open[listing]?.receive(portion, from: home)
             schedule(listing)
         }
     }
 
-    /// Does one turn's share of the work.
+    /// Does one portion of the work.
     func advance() {
         guard areReady else { return }
         var rest = Self.portionMax
         while rest > 0, !requests.isEmpty {
             let request = requests.removeFirst()
             let portion = channels.table.portion(of: request.range)
-            // An empty portion takes time, too.
+            // An empty portion takes time as well.
             rest -= portion.entries.count + 16
             let message = ListingMessage.portion(
                 portion,
@@ -98,23 +99,23 @@ final class ChannelListings {
             let (count, progress) = listing.merge(upTo: rest)
             rest -= count + 16
             switch progress {
-            case .isOver:
+            case .isFinished:
                 open[id] = nil
-                beginWaiting()
-            case .goesOn, .waits: ask(for: id)
+                startWaiting()
+            case .hasMore, .isWaiting: ask(for: id)
             }
         }
     }
 
     private func ask(for id: ListingID) {
-        for (home, range) in open[id]?.takeQuestions(portionMax: Self.portionMax) ?? [] {
+        for (home, range) in open[id]?.nextRequests(portionMax: Self.portionMax) ?? [] {
             send(.ask(range, listing: id, asker: context.shard), to: home)
         }
-        // It may have enough for now; and one whose connection has closed can end.
+        // It may have enough channels already; and a list whose connection has closed can end.
         schedule(id)
     }
 
-    /// Puts a list behind the others that can be merged, if it can be.
+    /// Appends a list to those that can be merged, if it can be.
     private func schedule(_ id: ListingID) {
         guard open[id]?.isReady == true, !ready.contains(id) else { return }
         ready.append(id)

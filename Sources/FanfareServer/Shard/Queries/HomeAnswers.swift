@@ -1,10 +1,10 @@
 import Broker
 import PusherProtocol
 
-// What the homes of channels answer to the queries of other shards.
+// The answers of the homes of channels to queries.
 
 extension ChannelService {
-    /// Answers a query of channels whose home is this shard.
+    /// Answers a query for channels whose home is this shard.
     func answer(_ query: ShardQuery) -> [ChannelCount] {
         switch query {
         case .counts(let addresses): return addresses.map { count(of: $0) }
@@ -28,7 +28,7 @@ extension ChannelService {
         )
     }
 
-    /// The cached event of a channel, as backends are told about it.
+    /// The cached event of a channel, in the form for backends.
     private func cacheAttribute(of address: ChannelAddress) -> ChannelAttributes.Cache {
         let now = context.milliseconds
         guard let entry = state.cachedEvent(of: address, at: now) else { return .empty }
@@ -40,7 +40,7 @@ extension ChannelService {
 }
 
 extension ChannelTable {
-    /// The channels whose home is this shard.
+    /// Returns a portion of the channels whose home is this shard.
     func portion(of range: ChannelRange) -> ChannelPortion {
         let occupied = occupiedNames(of: range.app)
         let (names, isComplete) = occupied.names(

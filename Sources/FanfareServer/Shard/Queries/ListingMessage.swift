@@ -1,10 +1,10 @@
 import Broker
 import PusherProtocol
 
-/// Names a list among those that a shard puts together.
+/// The number of a list among those of the shard that assembles it.
 package typealias ListingID = UInt64
 
-/// What shards say to each other about lists of channels.
+/// A message between shards about a list of channels.
 package enum ListingMessage: Sendable {
     /// To a home: send the next channels to `asker`.
     case ask(ChannelRange, listing: ListingID, asker: Int)
@@ -12,32 +12,32 @@ package enum ListingMessage: Sendable {
     case portion(ChannelPortion, listing: ListingID, home: Int)
 }
 
-/// The occupied channels of an app that are wanted next of one home.
+/// The range of occupied channels of an app that is requested from one home.
 package struct ChannelRange: Sendable {
     var app: AppID
-    /// What the names begin with; empty for all.
+    /// The prefix of the names; empty for all.
     var prefix: String
-    /// The name behind which to begin; empty for the first.
+    /// The name to start behind; empty for the first.
     var cursor: String
-    /// What is to be known of each channel.
+    /// The requested attributes of each channel.
     var info: InfoAttributes
-    /// How many channels at most.
+    /// The maximum number of channels.
     var limit: Int
 }
 
-/// The next channels of one home, in the order of their names.
+/// The next channels of one home, sorted by name.
 package struct ChannelPortion: Sendable {
     struct Entry: Sendable {
         var name: ChannelName
-        /// The connections that are subscribed, if that was wanted.
+        /// The number of subscribed connections, if requested.
         var subscriptionCount = 0
-        /// The users on a presence channel, if that was wanted.
+        /// The number of users on a presence channel, if requested.
         var userCount = 0
     }
 
     var entries: [Entry]
-    /// Whether the home has no others behind them.
+    /// Whether the home has no more channels.
     var isComplete: Bool
-    /// How many occupied channels of the app have their home there, whatever they are called.
+    /// The number of all occupied channels of the app with their home there, regardless of the prefix.
     var occupiedCount: Int
 }

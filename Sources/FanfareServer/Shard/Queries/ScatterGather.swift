@@ -1,7 +1,7 @@
-import Broker
+package import Broker
 import PusherProtocol
 
-/// Queries about channels that the homes answer, each its part.
+/// Sends queries about channels to their homes, and collects the answers.
 final class ScatterGather {
     /// A query that is not answered by all homes yet.
     private struct PendingQuery {
@@ -32,7 +32,7 @@ final class ScatterGather {
         ask(byHome.map { ($0.key, .counts($0.value)) }, finish: finish)
     }
 
-    /// Queries the same of a cache channel, and its cached event.
+    /// Queries the counts of a cache channel, and its cached event.
     func cache(of address: ChannelAddress, finish: @escaping ([ChannelCount]) -> Void) {
         ask([(address.home(among: context.shardCount), .cached(address))], finish: finish)
     }
@@ -44,10 +44,10 @@ final class ScatterGather {
         }
     }
 
-    /// Asks homes, and calls `finish` once on this loop with what they have counted.
+    /// Sends queries to homes, and calls `finish` once on this loop with all answers.
     ///
     /// - Parameters:
-    ///   - queries: What to ask, by shard; without any, `finish` is called at once.
+    ///   - queries: The queries, by shard; without any, `finish` is called at once.
     ///   - finish: Receives all answers together.
     func ask(
         _ queries: [(shard: Int, ShardQuery)],
@@ -70,7 +70,7 @@ final class ScatterGather {
 
     // MARK: - Answers
 
-    /// Answers another shard's query of the channels whose home is here.
+    /// Answers another shard's query for channels whose home is here.
     func answer(_ query: ShardQuery, id: QueryID, asker: Int) {
         context.links.send(.answer(channels.answer(query), id: id), to: asker)
     }
@@ -84,4 +84,30 @@ final class ScatterGather {
         }
         query.finish(query.counts)
     }
+}
+
+/// The number of a query among those of the shard that sends it.
+package typealias QueryID = UInt64
+
+/// A query to the homes of channels.
+package enum ShardQuery: Sendable {
+    /// The counts of these channels, vacant ones included.
+    case counts([ChannelAddress])
+    /// The users of this presence channel.
+    case users(ChannelAddress)
+    /// The counts of this cache channel, and its cached event.
+    case cached(ChannelAddress)
+}
+
+/// The answer of a home about one channel.
+package struct ChannelCount: Sendable {
+    var name: ChannelName
+    /// The number of subscribed connections.
+    var subscriptionCount: Int
+    /// The number of users, if it is a presence channel.
+    var userCount: Int
+    /// The users, if requested.
+    var users: [UserID] = []
+    /// The cached event, if requested.
+    var cache: ChannelAttributes.Cache?
 }

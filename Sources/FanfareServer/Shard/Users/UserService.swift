@@ -2,7 +2,7 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The users of one shard: its own connections that are signed in, and the homes of the users that are assigned to it.
+/// The users of one shard: its own signed-in connections, and the homes of the users that it owns.
 final class UserService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
@@ -24,14 +24,14 @@ final class UserService: TimerTarget {
 
     // MARK: - This shard's connections
 
-    /// Counts a connection as signed in.
+    /// Records that a connection has signed in.
     func signIn(_ connection: Connection, as user: UserID) {
         let address = UserAddress(app: connection.app.id, id: user)
         signedIn[address, default: []].insert(connection.socketID)
         send(.signedIn(address), to: address.home(among: context.shardCount))
     }
 
-    /// Counts a connection as signed out.
+    /// Records that a connection has signed out.
     func signOut(_ connection: Connection, as user: UserID) {
         let address = UserAddress(app: connection.app.id, id: user)
         signedIn[address]?.remove(connection.socketID)
@@ -39,7 +39,7 @@ final class UserService: TimerTarget {
         send(.signedOut(address), to: address.home(among: context.shardCount))
     }
 
-    /// Reports to a connection which of these users are online, now and when that changes.
+    /// Subscribes a connection to the online status of these users.
     func watch(_ users: [UserID], by connection: Connection) {
         let watcher = UserHome.Watcher(shard: context.shard, socketID: connection.socketID)
         for (home, users) in byHome(users, of: connection.app.id) {
@@ -47,7 +47,7 @@ final class UserService: TimerTarget {
         }
     }
 
-    /// Ends the reports to a connection about these users.
+    /// Ends the subscription of a connection to the online status of these users.
     func unwatch(_ users: [UserID], by connection: Connection) {
         let watcher = UserHome.Watcher(shard: context.shard, socketID: connection.socketID)
         for (home, users) in byHome(users, of: connection.app.id) {
@@ -89,7 +89,7 @@ final class UserService: TimerTarget {
             home.unwatch(users, of: app, by: watcher)
         case .report(let report):
             for watcher in report.watchers {
-                connections[watcher]?.learn(online: report.online, offline: report.offline)
+                connections[watcher]?.reportUsers(online: report.online, offline: report.offline)
             }
         case .terminate(let user):
             for id in signedIn[user] ?? [] {
@@ -105,7 +105,7 @@ final class UserService: TimerTarget {
 
     // MARK: - Departures
 
-    /// Starts the timer of the next user to go offline, unless it is running or no user is leaving.
+    /// Starts the timer of the next departure, unless it is running or no departure is pending.
     private func startDepartureTimer() {
         guard !isDepartureTimerRunning, let time = home.nextDeparture else { return }
         isDepartureTimerRunning = true

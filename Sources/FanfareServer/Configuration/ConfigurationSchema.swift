@@ -1,87 +1,87 @@
-/// The shape of a configuration: what stands beneath a name, down to the single values.
+/// The schema of a configuration: the sections, lists and values beneath a name.
 ///
-/// The tables of keys make it up; see ``ConfigurationKey``.
-indirect enum ConfigurationShape: Sendable {
-    /// One value; the text says what it must be.
+/// Built from the tables of keys; see ``ConfigurationKey``.
+indirect enum ConfigurationSchema: Sendable {
+    /// One value; the text describes what it must be.
     case value(String)
     /// A section with these names.
     case section([Member])
     /// A list of values or sections.
-    case list(ConfigurationShape)
-    /// A section with names of the writer's choice, as the fields of a request.
-    case names(ConfigurationShape)
+    case list(ConfigurationSchema)
+    /// A section with arbitrary names, such as the fields of a request.
+    case names(ConfigurationSchema)
 
-    typealias Member = (name: String, shape: ConfigurationShape)
+    typealias Member = (name: String, schema: ConfigurationSchema)
 
-    /// The shape of a whole configuration.
+    /// The schema of a whole configuration.
     static let root = of(ConfigurationKey<Configuration>.all)
 
-    /// The section that keys make up; the parts of a key's path are sections within it.
-    static func of<Root>(_ keys: [ConfigurationKey<Root>]) -> ConfigurationShape {
-        of(paths: keys.map { (path: $0.parts[...], shape: $0.shape) })
+    /// Creates the section of these keys; the parts of a key's path are nested sections.
+    static func of<Root>(_ keys: [ConfigurationKey<Root>]) -> ConfigurationSchema {
+        of(paths: keys.map { (path: $0.parts[...], schema: $0.schema) })
     }
 
     private static func of(
-        paths: [(path: ArraySlice<String>, shape: ConfigurationShape)]
-    ) -> ConfigurationShape {
+        paths: [(path: ArraySlice<String>, schema: ConfigurationSchema)]
+    ) -> ConfigurationSchema {
         var members: [Member] = []
-        for (path, shape) in paths {
+        for (path, schema) in paths {
             guard let name = path.first, !members.contains(where: { $0.name == name }) else {
                 continue
             }
             if path.count == 1 {
-                members.append((name, shape))
+                members.append((name, schema))
             } else {
                 let inside = paths.filter { $0.path.first == name }
-                    .map { (path: $0.path.dropFirst(), shape: $0.shape) }
+                    .map { (path: $0.path.dropFirst(), schema: $0.schema) }
                 members.append((name, of(paths: inside)))
             }
         }
         return .section(members)
     }
 
-    /// What a path leads to.
+    /// The kind of place that a path leads to.
     enum Place {
         /// A value.
         case value
         /// A section with these names.
         case section([String])
         /// A list of values or of sections.
-        case list(ConfigurationShape)
-        /// An item of a list, with these names.
+        case list(ConfigurationSchema)
+        /// A section that is an item of a list, with these names.
         case item([String])
-        /// Something inside a list that has no position.
-        case unnumbered(list: String, ConfigurationShape)
-        /// Something inside a value, of which the text says what it must be.
+        /// A place in a list without a position.
+        case unnumbered(list: String, ConfigurationSchema)
+        /// A place inside a value; the text describes what the value must be.
         case inside(path: [String], String)
-        /// Nothing that is known.
+        /// An unknown place.
         case unknown
     }
 
-    /// Says what a path leads to.
+    /// Returns the kind of place that a path leads to.
     func place(of path: [String]) -> Place {
-        var shape = self
+        var schema = self
         var isItem = false
         for (index, name) in path.enumerated() {
-            switch shape {
+            switch schema {
             case .value(let expectation):
                 return .inside(path: Array(path.prefix(index)), expectation)
             case .section(let members):
                 guard let member = members.first(where: { $0.name == name }) else {
                     return .unknown
                 }
-                (shape, isItem) = (member.shape, false)
+                (schema, isItem) = (member.schema, false)
             case .list(let element):
                 guard Self.isPosition(name) else {
                     let list = path.prefix(index).joined(separator: ".")
                     return .unnumbered(list: list, element)
                 }
-                (shape, isItem) = (element, true)
+                (schema, isItem) = (element, true)
             case .names(let element):
-                (shape, isItem) = (element, false)
+                (schema, isItem) = (element, false)
             }
         }
-        switch shape {
+        switch schema {
         case .value: return .value
         case .section(let members):
             let names = members.map(\.name)
@@ -91,37 +91,37 @@ indirect enum ConfigurationShape: Sendable {
         }
     }
 
-    /// Every value's path, with `N` for a position in a list and `*` for a name of the writer's choice.
+    /// The paths of all values, with `N` for a position in a list and `*` for an arbitrary name.
     var patterns: [String] { paths.map { $0.joined(separator: ".") } }
 
     private var paths: [[String]] {
         switch self {
         case .value: [[]]
         case .section(let members):
-            members.flatMap { name, shape in shape.paths.map { [name] + $0 } }
+            members.flatMap { name, schema in schema.paths.map { [name] + $0 } }
         case .list(let element): element.paths.map { ["N"] + $0 }
         case .names(let element): element.paths.map { ["*"] + $0 }
         }
     }
 
-    /// Every key as somebody would write it, with `N` for a position in a list of sections.
+    /// All keys, with `N` for a position in a list of sections.
     static let keys: [String] = root.patterns.map { pattern in
         let isOpen = pattern.hasSuffix(".N") || pattern.hasSuffix(".*")
         return isOpen ? String(pattern.dropLast(2)) : pattern
     }
 
-    /// The names in a section, in order; none in anything else.
+    /// The names in a section, in their order; empty for anything else.
     var names: [String] {
         guard case .section(let members) = self else { return [] }
         return members.map(\.name)
     }
 
-    /// Whether a name is a position in a list: digits, without a needless zero.
+    /// Whether a name is a position in a list: digits without leading zeros.
     static func isPosition(_ name: some StringProtocol) -> Bool {
         name.utf8.count <= 6 && Int(name).map { "\($0)" == name && $0 >= 0 } == true
     }
 
-    /// A pattern with the positions that a path has: `apps.N.secret` becomes `apps.0.secret`.
+    /// Replaces `N` in a pattern by the positions of a path: `apps.N.secret` becomes `apps.0.secret`.
     static func key(_ pattern: String, withPositionsOf path: [String]) -> String {
         var positions = path.filter(isPosition)[...]
         return pattern.split(separator: ".")

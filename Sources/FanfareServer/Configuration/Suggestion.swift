@@ -1,12 +1,12 @@
-/// The search for what somebody may have meant.
-enum Resemblance {
-    /// The candidates that a misspelt name resembles, the closest first.
+/// Suggests names for a misspelt one.
+enum Suggestion {
+    /// Returns the candidates that are similar to a misspelt name, the closest first.
     ///
     /// - Parameters:
-    ///   - name: What was written, as `lisen.port` or `port`.
+    ///   - name: The misspelt name, such as `lisen.port` or `port`.
     ///   - candidates: The names that exist.
-    ///   - separator: What separates the words of a name: names with the same last words are close.
-    /// - Returns: At most three; none when nothing is close.
+    ///   - separator: The separator of the words of a name: names with the same last word are similar.
+    /// - Returns: At most three; none when no candidate is similar.
     static func closest(to name: String, among candidates: [String], separator: String) -> [String]
     {
         let distanceMax = max(1, min(3, name.count / 4))
@@ -15,16 +15,17 @@ enum Resemblance {
             .filter { $0.distance <= distanceMax }
             .min { ($0.distance, $0.index) < ($1.distance, $1.index) }
         if let close { return [candidates[close.index]] }
-        // The right key in the wrong place: `port` for `listen.port`.
+        // The right name in the wrong section: `port` for `listen.port`.
         let last = name.split(separator: separator).last.map(String.init) ?? name
         return Array(candidates.filter { $0.hasSuffix(separator + last) }.prefix(3))
     }
 
-    /// The least count of letters to insert, remove, replace or swap with their neighbour.
+    /// The edit distance: the minimum number of insertions, deletions, substitutions and swaps of neighbours
+    /// (Damerau–Levenshtein).
     static func distance(_ a: String, _ b: String) -> Int {
         let a = Array(a.lowercased())
         let b = Array(b.lowercased())
-        // Rows of the table of distances between the beginnings of both.
+        // Rows of the table of distances between the prefixes of both.
         var beforeLast: [Int] = []
         var last = Array(0...b.count)
         for i in a.indices {

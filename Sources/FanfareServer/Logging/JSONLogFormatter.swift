@@ -1,11 +1,11 @@
 internal import Logging
 internal import PusherProtocol
 
-/// Records as JSON lines for programs, an object each.
+/// Formats records as JSON lines, one object each.
 ///
 ///     {"time":"2026-11-21T09:33:23.042Z","level":"info","label":"broker","message":"listening",
 ///      "metadata":{"address":"127.0.0.1:6001"}}
-struct JSONLog: LogForm {
+struct JSONLogFormatter: LogFormatter {
     func append(_ record: LogRecord, to bytes: inout [UInt8]) {
         var json = JSONWriter()
         json.beginObject()

@@ -1,0 +1,143 @@
+import Logging
+public import Net
+import Synchronization
+public import Webhooks
+
+extension BrokerServer {
+    /// Starts the loops and listens.
+    ///
+    /// A broker that cannot start is stopped when this returns.
+    ///
+    /// - Returns: The addresses, with the ports that the kernel chose for port 0.
+    /// - Throws: ``StartError``, with the address that could not be listened on.
+    public func start() async throws(StartError) -> Addresses {
+        do throws(StartError) {
+            do throws(SystemError) {
+                for shard in shards { try shard.loop.start(shard) }
+            } catch {
+                throw .system(error)
+            }
+            // Before clients can connect and cause webhooks.
+            do { try await webhookService.start() } catch { throw .webhooks(error) }
+            return try await listen()
+        } catch {
+            await stop(within: .zero)
+            throw error
+        }
+    }
+
+    private func listen() async throws(StartError) -> Addresses {
+        var addresses = Addresses()
+        if let port = configuration.port {
+            addresses.plain = try await listen(host: configuration.host, port: port, tls: nil)
+        }
+        if let port = configuration.tlsPort, let tls = certificates.withLock({ $0?.context }) {
+            addresses.tls = try await listen(host: configuration.host, port: port, tls: tls)
+        }
+        if let path = configuration.unixSocket {
+            // A path has one listener: SO_REUSEPORT does not spread Unix-domain connections.
+            addresses.unix = try await listen(
+                on: .unix(path: path),
+                tls: nil,
+                shards: shards.prefix(1)
+            )
+        }
+        if let port = configuration.metrics.port {
+            addresses.metrics = try await listenForMetrics(
+                host: configuration.metrics.host,
+                port: port
+            )
+        }
+        return addresses
+    }
+
+    private func listenForMetrics(host: String, port: UInt16) async throws(StartError)
+        -> SocketAddress
+    {
+        guard let address = SocketAddress(ip: host, port: port) else {
+            throw .noAddress(host: host)
+        }
+        do throws(SystemError) {
+            return try metricsServer.open(on: address) { await self.metrics }
+        } catch {
+            throw .listen(address, error)
+        }
+    }
+
+    private func listen(
+        host: String,
+        port: UInt16,
+        tls: TLSContext?
+    ) async throws(StartError) -> SocketAddress {
+        let candidates: [SocketAddress]
+        do {
+            candidates = try SocketAddress.resolve(host: host, port: port)
+        } catch {
+            throw .resolve(error)
+        }
+        guard let address = candidates.first else { throw .noAddress(host: host) }
+        return try await listen(on: address, tls: tls, shards: shards[...])
+    }
+
+    private func listen(
+        on address: SocketAddress,
+        tls: TLSContext?,
+        shards: ArraySlice<Shard>
+    ) async throws(StartError) -> SocketAddress {
+        var address = address
+        do throws(SystemError) {
+            // With SO_REUSEPORT another broker of this user could share the port: clients and events would be split
+            // between the two. A listener without it finds out.
+            if let first = shards.first, shards.count > 1, address.port != 0 {
+                try await first.checkIsFree(address)
+            }
+            for shard in shards {
+                // The kernel chooses the port of the first listener; the others share it.
+                address = try await shard.listen(
+                    on: address,
+                    sharing: shards.count > 1,
+                    tls: tls
+                )
+            }
+        } catch {
+            throw .listen(address, error)
+        }
+        log.debug("listening", metadata: ["address": "\(address)", "tls": "\(tls != nil)"])
+        return address
+    }
+}
+
+/// Why a broker could not start.
+public enum StartError: Error, CustomStringConvertible {
+    /// A certificate or key cannot be used.
+    case certificate(TLSError)
+    /// A system call that every broker needs has failed.
+    case system(SystemError)
+    /// The host to listen on has no address.
+    case noAddress(host: String)
+    /// The host to listen on could not be resolved.
+    case resolve(ResolveError)
+    /// Listening on the address has failed.
+    case listen(SocketAddress, SystemError)
+    /// Webhooks cannot be sent.
+    case webhooks(WebhooksError)
+
+    /// The error in one line, with a remedy.
+    public var description: String {
+        switch self {
+        case .certificate(let error):
+            "The certificate cannot be used: \(error)"
+        case .system(let error):
+            "The broker cannot start: a system call has failed: \(error)"
+        case .noAddress(let host):
+            "Host \"\(host)\" has no address to listen on"
+        case .resolve(let error):
+            "The host to listen on was not found: \(error)"
+        case .listen(let address, let error):
+            "Cannot listen on \(address): \(error). "
+                + "Is another broker running there? Choose another port with --port"
+        case .webhooks(let error):
+            "Webhooks cannot be sent: \(error)"
+        }
+    }
+}
