@@ -138,12 +138,12 @@ struct BrokerState {
     ///   - code: That of the client's close frame; `nil` if it has sent none.
     ///   - now: The time.
     mutating func forget(_ connection: Int, code: Int?, at now: Duration) {
-        guard let ties = sessions[connection]?.end() else { return }
+        guard let registrations = sessions[connection]?.end() else { return }
         sessions[connection] = nil
         note(.disconnected(code: code), connection, at: now)
-        ties.subscriptions.forEachChannel { leave($0, connection, at: now) }
-        unwatch(ties.watchedUsers, connection)
-        if let user = ties.user { users.signOut(address(of: user), at: now.wholeMilliseconds) }
+        registrations.subscriptions.forEachChannel { leave($0, connection, at: now) }
+        unwatch(registrations.watchedUsers, connection)
+        if let user = registrations.user { users.signOut(address(of: user), at: now.wholeMilliseconds) }
     }
 
     // MARK: What clients say
@@ -220,7 +220,7 @@ struct BrokerState {
                 report(users.signIn(address(of: user)))
             case .watch(let watched): watch(watched, connection)
             case .unwatch(let watched): unwatch(watched, connection)
-            case .beginTenure, .met: break
+            case .claimQuota, .limitMet: break
             case .close(let code, let message): close(connection, code, message, at: now)
             }
         }

@@ -40,7 +40,7 @@ extension BrokerState {
             for watcher in report.watchers.sorted(by: { $0.first < $1.first }) {
                 let connection = Int(watcher.first)
                 let message = sessions[connection]?
-                    .learn(online: report.online, offline: report.offline)
+                    .updatePresence(online: report.online, offline: report.offline)
                 if let message { tell(message, connection) }
             }
         }

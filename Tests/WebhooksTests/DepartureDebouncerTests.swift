@@ -137,14 +137,14 @@ struct DepartureDebouncerTests {
         ),
     ])
     func tells(_ row: Row) {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 100)
         var told: [ReportedEvent] = []
         for step in row.steps {
             if let event = step.event {
                 let report = Report(app: appID, event: event, uptime: step.time)
-                if absences.admit(report) { told.append(event) }
+                if debouncer.process(report) { told.append(event) }
             } else {
-                told += absences.takeDue(at: step.time).map(ReportedEvent.init)
+                told += debouncer.takeDue(at: step.time).map(ReportedEvent.init)
             }
         }
         #expect(told == row.told)
@@ -159,49 +159,49 @@ struct DepartureDebouncerTests {
     }
 
     @Test func oneAppIsNoOther() {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
-        _ = absences.admit(report(.channelVacated(channel()), at: 0))
-        let isTold = absences.admit(report(.channelOccupied(channel()), of: AppID("2"), at: 1))
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 100)
+        _ = debouncer.process(report(.channelVacated(channel()), at: 0))
+        let isTold = debouncer.process(report(.channelOccupied(channel()), of: AppID("2"), at: 1))
         #expect(isTold)
-        let told = absences.takeDue(at: 3_000)
+        let told = debouncer.takeDue(at: 3_000)
         #expect(told.map(\.address.app) == [appID])
     }
 
     @Test func saysWhenTheNextIsDue() {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
-        var dues = [absences.nextDue()]
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 100)
+        var dues = [debouncer.nextDue()]
         for event in [
             report(.channelVacated(channel("a")), at: 5),
             report(.channelVacated(channel("b")), at: 7),
             report(.channelOccupied(channel("a")), at: 8),
             report(.channelOccupied(channel("b")), at: 9),
         ] {
-            _ = absences.admit(event)
-            dues.append(absences.nextDue())
+            _ = debouncer.process(event)
+            dues.append(debouncer.nextDue())
         }
         #expect(dues == [nil, 3_005, 3_005, 3_007, nil])
     }
 
     @Test func beyondTheBoundTheOldestIsToldAtOnce() {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 2)
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 2)
         for (time, name) in ["a", "b", "c"].enumerated() {
-            _ = absences.admit(report(.channelVacated(channel(name)), at: Int64(time)))
+            _ = debouncer.process(report(.channelVacated(channel(name)), at: Int64(time)))
         }
-        let told = absences.takeDue(at: 2)
+        let told = debouncer.takeDue(at: 2)
         #expect(told.map(ReportedEvent.init) == [.channelVacated(channel("a"))])
-        #expect(absences.count == 2)
+        #expect(debouncer.count == 2)
     }
 
     @Test func leavingAndRejoiningForeverTakesNoMemory() {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 100)
         let name = channel()
         for time in 0..<100_000 {
             let event: ReportedEvent =
                 time % 2 == 0 ? .channelVacated(name) : .channelOccupied(name)
-            _ = absences.admit(report(event, at: Int64(time / 1_000)))
+            _ = debouncer.process(report(event, at: Int64(time / 1_000)))
         }
-        #expect(absences.count == 0)
-        let stored = Mirror(reflecting: absences).descendant("departures") as? [Any]
+        #expect(debouncer.count == 0)
+        let stored = Mirror(reflecting: debouncer).descendant("departures") as? [Any]
         #expect((stored?.count ?? .max) < 1_000)
     }
 }

@@ -203,7 +203,7 @@ import Testing
 
     @Test func whileClientsAreSentAwayDeparturesAreNotTold() async throws {
         let stage = try await Stage(apps: [app(endpoints: [endpoint()])])
-        await stage.webhooks.holdDepartures()
+        await stage.webhooks.suppressDepartures()
         await stage.report(.channelVacated(room), .cacheMiss(channel("cache-a")))
         await stage.advance(by: 60_000)
         try await stage.waitForCounters { $0.delivered == 1 }

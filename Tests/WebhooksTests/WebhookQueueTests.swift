@@ -32,7 +32,7 @@ import Testing
         )
     }
 
-    private func bury(
+    private func addDeadLetter(
         _ ids: ClosedRange<Int64>,
         in queue: WebhookQueue,
         events: String = "{}",
@@ -40,7 +40,7 @@ import Testing
         lengthMax: Int = 1_000_000
     ) async throws {
         var changes = PendingWrites.Changes()
-        changes.deaths = ids.map { letter($0, events: events) }
+        changes.deadLetters = ids.map { letter($0, events: events) }
         try await queue.apply(changes, countMax: countMax, lengthMax: lengthMax)
     }
 

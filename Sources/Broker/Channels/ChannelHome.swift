@@ -53,7 +53,7 @@ public struct ChannelHome: Sendable {
     /// Whether the channel has no subscribers.
     public var isVacant: Bool { subscribers.isEmpty }
 
-    /// Counts a connection in, on a presence channel as a member if there is room.
+    /// Counts a subscription, and adds a member to a presence channel that is not full.
     ///
     /// - Parameters:
     ///   - subscriber: A connection that is not on the channel.
@@ -96,10 +96,10 @@ public struct ChannelHome: Sendable {
         return effects
     }
 
-    /// Counts a connection out, and announces the departure of a member.
+    /// Counts an unsubscription, and announces the departure of a member.
     ///
     /// - Parameters:
-    ///   - connection: The connection; if it was refused, nothing happens.
+    ///   - connection: The connection; ignored if its subscription was refused.
     ///   - shard: The connection's shard.
     ///   - address: The channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
@@ -190,7 +190,7 @@ public struct ChannelHome: Sendable {
     }
 }
 
-/// A connection that asks for a subscription.
+/// A connection that requests a subscription.
 public struct Subscriber: Sendable {
     /// The connection.
     public let socketID: SocketID

@@ -52,7 +52,7 @@ actor WebhookService {
     }
 
     /// Tells of departures no more, as clients are sent away.
-    func holdDepartures() async { await webhooks.holdDepartures() }
+    func holdDepartures() async { await webhooks.suppressDepartures() }
 
     /// Sends what is due, and leaves in the file what cannot be sent in time.
     func stop(within limit: Duration) async {

@@ -104,7 +104,7 @@ extension EventCache {
         var cache = EventCache()
         let channel = try address("cache-a")
         func miss(at now: Int64, missesMax: Int = 9) -> Bool {
-            cache.noteMiss(on: channel, at: now, missesMax: missesMax)
+            cache.recordMiss(on: channel, at: now, missesMax: missesMax)
         }
         #expect(miss(at: 0))
         #expect(!miss(at: 59_999))

@@ -55,7 +55,7 @@ private final class Sender {
             dataToken: Array(#""1""#.utf8)
         )
         let effects = session.receive(.clientEvent(event), now: now).filter {
-            if case .met = $0 { false } else { true }
+            if case .limitMet = $0 { false } else { true }
         }
         guard effects.count == 1 else { return "\(effects.count) effects" }
         return switch effects[0] {

@@ -67,10 +67,10 @@ import Testing
         let client = Client()
         _ = client.receive(subscribe("one"), now: 0)
         _ = client.receive(subscribe("other"), now: 0)
-        let ties = client.end()
+        let registrations = client.end()
         let names = [try ChannelName("one"), try ChannelName("other")]
-        #expect(Set(ties.subscriptions.channels) == Set(names))
-        #expect(ties.user == nil && ties.watchedUsers.isEmpty)
+        #expect(Set(registrations.subscriptions.channels) == Set(names))
+        #expect(registrations.user == nil && registrations.watchedUsers.isEmpty)
         #expect(client.channels.isEmpty)
         #expect(client.end().subscriptions.count == 0)
     }
@@ -177,7 +177,7 @@ private final class Client {
 
     var channels: [ChannelName] { session.subscriptions.channels }
 
-    func end() -> Session.Ties { session.end() }
+    func end() -> Session.Registrations { session.end() }
 
     // `now` is in seconds.
     func receive(_ message: ClientMessage, now: Int64) -> [String] {
@@ -187,13 +187,13 @@ private final class Client {
     private func text(_ effects: Session.Effects) -> [String] {
         effects.compactMap { effect in
             switch effect {
-            case .met: nil
+            case .limitMet: nil
             case .send(let message): String(decoding: message.bytes, as: UTF8.self)
             case .join(let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
             case .leave(let channel): "leave \(channel.text)"
             case .publish(let event, let channel): "publish \(event.name) on \(channel.text)"
-            case .signIn, .watch, .unwatch, .beginTenure: "\(effect)"
+            case .signIn, .watch, .unwatch, .claimQuota: "\(effect)"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }
         }

@@ -122,10 +122,10 @@ import Testing
     @Test("A connection is on probation until it signs in or joins with a signature")
     func probation() {
         let features = AppFeatures(authorizationTimeout: 30)
-        #expect(!UserClient().isOnProbation)
+        #expect(!UserClient().awaitsAuthorization)
         let signedIn = UserClient(features: features)
-        #expect(signedIn.isOnProbation)
-        #expect(signedIn.signIn(ann) == ["sign in ann", "stay", success(ann)])
+        #expect(signedIn.awaitsAuthorization)
+        #expect(signedIn.signIn(ann) == ["sign in ann", "claim quota", success(ann)])
         #expect(signedIn.subscribe("private-x") == ["join private-x 1"])
         let joined = UserClient(features: features)
         #expect(
@@ -133,12 +133,12 @@ import Testing
                 == ["join news 1"]
         )
         #expect(joined.subscribe("private-x", secret: "other").count == 2)
-        #expect(joined.isOnProbation)
-        #expect(joined.subscribe("private-x") == ["join private-x 2", "stay"])
-        #expect(!joined.isOnProbation)
+        #expect(joined.awaitsAuthorization)
+        #expect(joined.subscribe("private-x") == ["join private-x 2", "claim quota"])
+        #expect(!joined.awaitsAuthorization)
         let forgiven = UserClient(features: features)
-        #expect(forgiven.endProbation() == ["stay"])
-        #expect(forgiven.endProbation() == [])
+        #expect(forgiven.authorize() == ["claim quota"])
+        #expect(forgiven.authorize() == [])
     }
 
     @Test("What few sessions need makes all others eight bytes larger, and no more")

@@ -29,48 +29,48 @@ import Testing
     @Test("The state of all comes first, at once, when every home has answered")
     func firstState() {
         let client = client("a", "b", "c")
-        #expect(client.learn(online: ["c"]) == nil)
+        #expect(client.updatePresence(online: ["c"]) == nil)
         #expect(
-            client.learn(online: ["a"], offline: ["b"])
+            client.updatePresence(online: ["a"], offline: ["b"])
                 == told(online: #""a","c""#, offline: #""b""#)
         )
     }
 
     @Test("A group of nobody is left out")
     func emptyGroups() {
-        #expect(client("a").learn(online: ["a"]) == told(online: #""a""#))
-        #expect(client("a").learn(offline: ["a"]) == told(offline: #""a""#))
+        #expect(client("a").updatePresence(online: ["a"]) == told(online: #""a""#))
+        #expect(client("a").updatePresence(offline: ["a"]) == told(offline: #""a""#))
     }
 
     @Test("After the first state only changes are told")
     func changes() {
         let client = client("a", "b")
-        _ = client.learn(online: ["a"], offline: ["b"])
-        #expect(client.learn(online: ["a"]) == nil)
-        #expect(client.learn(online: ["b"]) == told(online: #""b""#))
-        #expect(client.learn(offline: ["a"]) == told(offline: #""a""#))
-        #expect(client.learn(offline: ["a"]) == nil)
+        _ = client.updatePresence(online: ["a"], offline: ["b"])
+        #expect(client.updatePresence(online: ["a"]) == nil)
+        #expect(client.updatePresence(online: ["b"]) == told(online: #""b""#))
+        #expect(client.updatePresence(offline: ["a"]) == told(offline: #""a""#))
+        #expect(client.updatePresence(offline: ["a"]) == nil)
     }
 
     @Test("Who is not on the list, or not any more, is not spoken of")
     func orphanedConnections() {
         let client = client("a", "b")
-        _ = client.learn(online: ["a"], offline: ["b"])
-        #expect(client.learn(online: ["x"]) == nil)
+        _ = client.updatePresence(online: ["a"], offline: ["b"])
+        #expect(client.updatePresence(online: ["x"]) == nil)
         _ = signIn(client, ["b"])
-        #expect(client.learn(offline: ["a"]) == nil)
-        #expect(UserClient().learn(online: ["a"]) == nil)
+        #expect(client.updatePresence(offline: ["a"]) == nil)
+        #expect(UserClient().updatePresence(online: ["a"]) == nil)
     }
 
     @Test("A second sign-in changes the list, and tells only of those who are new on it")
     func secondSignIn() {
         let client = client("a", "b")
-        _ = client.learn(online: ["a"], offline: ["b"])
+        _ = client.updatePresence(online: ["a"], offline: ["b"])
         let effects = signIn(client, ["b", "c"])
         #expect(Array(effects.dropFirst()) == ["unwatch a", "watch c"])
         // What changes meanwhile does not wait for the home of the new one.
-        #expect(client.learn(online: ["b"]) == told(online: #""b""#))
-        #expect(client.learn(offline: ["c"]) == told(offline: #""c""#))
+        #expect(client.updatePresence(online: ["b"]) == told(online: #""b""#))
+        #expect(client.updatePresence(offline: ["c"]) == told(offline: #""c""#))
         #expect(Array(signIn(client, []).dropFirst()) == ["unwatch b c"])
         #expect(client.watchedUsers.isEmpty)
     }

@@ -58,7 +58,7 @@ struct SmallBroker {
         guard clients[place] == nil else { return }
         lastSocket += 1
         let session = Session(socketID: SocketID(lastSocket, 7), app: app)
-        if !session.isOnProbation {
+        if !session.awaitsAuthorization {
             guard app.quota.take() else { return }
             tenants.insert(session.socketID)
         }
@@ -69,18 +69,18 @@ struct SmallBroker {
     mutating func close(_ place: Int) throws(Finding) {
         guard var client = clients.removeValue(forKey: place) else { return }
         let (socket, shard) = (client.socketID, client.shard)
-        let ties = client.session.end()
+        let registrations = client.session.end()
         var channels: Set<ChannelName> = []
-        ties.subscriptions.forEachChannel { channels.insert($0) }
+        registrations.subscriptions.forEachChannel { channels.insert($0) }
         try expectEqual(channels, client.asked, "what is given up at the end")
-        try expectEqual(Set(ties.watchedUsers), client.watched, "who is watched no more")
+        try expectEqual(Set(registrations.watchedUsers), client.watched, "who is watched no more")
         for channel in channels {
             lines.say(.leave(channel, socket), from: shard, to: home(channel))
         }
-        if let user = ties.user {
+        if let user = registrations.user {
             lines.say(.signOut(user), from: shard, to: home(user))
         }
-        for user in ties.watchedUsers {
+        for user in registrations.watchedUsers {
             lines.say(.unwatch(user, by: socket), from: shard, to: home(user))
         }
         if tenants.remove(socket) != nil { app.quota.giveBack() }
@@ -116,7 +116,7 @@ struct SmallBroker {
             let (socket, shard) = (client.socketID, client.shard)
             switch effect {
             case .send(let message): try check(message)
-            case .met: break
+            case .limitMet: break
             case .join(let channel, let member, let request):
                 let isNew = clients[place]?.asked.insert(channel).inserted ?? false
                 try expect(isNew, "\(channel) is asked for twice")
@@ -148,7 +148,7 @@ struct SmallBroker {
                 for user in users {
                     lines.say(.unwatch(user, by: socket), from: shard, to: home(user))
                 }
-            case .beginTenure:
+            case .claimQuota:
                 guard app.quota.take() else {
                     try close(place)
                     return

@@ -62,7 +62,7 @@ struct SmallClient {
 
     /// Takes in whether a user is there, by the word of the user's home.
     mutating func learn(_ user: UserID, isOnline: Bool) throws(Finding) {
-        let message = session.learn(
+        let message = session.updatePresence(
             online: isOnline ? [user] : [],
             offline: isOnline ? [] : [user]
         )

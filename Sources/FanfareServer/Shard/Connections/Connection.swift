@@ -17,10 +17,10 @@ final class Connection: StreamDelegate {
     @exclusivity(unchecked) private var holdsIncompleteMessage = false
     /// Subscriptions and unsubscriptions, for the effort of a turn; wraps around.
     @exclusivity(unchecked) private var membershipChangeCount: UInt16 = 0
-    /// Whether the connection counts towards its app's quota; on probation it does not.
+    /// Whether the connection counts towards its app's quota; while authorization is pending it does not.
     private(set) var hasPlace: Bool
 
-    /// Makes a connection, for which a place in the app's quota was taken unless it begins on probation.
+    /// Makes a connection, for which a place in the app's quota was taken unless authorization is pending.
     init(
         socketID: SocketID,
         app: App,
@@ -32,7 +32,7 @@ final class Connection: StreamDelegate {
         self.endpoint = endpoint
         self.context = context
         session = Session(socketID: socketID, app: app)
-        hasPlace = !session.isOnProbation
+        hasPlace = !session.awaitsAuthorization
     }
 
     private var delegate: any ConnectionDelegate { context.connectionDelegate }
@@ -143,8 +143,8 @@ final class Connection: StreamDelegate {
         case .signIn(let user): delegate.connection(self, signsInAs: user)
         case .watch(let users): delegate.connection(self, watches: users)
         case .unwatch(let users): delegate.connection(self, unwatches: users)
-        case .beginTenure: beginTenure()
-        case .met(let limit): context.limitMet(limit)
+        case .claimQuota: claimQuota()
+        case .limitMet(let limit): context.limitMet(limit)
         case .close(let code, let message): close(code, message: message)
         }
     }
@@ -188,17 +188,19 @@ final class Connection: StreamDelegate {
 
     /// Tells the client of users whom it watches.
     func learn(online: [UserID], offline: [UserID]) {
-        guard !isClosing, let message = session.learn(online: online, offline: offline) else {
+        guard !isClosing,
+            let message = session.updatePresence(online: online, offline: offline)
+        else {
             return
         }
         send(message)
     }
 
-    /// Lets the connection stay although nothing was proved.
-    func endProbation() { perform(session.endProbation()) }
+    /// Authorizes the connection without a signature, because the app no longer requires one.
+    func authorize() { perform(session.authorize()) }
 
     /// The connection counts towards its app's quota from here on.
-    private func beginTenure() {
+    private func claimQuota() {
         delegate.connectionIsAuthorized(self)
         hasPlace = app.quota.take()
         if !hasPlace {
@@ -270,8 +272,8 @@ final class Connection: StreamDelegate {
         // The peer may take its time to close, and the rest of the message is not read.
         endpoint.discardIncompleteMessage()
         if holdsIncompleteMessage { releaseIncompleteMessage() }
-        let ties = session.end()
-        delegate.connectionIsClosing(self, ties)
+        let registrations = session.end()
+        delegate.connectionIsClosing(self, registrations)
         return true
     }
 
@@ -321,7 +323,7 @@ extension Connection: TimerTarget {
     /// Called at the deadline by which the connection had to be authorized (Pusher documentation, "Authorized connections").
     func timerFired(tag: Int) {
         guard !isClosing, !hasPlace else { return }
-        guard let seconds = app.features.authorizationTimeout else { return endProbation() }
+        guard let seconds = app.features.authorizationTimeout else { return authorize() }
         context.limitMet(.authorizationTime)
         close(
             .unauthorized,

@@ -4,7 +4,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("Misses of a cache are told once, until it is filled or a minute has passed")
-struct CacheMissesTests {
+struct CacheMissFilterTests {
     private func report(
         _ event: (ChannelName) -> ReportedEvent,
         _ name: String = "cache-x",
@@ -15,8 +15,8 @@ struct CacheMissesTests {
 
     /// What is told of the reports, one after the other.
     private func verdicts(_ reports: [Report], countMax: Int = 10) -> [Bool] {
-        var misses = CacheMisses(countMax: countMax)
-        return reports.map { misses.admit($0) }
+        var misses = CacheMissFilter(countMax: countMax)
+        return reports.map { misses.process($0) }
     }
 
     @Test func theSecondMissIsNoNewsWithinAMinute() {
