@@ -22,7 +22,7 @@ extension Dispatcher {
             try await importRescued(into: queue)
             try await load(queue)
             recordFileState(isFailing: false)
-            if isFileMissing { log.notice("the file of the webhooks is made again", metadata: path) }
+            if isFileMissing { log.notice("the webhook file is recreated", metadata: path) }
             isFileMissing = false
         } catch {
             recordFileState(isFailing: true, "\(error)")
@@ -47,7 +47,7 @@ extension Dispatcher {
         }
         if !found.isEmpty {
             log.info(
-                "webhooks of an earlier run are sent now",
+                "sending the webhooks of an earlier run",
                 metadata: ["count": "\(found.count)"]
             )
         }
@@ -79,7 +79,7 @@ extension Dispatcher {
         let count = waiting.count
         guard !isSaved, count > 0 else { return }
         log.error(
-            "webhooks are lost: they waited in memory alone",
+            "webhooks are lost: they were in memory alone",
             metadata: ["count": "\(count)", "webhooks": "\(waitingText)"]
         )
     }
@@ -148,14 +148,14 @@ extension Dispatcher {
         guard isFailing != isFileFailing else { return }
         if isFailing {
             log.error(
-                "the file of the webhooks cannot be used; they wait in memory meanwhile",
+                "the webhook file cannot be used; webhooks wait in memory",
                 metadata: path.merging([
                     "reason": "\(reason)", "count": "\(waiting.count)",
                     "webhooks": "\(waitingText)",
                 ]) { $1 }
             )
         } else {
-            log.info("the file of the webhooks can be used again", metadata: path)
+            log.info("the webhook file can be used again", metadata: path)
         }
     }
 

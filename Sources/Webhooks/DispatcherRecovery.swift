@@ -25,10 +25,10 @@ extension Dispatcher {
         if !isFileMissing {
             isFileMissing = true
             log.error(
-                "the file of the webhooks is gone: deleted, moved or replaced; it is made again",
+                "the webhook file was deleted, moved or replaced; it is recreated",
                 metadata: [
                     "path": "\(path)", "count": "\(waiting.count)",
-                    "advice": "stop the broker before you move or delete the files beside its path",
+                    "advice": "stop the broker before you move or delete its files",
                 ]
             )
         }
@@ -49,7 +49,7 @@ extension Dispatcher {
             try await former.rescue()
         } catch  where WebhookQueue.isBroken(error) {
             log.error(
-                "dead letters are lost with the file of the webhooks: it cannot be read any more",
+                "dead letters are lost: the webhook file cannot be read any more",
                 metadata: ["reason": "\(error)"]
             )
         }
@@ -61,7 +61,7 @@ extension Dispatcher {
             guard try await queue.importRescued() else { return }
         } catch  where WebhookQueue.isBroken(error) {
             log.error(
-                "what was rescued of a file of webhooks cannot be read; it is set aside",
+                "the rescued copy of a webhook file cannot be read; it is renamed",
                 metadata: ["path": "\(queue.setAsideRescued())", "reason": "\(error)"]
             )
         }

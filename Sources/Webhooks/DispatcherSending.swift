@@ -23,7 +23,7 @@ extension Dispatcher {
     func append(_ delivery: Delivery) {
         let now = clock.uptime
         guard let pushedOut = states[delivery.endpoint]?.backlog.append(delivery, at: now) else {
-            return giveUp(delivery, .unconfigured, "the app has no such endpoint any more")
+            return giveUp(delivery, .unconfigured, "the endpoint is not configured any more")
         }
         if states[delivery.endpoint]?.backlog.isBusy(at: now) == true {
             settings.limitMet(.webhooksInFlight, 1)
@@ -32,7 +32,7 @@ extension Dispatcher {
             settings.limitMet(backlog.isFull ? .webhooksQueued : .webhookBytesQueued, pushedOut.count)
         }
         for old in pushedOut {
-            giveUp(old, .overflow, "more webhooks waited for the endpoint than the queue holds")
+            giveUp(old, .overflow, "the endpoint's queue is full")
         }
     }
 
@@ -44,7 +44,7 @@ extension Dispatcher {
             guard let state = states[key], let app = apps[key.app], let transport else { return }
             guard !plan.isOver(since: delivery.birth, at: now) else {
                 states[key]?.backlog.remove(delivery.id, at: now)
-                giveUp(delivery, .expired, "it could not be sent before it was too old")
+                giveUp(delivery, .expired, "it was too old before it could be sent")
                 continue
             }
             let request = WebhookRequest(delivery, to: state.endpoint, of: app)
@@ -105,7 +105,7 @@ extension Dispatcher {
         guard states[key]?.isFailing == false else { return }
         states[key]?.isFailing = true
         log.warning(
-            "a webhook's endpoint fails; it is tried again",
+            "a webhook endpoint fails; webhooks are retried",
             metadata: [
                 "app": "\(key.app)", "url": "\(key.url)", "reason": "\(outcome.complaint)",
             ]
@@ -116,7 +116,7 @@ extension Dispatcher {
         guard states[key]?.isFailing == true else { return }
         states[key]?.isFailing = false
         log.info(
-            "a webhook's endpoint works again",
+            "a webhook endpoint works again",
             metadata: ["app": "\(key.app)", "url": "\(key.url)"]
         )
     }
@@ -126,7 +126,7 @@ extension Dispatcher {
         settings.limitMet(.webhooksQueued, count)
         guard let count = dropLog.count(count, at: clock.uptime) else { return }
         log.error(
-            "reports for webhooks came faster than they could be looked at; the oldest were dropped",
+            "reports for webhooks came faster than they were processed; the oldest were dropped",
             metadata: ["count": "\(count)"]
         )
     }

@@ -84,7 +84,7 @@ enum WebhookFileLockError: Error, Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .held(let path, let holder):
-            "\(path) is in use by \(holder), and a file serves one broker"
+            "\(path) is in use by \(holder); each broker needs its own file"
         case .failed(let path, let code):
             "\(path) cannot be locked: \(String(cString: strerror(code)))"
         }

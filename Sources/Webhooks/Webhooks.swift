@@ -134,7 +134,7 @@ public enum WebhooksError: Error, Equatable, Sendable, CustomStringConvertible {
         case .badTrustFile(let path, let reason):
             "\(path) is no readable file of certificates in PEM form: \(reason)"
         case .fileInUse(let path, let holder):
-            "\(path) is in use by \(holder), and a file serves one broker. Stop that process, or set "
+            "\(path) is in use by \(holder); each broker needs its own file. Stop that process, or set "
                 + "webhooks.database to another file"
         case .noTransport(let reason): "webhooks cannot be sent: \(reason)"
         }

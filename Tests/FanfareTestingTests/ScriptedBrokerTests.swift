@@ -227,7 +227,7 @@ import Testing
 
     @Test func tellsSubscriptionCountsWhereItIsTold() async throws {
         var settings = ScriptedBroker.Settings()
-        settings.tellsSubscriptionCounts = true
+        settings.sendsSubscriptionCounts = true
         let broker = ScriptedBroker(settings)
         let (_, heard) = try await ear(broker, "a")
         let (other, _) = try await ear(broker, "a")

@@ -99,7 +99,7 @@ struct MissingFileTests {
                 await first.advance(by: 20)
                 return log.has(
                     .error,
-                    "cannot be used; they wait in memory",
+                    "cannot be used; webhooks wait in memory",
                     "app 1 http://backend.test/hooks: 3"
                 )
             }
@@ -110,9 +110,9 @@ struct MissingFileTests {
         // Until then nobody else opens the files: SQLite must not find one half.
         try await eventually {
             await first.advance(by: 20)
-            return log.has(.notice, "is made again", path)
+            return log.has(.notice, "is recreated", path)
         }
-        #expect(log.has(.error, "is gone: deleted, moved or replaced", path))
+        #expect(log.has(.error, "was deleted, moved or replaced", path))
         try await eventually { counts() == [3, 1] }
         try await first.waitForCounters { $0.isOnDisk }
         // It is in use like the first one.
@@ -137,7 +137,7 @@ struct MissingFileTests {
         try await perform(isAllGone ? .deleteAll : .deleteDatabase)
         await stage.stop()
         #expect(counts() == [3, 1])
-        #expect(log.has(.error, "is gone: deleted, moved or replaced"))
+        #expect(log.has(.error, "was deleted, moved or replaced"))
     }
 
     @Test("While its folder is gone webhooks wait in memory, and the log says which")
@@ -156,7 +156,7 @@ struct MissingFileTests {
         await stage.report(.channelOccupied(channel("waiting")))
         try await eventually {
             await stage.advance(by: 20)
-            return log.has(.error, "they wait in memory", "app 1 http://backend.test/hooks: 1")
+            return log.has(.error, "webhooks wait in memory", "app 1 http://backend.test/hooks: 1")
         }
         #expect(!stage.webhooks.counters.isOnDisk)
         #expect(stage.webhooks.counters.unsaved == 1)
@@ -241,7 +241,7 @@ struct MissingFileTests {
         try Data(repeating: 0x41, count: 5_000).write(to: URL(fileURLWithPath: rescued))
         let stage = try await stage { _, _ in .answered(status: 200) }
         #expect(stage.webhooks.counters.isOnDisk)
-        #expect(log.has(.error, "it is set aside", rescued + "-unreadable"))
+        #expect(log.has(.error, "it is renamed", rescued + "-unreadable"))
         #expect(FileManager.default.fileExists(atPath: rescued + "-unreadable"))
         await stage.stop()
     }

@@ -59,7 +59,7 @@ import Testing
         let second = try webhooks(transport: transport, log: log)
         try await second.start(refusesFileInUse: false)
         #expect(!second.counters.isOnDisk)
-        #expect(log.has(.error, "\(path) is in use by \(holder), and a file serves one broker"))
+        #expect(log.has(.error, "\(path) is in use by \(holder); each broker needs its own file"))
         second.report(.channelOccupied(channel("a")), of: appID)
         try await eventually { second.counters.delivered == 1 }
         await first.stop(within: .zero)
@@ -127,7 +127,7 @@ import Testing
         try await eventually { try WebhookQueue(reading: path).deliveryCount() == 1 }
         try await eventually {
             await first.advance(by: 20)
-            return log.has(.error, "they wait in memory", "is in use by \(holder)")
+            return log.has(.error, "webhooks wait in memory", "is in use by \(holder)")
         }
         await first.stop()
         #expect(log.has(.error, "webhooks are lost", "app 1 http://backend.test/hooks: 1"))

@@ -3,7 +3,7 @@ import FanfareTesting
 import Testing
 
 @Suite("What goes wrong when a test wants it", .timeLimit(.minutes(1))) @MainActor
-struct TroubleTests {
+struct FaultInjectionTests {
     private let clients = ClientsOfTest()
 
     private func subscriber(
@@ -198,7 +198,7 @@ struct TroubleTests {
         let (client, _) = try await subscriber(broker)
         var errors: [FanfareError] = []
         client.onError { errors.append($0) }
-        try broker.say("{", to: "1.1")
+        try broker.send("{", to: "1.1")
         try await broker.settle()
         #expect(errors.count == 1 && client.status.isConnected)
     }
