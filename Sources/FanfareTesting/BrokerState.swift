@@ -143,7 +143,9 @@ struct BrokerState {
         record(.disconnected(code: code), connection, at: now)
         registrations.subscriptions.forEachChannel { leave($0, connection, at: now) }
         unwatch(registrations.watchedUsers, connection)
-        if let user = registrations.user { users.signOut(address(of: user), at: now.wholeMilliseconds) }
+        if let user = registrations.user {
+            users.signOut(address(of: user), at: now.wholeMilliseconds)
+        }
     }
 
     // MARK: Messages of clients

@@ -29,7 +29,10 @@ extension Dispatcher {
             settings.limitMet(.webhooksInFlight, 1)
         }
         if !pushedOut.isEmpty, let backlog = states[delivery.endpoint]?.backlog {
-            settings.limitMet(backlog.isFull ? .webhooksQueued : .webhookBytesQueued, pushedOut.count)
+            settings.limitMet(
+                backlog.isFull ? .webhooksQueued : .webhookBytesQueued,
+                pushedOut.count
+            )
         }
         for old in pushedOut {
             giveUp(old, .overflow, "the endpoint's queue is full")
@@ -89,7 +92,9 @@ extension Dispatcher {
 
     /// Makes a webhook that is in no backlog a dead letter.
     func giveUp(_ delivery: Delivery, _ cause: DeadLetter.Cause, _ detail: String) {
-        pendingWrites.addDeadLetter(DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime))
+        pendingWrites.addDeadLetter(
+            DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime)
+        )
         tally.update { $0.dead += 1 }
         guard let count = deadLetterLog.count(at: clock.uptime) else { return }
         log.error(

@@ -99,7 +99,8 @@ struct PendingWrites: Sendable {
     private mutating func dropOldestDeadLetter() {
         var count = 0
         while changes.deadLetters.count - count > 1,
-            changes.deadLetters.count - count > deadLetterCountMax || deadLetterLength > deadLetterLengthMax
+            changes.deadLetters.count - count > deadLetterCountMax
+                || deadLetterLength > deadLetterLengthMax
         {
             deadLetterLength -= changes.deadLetters[count].events.count
             count += 1

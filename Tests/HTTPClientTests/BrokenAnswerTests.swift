@@ -14,7 +14,7 @@ import Testing
         Fault(
             testDescription: "another protocol",
             text: "SSH-2.0-OpenSSH_9.2\r\n\r\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "an alert of TLS",
@@ -29,28 +29,28 @@ import Testing
         Fault(
             testDescription: "no answer at all",
             text: "",
-            complaint: "the other side closed it"
+            complaint: "the server closed the connection"
         ),
         Fault(
             testDescription: "Content-Length beside Transfer-Encoding (RFC 9112 §6.1)",
             text: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
                 + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "two lengths (§6.3)",
             text: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "chunks in HTTP/1.0 (§6.1)",
             text: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "lines without a carriage return (§2.2)",
             text: "HTTP/1.1 200 OK\nContent-Length: 0\n\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
     ]
 
@@ -68,7 +68,7 @@ import Testing
         Fault(
             testDescription: "a chunk without a size",
             text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "content beyond the limit",

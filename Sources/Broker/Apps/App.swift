@@ -15,7 +15,9 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { text }
 }
 
-/// A tenant of the broker: credentials, features and limits. Immutable; a configuration reload replaces it.
+/// A tenant of the broker: credentials, features and limits.
+///
+/// Immutable; a configuration reload replaces it.
 public final class App: Sendable {
     /// The identifier in the paths of the HTTP API.
     public let id: AppID
@@ -35,7 +37,9 @@ public final class App: Sendable {
     public let limits: AppLimits
     /// The rate limits of the backends' requests.
     public let requests: RequestAllowance
-    /// The connections of the app. The app's replacement shares it.
+    /// The connections of the app.
+    ///
+    /// The app's replacement shares it.
     public let quota: ConnectionQuota
 
     /// Creates an app.
@@ -91,7 +95,9 @@ public final class App: Sendable {
     /// The secret of a key; `nil` if the key is not one of the app's.
     public func secret(of key: Span<UInt8>) -> AppSecret? { credentials.secret(of: key) }
 
-    /// Whether a client with this `Origin` may connect. A client without one is no web page, and may.
+    /// Whether a client with this `Origin` may connect.
+    ///
+    /// A client without one is no web page, and may.
     public func admits(origin: Span<UInt8>) -> Bool {
         if allowedOrigins.isEmpty { return true }
         for pattern in allowedOrigins where pattern.admits(origin) { return true }
@@ -123,7 +129,9 @@ public struct Apps: Sendable {
     public subscript(key key: String) -> App? { byKey[key] }
 }
 
-/// Apps sorted by a text. A binary search compares bytes, so that a request creates no string.
+/// Apps sorted by a text.
+///
+/// A binary search compares bytes, so that a request creates no string.
 private struct AppIndex: Sendable {
     private let entries: [(text: String, app: App)]
 

@@ -12,9 +12,13 @@ public struct AppLimits: Sendable, Equatable {
     /// The maximum number of members of one presence channel, each with any number of connections; one more user is
     /// refused.
     public var membersMax: Int
-    /// The maximum length of a member's `user_info`, in bytes of JSON text. ``texts`` limits the user ID.
+    /// The maximum length of a member's `user_info`, in bytes of JSON text.
+    ///
+    /// ``texts`` limits the user ID.
     public var userInfoLengthMax: Int
-    /// The maximum number of users on a watchlist. A longer list is cut off, and the client receives error 4302.
+    /// The maximum number of users on a watchlist.
+    ///
+    /// A longer list is cut off, and the client receives error 4302.
     public var watchlistMax: Int
     /// The maximum number of cached events, one for each cache channel; one more evicts the oldest.
     public var cachedEventsMax: Int
@@ -22,7 +26,9 @@ public struct AppLimits: Sendable, Equatable {
     public var queuedBytesMax: Int?
     /// The client events of one connection; one more is dropped, and its sender receives an error.
     public var clientEventRate: Rate
-    /// The subscriptions of one connection; one more is refused. `nil` for no limit.
+    /// The subscriptions of one connection; one more is refused.
+    ///
+    /// `nil` for no limit.
     public var subscriptionRate: Rate?
     /// The requests of all backends of the app; one more is answered with 429.
     public var requestRates: RequestRates

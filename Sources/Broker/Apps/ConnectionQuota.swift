@@ -22,7 +22,9 @@ public final class ConnectionQuota: Sendable {
     /// Returns a taken place.
     public func giveBack() { taken.subtract(1, ordering: .relaxed) }
 
-    /// Changes the number of places. If more are taken, ``take()`` fails until enough are returned.
+    /// Changes the number of places.
+    ///
+    /// If more are taken, ``take()`` fails until enough are returned.
     public func resize(to limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 
     /// The number of taken places.

@@ -16,7 +16,9 @@ public struct EventCache: Sendable {
     /// The events of one app.
     private struct Store {
         var entries: [ChannelName: Entry] = [:]
-        /// The channels in the order of their events, one entry for each event. Only a channel's last entry is valid.
+        /// The channels in the order of their events, one entry for each event.
+        ///
+        /// Only a channel's last entry is valid.
         ///
         /// All events of an app have the same lifetime, so the first entry is the first to expire.
         var line: [(channel: ChannelName, expiry: Int64)] = []

@@ -38,7 +38,9 @@ public struct Session {
     /// The channels that the connection is subscribed to or has requested.
     public private(set) var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
-    /// Whether authorization is pending, with a deadline. The property fits into padding, so it costs no memory.
+    /// Whether authorization is pending, with a deadline.
+    ///
+    /// The property fits into padding, so it costs no memory.
     public internal(set) var awaitsAuthorization: Bool
     private var subscriptionBucket = TokenBucket()
     private var faults = FaultCount()

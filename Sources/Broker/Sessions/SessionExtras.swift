@@ -1,4 +1,6 @@
-/// State that few sessions need, allocated on first use. All other sessions are only eight bytes larger.
+/// State that few sessions need, allocated on first use.
+///
+/// All other sessions are only eight bytes larger.
 struct SessionExtras {
     private struct Contents {
         var user: Member?

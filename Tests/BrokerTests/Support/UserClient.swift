@@ -76,8 +76,11 @@ final class UserClient {
 
     /// What the client is told by what a home says of users.
     func updatePresence(online: [String] = [], offline: [String] = []) -> String? {
-        session.updatePresence(online: online.map { UserID($0) }, offline: offline.map { UserID($0) })
-            .map { String(decoding: $0.bytes, as: UTF8.self) }
+        session.updatePresence(
+            online: online.map { UserID($0) },
+            offline: offline.map { UserID($0) }
+        )
+        .map { String(decoding: $0.bytes, as: UTF8.self) }
     }
 
     func authorize() -> [String] { text(session.authorize()) }
