@@ -149,7 +149,7 @@
             guard asksBasic else {
                 let schemes = challenges.map { $0.prefix { $0 != " " } }.joined(separator: ", ")
                 return
-                    "requires \(schemes.prefix(80)) authentication; have it accept Basic, the only scheme known here"
+                    "requires \(schemes.prefix(80)) authentication; only Basic is supported, have it accept that"
             }
             guard let user = proxy.user else {
                 return "requires authentication; set a user and a password in ClientOptions.proxy"
