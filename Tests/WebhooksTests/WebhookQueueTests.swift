@@ -4,7 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("The file of the webhooks") struct WebhookQueueTests {
+@Suite("The webhook file") struct WebhookQueueTests {
     private let folder: TemporaryFolder
     private let path: String
 
@@ -44,8 +44,8 @@ import Testing
         try await queue.apply(changes, countMax: countMax, lengthMax: lengthMax)
     }
 
-    /// As where `fanfare webhooks` looks while the broker makes the file.
-    @Test func severalMayMakeItAtOnce() async throws {
+    /// Like `fanfare webhooks`, while the broker creates the file.
+    @Test func canBeCreatedConcurrently() async throws {
         for round in 0..<20 {
             let path = "\(path)-\(round)"
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -149,7 +149,7 @@ import Testing
         #expect(try await broker.replays(countMax: 9).map(\.id) == [1])
     }
 
-    @Test func saysThatAFileIsSomethingElse() throws {
+    @Test func reportsAFileThatIsNoDatabase() throws {
         try Data(repeating: 0x41, count: 5_000).write(to: URL(fileURLWithPath: path))
         do {
             _ = try WebhookQueue(reading: path)

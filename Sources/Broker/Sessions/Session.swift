@@ -23,7 +23,7 @@ public struct Session {
         /// Unsubscribe the connection from these users' presence.
         case unwatch([UserID])
         /// Count the connection towards the app's quota, if a place is free: it is authorized.
-        case beginTenure
+        case claimQuota
         /// Count that a limit was reached. The error to the client is another effect.
         case limitMet(Limit)
         /// Send an error with this code and message, and close the connection.

@@ -18,7 +18,7 @@ import Testing
         let session = Client()
         let name = try ChannelName("userslist")
         #expect(session.receive(subscribe("userslist"), now: 0) == ["join userslist 1"])
-        // A subscription that still waits counts as existing.
+        // A requested subscription counts as existing.
         #expect(
             session.receive(subscribe("userslist"), now: 0)
                 == [error("Existing subscription to channel userslist")]
@@ -31,7 +31,7 @@ import Testing
         #expect(Array(session.channels) == [name])
     }
 
-    @Test func aGrantThatComesTooLateIsNotTaken() throws {
+    @Test func aLateGrantIsIgnored() throws {
         let session = Client()
         let name = try ChannelName("chat")
         _ = session.receive(subscribe("chat"), now: 0)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "A name outside the grammar is refused with both events",
+        "An invalid name is refused with both events",
         arguments: ["", "a b", "ä", "a/b"]
     )
     func refusesNames(name: String) {
@@ -63,7 +63,7 @@ import Testing
         #expect(session.channels.isEmpty)
     }
 
-    @Test func giveUpEverythingAtTheEnd() throws {
+    @Test func endRemovesEverything() throws {
         let client = Client()
         _ = client.receive(subscribe("one"), now: 0)
         _ = client.receive(subscribe("other"), now: 0)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "Channels that need what is not there are refused",
+        "Channels without the required authorization are refused",
         arguments: [
             "private-x", "presence-x", "private-encrypted-x", "private-cache-x",
             "presence-cache-x", "private-encrypted-cache-x", "#server-to-user-1",
@@ -118,7 +118,7 @@ import Testing
         #expect(told.first?.contains(#"\"type\":\"LimitReached\""#) == true)
         #expect(told.first?.contains(#"\"status\":4100"#) == true)
         #expect(session.channels.isEmpty)
-        // It may try again, for somebody may have left.
+        // It may try again, since a member may have left.
         #expect(session.receive(subscribe, now: 0) == ["join presence-x as ann 3"])
     }
 
@@ -131,7 +131,7 @@ import Testing
             )
         }
         #expect(subscribe("a", now: 7) == ["join a 1"])
-        // What is there already, or cannot be, takes nothing of it.
+        // Refused for another reason, these do not consume the rate.
         #expect(subscribe("a", now: 7).count == 1)
         #expect(subscribe("no name", now: 7).count == 2)
         #expect(subscribe("b", now: 7) == ["join b 2"])

@@ -2,11 +2,11 @@ import PusherProtocol
 
 @testable import Broker
 
-/// A session that signs in, and whose effects are read as text.
+/// A session whose effects are read as text.
 final class UserClient {
     private var session: Session
 
-    /// A client of the app `app-key`, `1.2`.
+    /// Creates a client of the app `app-key`, `1.2`.
     init(_ limits: AppLimits = AppLimits(), features: AppFeatures = AppFeatures()) {
         let app = App(
             id: AppID("1"),
@@ -46,7 +46,7 @@ final class UserClient {
     var watchedUsers: [UserID] { session.watchedUsers }
     var awaitsAuthorization: Bool { session.awaitsAuthorization }
 
-    /// Signs in as the backend of the app would have it.
+    /// Signs in with a signature of the backend.
     func signIn(_ userData: String, secret: String = "app-secret") -> [String] {
         let auth = UserSignature.auth(
             socketID: session.socketID,
@@ -57,7 +57,7 @@ final class UserClient {
         return receive(.signin(auth: auth, userData: userData), now: 0)
     }
 
-    /// Subscribes as the backend of the app would have it.
+    /// Subscribes with a signature of the backend.
     func subscribe(_ channel: String, data: String? = nil, secret: String = "app-secret")
         -> [String]
     {
@@ -74,7 +74,7 @@ final class UserClient {
         )
     }
 
-    /// What the client is told by what a home says of users.
+    /// Returns the message to the client for a report of a home.
     func updatePresence(online: [String] = [], offline: [String] = []) -> String? {
         session.updatePresence(
             online: online.map { UserID($0) },
