@@ -30,7 +30,7 @@ extension Dispatcher {
         nextSave = clock.uptime + (queue == nil ? Self.failurePause : 0)
     }
 
-    /// Makes `queue` the current file, and synchronizes its content with the webhooks in memory.
+    /// Uses `queue` as the current file, and synchronizes its content with the webhooks in memory.
     private func load(_ queue: WebhookQueue) async throws {
         let known = Set(waiting.map(\.id))
         let (stored, others) = try await queue.deliveries(except: known)

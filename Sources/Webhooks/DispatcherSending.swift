@@ -39,7 +39,7 @@ extension Dispatcher {
         }
     }
 
-    /// Makes new IDs follow those of the file.
+    /// Raises the last ID to that of the file, so that new IDs follow it.
     func advanceID(beyond id: Int64) { lastID = max(lastID, id) }
 
     func sendReady(of key: EndpointKey, at now: Int64) {
@@ -90,7 +90,7 @@ extension Dispatcher {
         giveUp(delivery, cause, outcome.complaint)
     }
 
-    /// Makes a webhook that is in no backlog a dead letter.
+    /// Turns a webhook that is in no backlog into a dead letter.
     func giveUp(_ delivery: Delivery, _ cause: DeadLetter.Cause, _ detail: String) {
         pendingWrites.addDeadLetter(
             DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime)

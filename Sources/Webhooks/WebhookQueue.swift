@@ -140,7 +140,7 @@ public final class WebhookQueue: Sendable {
 extension WebhookQueue {
     /// Opens a file on a separate thread.
     static func open(path: String?) async throws -> WebhookQueue {
-        try await aside { try WebhookQueue(path: path) }
+        try await onDiskThread { try WebhookQueue(path: path) }
     }
 
     /// Reads the undelivered webhooks.

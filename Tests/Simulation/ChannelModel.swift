@@ -23,7 +23,7 @@ struct Token: Hashable {
 
 /// A published event.
 final class Publication {
-    /// What is known of its acceptance.
+    /// Whether the event is known to be accepted or refused.
     enum Status { case open, accepted, refused }
 
     let id: Int

@@ -35,7 +35,7 @@ extension ChannelModel {
                 if let missed = between.first(where: { !isExcluded($0, other) }) {
                     throw other.client.broken(
                         .once,
-                        "has missed \(missed.text) on \(name), which \(one.client.name) saw between two that both have"
+                        "has missed \(missed.text) on \(name), which \(one.client.name) received between two items that both have"
                     )
                 }
             }

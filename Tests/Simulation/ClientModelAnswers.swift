@@ -15,12 +15,12 @@ extension ClientModel {
             default:
                 throw broken(
                     expectation.invariant,
-                    "received \(what), but waits for \(expectation)"
+                    "received \(what), but expects \(expectation)"
                 )
             }
             expectations.removeFirst()
         }
-        throw broken(.answers, "received \(what), and waits for nothing")
+        throw broken(.answers, "received \(what), and expects nothing")
     }
 
     func matchPong() throws(Violation) {

@@ -47,12 +47,12 @@ extension ClientModel {
 
     func receive(count: Int, _ subscription: SubscriptionModel) throws(Violation) {
         guard rules.countsAreTold, !subscription.model.channel.isPresence, count > 0 else {
-            throw broken(.counts, "was told a count of \(subscription.model.name)")
+            throw broken(.counts, "received a count of \(subscription.model.name)")
         }
         if let last = subscription.lastCount, abs(last - count) != 1 {
             throw broken(
                 .counts,
-                "was told \(count) subscribers of \(subscription.model.name) after \(last)"
+                "received \(count) subscribers of \(subscription.model.name) after \(last)"
             )
         }
         subscription.lastCount = count
@@ -64,10 +64,16 @@ extension ClientModel {
     {
         let mark = MemberList.mark(ofInfo: info ?? "")
         guard let index = Scenario.users.firstIndex(of: user), let mark else {
-            throw broken(.presence, "was told of \(user), \(info ?? "of whom nothing is known")")
+            throw broken(
+                .presence,
+                "received the arrival of \(user), \(info ?? "without user_info")"
+            )
         }
         guard subscription.members.updateValue(mark, forKey: index) == nil else {
-            throw broken(.presence, "was told twice that \(user) is on \(subscription.model.name)")
+            throw broken(
+                .presence,
+                "received the arrival twice of \(user) on \(subscription.model.name)"
+            )
         }
         world.reach(.arrival)
         if mark > 0 { try record(.arrival(mark), of: subscription) }
@@ -79,7 +85,7 @@ extension ClientModel {
         else {
             throw broken(
                 .presence,
-                "was told that \(user) has left \(subscription.model.name), and was not there"
+                "received the departure of \(user), who is not on \(subscription.model.name)"
             )
         }
         world.reach(.departure)
@@ -111,7 +117,7 @@ extension ClientModel {
         guard subscription.awaitsOpening else {
             throw broken(
                 .cache,
-                "received of a miss on \(subscription.model.name), for which it was too late"
+                "received a miss of \(subscription.model.name) too late"
             )
         }
         subscription.awaitsOpening = false
@@ -141,12 +147,12 @@ extension ClientModel {
         guard publication.name == event.name, publication.data == event.data else {
             throw broken(
                 .content,
-                "received event \(id) otherwise than it was published: \(message)"
+                "received event \(id) with another content than published: \(message)"
             )
         }
         if subscription.awaitsOpening { return try open(subscription, with: publication) }
         guard !publication.excludes(self) else {
-            throw broken(.exclusion, "received event \(id), from which it was left out")
+            throw broken(.exclusion, "received event \(id), which excludes it")
         }
         if subscription.model.channel.isPresence, let sender = publication.sender {
             guard event.userID == sender.user.map({ Scenario.users[$0] }) else {
@@ -156,7 +162,7 @@ extension ClientModel {
             throw broken(.content, "received event \(id) of a user")
         }
         guard publication.settledAt == nil else {
-            throw broken(.once, "received event \(id) when everybody had it already")
+            throw broken(.once, "received event \(id) after its settlement")
         }
         try record(.event(id), of: subscription)
         world.reach(publication.sender == nil ? .event : .clientEvent)

@@ -50,7 +50,8 @@ extension ClientModel {
         switch code {
         case 1000 where hasLeft: return nil
         case _ where dueCodes?.contains(code) == true: return nil
-        case 4001, 4003: return rules.isEnabled && !world.hasClosedApps ? "was told \(code)" : nil
+        case 4001, 4003:
+            return rules.isEnabled && !world.hasClosedApps ? "received error \(code)" : nil
         case 4004:
             let count = world.allClients.count { $0.app == app && $0.mayCountTowardsQuota }
             return count > rules.connectionsMax ? nil : "found \(count) connections too many"
@@ -61,14 +62,14 @@ extension ClientModel {
             return seconds >= authorizationTimeout
                 ? nil : "had to be authorized within \(seconds) seconds"
         case 4100 where world.isFlooding && hasLargeBuffer && !wasStalled:
-            return "was closed although it reads whatever comes"
+            return "was closed although it reads everything"
         case 4100:
             return pendingBytes > Scenario.queuedBytesMax / 2
                 ? nil : "was closed for \(pendingBytes) bytes"
         case 4200 where world.isDraining: return nil
         case 4201:
             return silenceMax >= Scenario.activityTimeout + Scenario.pongTimeout
-                ? nil : "was given up after \(silenceMax) seconds of silence"
+                ? nil : "was closed after \(silenceMax) seconds of silence"
         default: break
         }
         return "was closed with \(code) for no reason"

@@ -4,7 +4,7 @@ import PusherProtocol
 extension ClientModel {
     /// Handles a received frame.
     func receive(_ frame: SimulatedClient.ReceivedFrame) throws(Violation) {
-        if closeCode != nil { throw broken(.closing, "was sent something after a close frame") }
+        if closeCode != nil { throw broken(.closing, "received data after a close frame") }
         switch frame {
         case .ping(let payload): answer(payload)
         case .pong: try match("a pong frame") { if case .pongFrame = $0 { true } else { false } }
@@ -56,7 +56,7 @@ extension ClientModel {
         case .watchlist(let online, let offline): try receive(online: online, offline: offline)
         case .event(let event): try receive(event, message)
         case .ping:
-            throw broken(.answers, "was pending for a pong, which it was told to ask for itself")
+            throw broken(.answers, "received a ping, which only clients send")
         }
     }
 
@@ -76,12 +76,15 @@ extension ClientModel {
             for user in users {
                 guard let index = Scenario.users.firstIndex(of: user), watched.contains(index)
                 else {
-                    throw broken(.users, "was told of \(user), whom it does not watch")
+                    throw broken(
+                        .users,
+                        "received the presence of \(user), which it does not watch"
+                    )
                 }
                 guard presences[index] != isOnline else {
                     throw broken(
                         .users,
-                        "was told twice that \(user) is \(isOnline ? "there" : "gone")"
+                        "received twice that \(user) is \(isOnline ? "online" : "offline")"
                     )
                 }
                 presences[index] = isOnline

@@ -13,7 +13,7 @@ extension World {
             try advance(7)
             try runUntilIdle()
             if let reason = client.overdueClose {
-                throw client.broken(.closing, "is still there, but \(reason)")
+                throw client.broken(.closing, "is still connected, but \(reason)")
             }
         }
         reach(.settlement)
@@ -71,7 +71,10 @@ extension World {
             }
             if let subscription = client.subscriptions.values.joined().first(where: \.awaitsOpening)
             {
-                throw client.broken(.cache, "was not told what \(subscription.model.name) holds")
+                throw client.broken(
+                    .cache,
+                    "received neither cached event nor miss of \(subscription.model.name)"
+                )
             }
         }
         for client in allClients where client.socketID == nil && client.closingError == nil {
@@ -130,10 +133,10 @@ extension World {
             if rules[model.app].countsAreTold, !model.channel.isPresence, model.channel.user == nil,
                 subscription.lastCount != standing.count
             {
-                let told = subscription.lastCount.map(String.init) ?? "nothing"
+                let received = subscription.lastCount.map(String.init) ?? "nothing"
                 throw subscription.client.broken(
                     .counts,
-                    "was told \(told) of \(model.name), which has \(standing.count) subscribers"
+                    "received \(received) of \(model.name), which has \(standing.count) subscribers"
                 )
             }
         }
@@ -202,7 +205,7 @@ extension World {
                 guard client.presences[user] == isThere else {
                     throw client.broken(
                         .users,
-                        "takes \(Scenario.users[user]) to be \(client.presences[user] == true ? "there" : "gone")"
+                        "knows \(Scenario.users[user]) as \(client.presences[user] == true ? "online" : "offline")"
                     )
                 }
             }

@@ -13,7 +13,7 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
 
     package static let grant = Situation("grant")
     /// A grant arrived after the client had unsubscribed.
-    package static let lateGrant = Situation("grant behind an unsubscription")
+    package static let lateGrant = Situation("grant after an unsubscription")
     /// A subscription was refused, with its type.
     package static func refusal(_ type: String) -> Situation { Situation("refusal \(type)") }
     /// A subscription was refused because the presence channel was full.

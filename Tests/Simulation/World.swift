@@ -242,7 +242,7 @@ final class World {
         }
         try settle()
         if let left = clients.compactMap(\.self).first(where: { !$0.isGone }) {
-            throw left.broken(.closing, "is still there after all clients were disconnected")
+            throw left.broken(.closing, "is still connected after all clients were disconnected")
         }
         try advance(100)
         if let (table, count) = broker.tableSizes().growth(since: emptySizes).first {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes runs of the process deterministic.
+/// Restarts the program with deterministic hashing.
 enum Repeatable {
     private static var variable: String { "SWIFT_DETERMINISTIC_HASHING" }
 

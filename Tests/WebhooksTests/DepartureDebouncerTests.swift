@@ -42,7 +42,8 @@ struct DepartureDebouncerTests {
             told: [.channelVacated(room)]
         ),
         Row(
-            rule: "a return within the delay cancels the departure, and nothing is sent, not even later",
+            rule:
+                "a return within the delay cancels the departure, and nothing is sent, not even later",
             steps: [
                 Step(time: 0, event: .channelVacated(room)),
                 Step(time: 2_999, event: .channelOccupied(room)), Step(time: 10_000),

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A file that is deleted, moved or replaced while it is in use", .timeLimit(.minutes(1)))
 struct MissingFileTests {
-    /// What another process does to the files of a running broker.
+    /// The interference of another process with the files of a running broker.
     enum Deed: CaseIterable {
         case deleteDatabase, deleteAll, deleteLog, deleteIndex, moveDatabase, moveAll
         case replaceByDatabase, replaceByText

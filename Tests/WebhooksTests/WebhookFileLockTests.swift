@@ -4,8 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("Each broker needs its own file", .timeLimit(.minutes(1))) struct WebhookFileLockTests
-{
+@Suite("Each broker needs its own file", .timeLimit(.minutes(1))) struct WebhookFileLockTests {
     private let folder: TemporaryFolder
     private let path: String
 

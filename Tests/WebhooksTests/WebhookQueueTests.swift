@@ -32,7 +32,7 @@ import Testing
         )
     }
 
-    private func addDeadLetter(
+    private func addDeadLetters(
         _ ids: ClosedRange<Int64>,
         in queue: WebhookQueue,
         events: String = "{}",
@@ -84,7 +84,7 @@ import Testing
 
     @Test func listsDeadLettersNewestFirstAPageAtATime() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(1...5, in: queue, events: #"{"name":"cache_miss","channel":"a"}"#)
+        try await addDeadLetters(1...5, in: queue, events: #"{"name":"cache_miss","channel":"a"}"#)
         #expect(try queue.deadLetterCount() == 5)
         let page = try queue.deadLetters(countMax: 2)
         #expect(page.map(\.id) == [5, 4])
@@ -98,7 +98,7 @@ import Testing
 
     @Test func marksDeadLettersForReplay() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(1...3, in: queue)
+        try await addDeadLetters(1...3, in: queue)
         #expect(try queue.replay(2))
         #expect(try !queue.replay(99))
         #expect(try await queue.replays(countMax: 9).map(\.id) == [2])
@@ -109,7 +109,7 @@ import Testing
 
     @Test func deletesDeadLetters() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(1...3, in: queue)
+        try await addDeadLetters(1...3, in: queue)
         #expect(try queue.delete(2))
         #expect(try !queue.delete(2))
         try queue.replay(1)
@@ -119,15 +119,15 @@ import Testing
 
     @Test func keepsTheNewestDeadLettersByNumber() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(1...5, in: queue, countMax: 3)
+        try await addDeadLetters(1...5, in: queue, countMax: 3)
         #expect(try queue.deadLetters().map(\.id) == [5, 4, 3])
-        try await bury(6...6, in: queue, countMax: 3)
+        try await addDeadLetters(6...6, in: queue, countMax: 3)
         #expect(try queue.deadLetters().map(\.id) == [6, 5, 4])
     }
 
     @Test func keepsTheNewestDeadLettersByLength() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(
+        try await addDeadLetters(
             1...5,
             in: queue,
             events: String(repeating: "a", count: 100),
@@ -144,7 +144,7 @@ import Testing
     @Test func theCommandLineReadsWhileTheBrokerHasItOpen() async throws {
         let broker = try WebhookQueue(path: path)
         let commandLine = try WebhookQueue(reading: path)
-        try await bury(1...1, in: broker)
+        try await addDeadLetters(1...1, in: broker)
         #expect(try commandLine.replayAll() == 1)
         #expect(try await broker.replays(countMax: 9).map(\.id) == [1])
     }

@@ -6,7 +6,7 @@ public import PusherProtocol
 /// A value without I/O: a request goes in, its effects come out, and the caller performs them in order. All effects of a
 /// channel travel over one first-in, first-out link to each shard, so every subscriber sees them in the home's order.
 public struct ChannelHome: Sendable {
-    /// What the caller has to do, in order.
+    /// An effect that the caller has to perform.
     public enum Effect: Sendable {
         /// Send the grant to the subscriber's shard, behind everything that was fanned out before.
         case grant(Grant)
@@ -22,9 +22,9 @@ public struct ChannelHome: Sendable {
         case limitMet(Limit)
     }
 
-    /// What a subscription begins with.
+    /// The grant of a subscription.
     public struct Grant: Sendable {
-        /// What follows the acknowledgement, ahead of live events.
+        /// The first message after the acknowledgement, ahead of live events.
         public enum Opening: Sendable {
             /// Nothing.
             case live
@@ -36,7 +36,7 @@ public struct ChannelHome: Sendable {
 
         /// The members of a presence channel, the subscriber included; empty on any other.
         public let members: [Member]
-        /// What follows the acknowledgement.
+        /// The first message after the acknowledgement.
         public let opening: Opening
     }
 
@@ -59,7 +59,7 @@ public struct ChannelHome: Sendable {
     ///   - subscriber: A connection that is not on the channel.
     ///   - address: The channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - state: What the channels of this home shard share.
+    ///   - state: The state shared by the channels of this home shard.
     ///   - now: The time, in milliseconds of a steady clock.
     /// - Returns: The effects to perform.
     public mutating func subscribe(
@@ -103,7 +103,7 @@ public struct ChannelHome: Sendable {
     ///   - shard: The connection's shard.
     ///   - address: The channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - state: What the channels of this home shard share.
+    ///   - state: The state shared by the channels of this home shard.
     ///   - now: The time, in milliseconds of a steady clock.
     /// - Returns: The effects to perform.
     public mutating func unsubscribe(
@@ -183,7 +183,7 @@ public struct ChannelHome: Sendable {
             && address.name.kind != .serverToUser
     }
 
-    /// How long a notice about a member may wait: in a large channel, each costs a send to every member.
+    /// The maximum delay of a membership notice: in a large channel, each costs a send to every member.
     private func noticeDelay(_ app: App?, _ state: HomeShardState) -> Int {
         guard presence.members.count > state.smallPresenceChannelMax else { return 0 }
         return app?.features.presenceNoticeDelay ?? 0

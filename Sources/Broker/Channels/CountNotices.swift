@@ -8,20 +8,20 @@ public struct CountNotices: Sendable {
     /// The minimum time between two notices of a large channel.
     public static let interval: Int64 = 5_000
 
-    private struct Told {
+    private struct Notice {
         var at: Int64
         /// Whether the count has changed since.
         var isStale = false
     }
 
     /// The large channels with a recent notice.
-    private var told: [ChannelAddress: Told] = [:]
+    private var notices: [ChannelAddress: Notice] = [:]
 
     /// Creates a schedule without notices.
     public init() {}
 
     /// Whether ``due(at:)`` has nothing to return or to remove.
-    public var isEmpty: Bool { told.isEmpty }
+    public var isEmpty: Bool { notices.isEmpty }
 
     /// Records that a channel's count has changed.
     ///
@@ -32,24 +32,24 @@ public struct CountNotices: Sendable {
     /// - Returns: Whether to announce the count now; if not, ``due(at:)`` returns the channel later.
     public mutating func changed(_ address: ChannelAddress, to count: Int, at now: Int64) -> Bool {
         guard count > CountNotices.smallChannelMax else {
-            told[address] = nil
+            notices[address] = nil
             return count > 0
         }
-        if let last = told[address], now - last.at < CountNotices.interval {
-            told[address]?.isStale = true
+        if let last = notices[address], now - last.at < CountNotices.interval {
+            notices[address]?.isStale = true
             return false
         }
-        told[address] = Told(at: now)
+        notices[address] = Notice(at: now)
         return true
     }
 
     /// Returns the channels that have to announce a changed count now, each once.
     public mutating func due(at now: Int64) -> [ChannelAddress] {
         var addresses: [ChannelAddress] = []
-        for (address, last) in told where now - last.at >= CountNotices.interval {
+        for (address, last) in notices where now - last.at >= CountNotices.interval {
             if last.isStale { addresses.append(address) }
             // An announced channel waits again; an unchanged one is removed.
-            told[address] = last.isStale ? Told(at: now) : nil
+            notices[address] = last.isStale ? Notice(at: now) : nil
         }
         return addresses
     }
