@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Held by every target: what compiles with a warning does not compile.
+/// The settings of every target: warnings are errors.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -10,7 +10,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// The parts that only a machine with epoll and OpenSSL can build.
+/// The condition for targets that need epoll and OpenSSL.
 let onLinux = TargetDependencyCondition.when(platforms: [.linux])
 
 let package = Package(
@@ -28,8 +28,8 @@ let package = Package(
         .library(name: "LiveTables", targets: ["LiveTables"]),
         .library(name: "FanfareTesting", targets: ["FanfareTesting"]),
     ],
-    // Up to the next minor version: the package is a library too, and others need a range; see ARCHITECTURE.md. What is
-    // tested, and goes into the image, stands in config/dependencies.txt.
+    // Up to the next minor version: the package is a library too, and others need a range; see ARCHITECTURE.md. The
+    // tested versions, which go into the image, are in config/dependencies.txt.
     dependencies: [
         .package(
             url: "https://github.com/apple/swift-argument-parser",
@@ -44,7 +44,7 @@ let package = Package(
         ),
     ],
     targets: [
-        // System libraries: a module map and the few macros that Swift cannot see.
+        // System libraries: a module map, and the few macros that Swift cannot import.
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
@@ -60,7 +60,7 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-        // Values in, values out: no socket, clock or random source below this line …
+        // Modules without I/O: no socket, clock or random source.
         .target(name: "Primitives", swiftSettings: strict),
         .target(
             name: "Digests",
@@ -84,7 +84,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // … and the shell that moves the bytes.
+        // Modules with I/O.
         .target(
             name: "Net",
             dependencies: ["CLinux", "COpenSSL", "Primitives"],
@@ -139,7 +139,7 @@ let package = Package(
             name: "PusherSwift",
             dependencies: [
                 "FanfareClient", "PusherProtocol",
-                // The official client opens encrypted events by itself.
+                // The official client decrypts events by itself.
                 .target(name: "FanfareEncryption", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -150,16 +150,16 @@ let package = Package(
             dependencies: ["PusherProtocol", "HTTPClient"],
             swiftSettings: strict
         ),
-        // A broker for the tests of apps: the rooms of the real one, without a network.
+        // An in-process broker for the tests of apps, with the modules of the real one.
         .target(
             name: "FanfareTesting",
             dependencies: ["FanfareClient", "Broker", "PusherProtocol", "Primitives", "LiveRows"],
             swiftSettings: strict
         ),
 
-        // Live lists: what has changed, without Foundation and without concurrency.
+        // Live lists: changes of lists, without Foundation and concurrency.
         .target(name: "LiveRows", swiftSettings: strict),
-        // … lists that follow their sources, a database query among them, and tables that show them.
+        // Lists that follow their sources, such as a database query, and tables that show them.
         .target(
             name: "LiveCollections",
             dependencies: ["LiveRows", "FanfareClient", "HTTPClient"],
@@ -189,7 +189,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // `fanfare bench`: a load generator for any server of the Pusher protocol.
+        // `fanfare bench`: a load generator for any server with the Pusher protocol.
         .target(
             name: "FanfareBench",
             dependencies: [
@@ -200,7 +200,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // What all commands share: the options that name a broker, the standard streams, proc(5).
+        // Shared by all commands: options for a broker, standard streams, proc(5).
         .target(
             name: "CommandSupport",
             dependencies: [
@@ -227,7 +227,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // The micro-benchmarks of `make microbench`; Benchmarks/ has everything else that measures.
+        // The micro-benchmarks of `make microbench`; Benchmarks/ contains all other measurements.
         .executableTarget(
             name: "fanfare-microbench",
             dependencies: [
@@ -318,7 +318,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // Tests mirror the sources, but for the broker that several of them start, …
+        // Test support: a broker on a free port.
         .target(
             name: "TestBroker",
             dependencies: [
@@ -328,9 +328,9 @@ let package = Package(
             path: "Tests/TestBroker",
             swiftSettings: strict
         ),
-        // … the program `fanfare`, run as a process of its own, …
+        // The program `fanfare` as a process.
         .target(name: "TestProgram", path: "Tests/TestProgram", swiftSettings: strict),
-        // … the site around a demo that is tried without a socket, …
+        // The site around a demo, without a socket.
         .target(
             name: "TestSite",
             dependencies: [
@@ -340,18 +340,18 @@ let package = Package(
             path: "Tests/TestSite",
             swiftSettings: strict
         ),
-        // … the server that answers as a test tells it, …
+        // A scripted HTTP server.
         .target(name: "TestHTTPServer", path: "Tests/TestHTTPServer", swiftSettings: strict),
-        // … the random numbers that a seed repeats, …
+        // Seeded random numbers.
         .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
-        // … the network between a list's writer and its clients, played from a seed, …
+        // A simulated network between a list's writer and its clients.
         .target(
             name: "ListSimulation",
             dependencies: ["LiveCollections", "LiveRows", "TestRandom"],
             path: "Tests/ListSimulation",
             swiftSettings: strict
         ),
-        // … what the fuzzer runs over its inputs, as the tests do over the seeds, …
+        // The fuzz targets, which the tests run over the seeds.
         .target(
             name: "FuzzTargets",
             dependencies: [
@@ -366,7 +366,7 @@ let package = Package(
             path: "Tests/Fuzz/Configuration",
             swiftSettings: strict
         ),
-        // … the broker between its clients and backends, played from a seed, …
+        // The simulated broker between its clients and backends.
         .target(
             name: "Simulation",
             dependencies: [
@@ -384,7 +384,7 @@ let package = Package(
             path: "Tests/SimulationProgram",
             swiftSettings: strict
         ),
-        // … the programs in README.md and in the documentation of the SDKs, …
+        // The programs in README.md and in the documentation of the SDKs.
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
@@ -394,7 +394,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // … and the rooms themselves.
+        // The tests of the modules.
         .testTarget(
             name: "PrimitivesTests",
             dependencies: ["Primitives", "TestRandom"],
@@ -487,7 +487,7 @@ let package = Package(
         .testTarget(
             name: "PusherSwiftMode5Tests",
             dependencies: ["PusherSwift", "FanfareTesting", "FanfareAPI", "TestBroker"],
-            // What apps that were written for the official SDK are compiled with.
+            // The Swift language mode of apps written for the official SDK.
             swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]
         ),
         .testTarget(

@@ -84,7 +84,7 @@ public final class BrokerServer: Sendable {
         let registry = AppRegistry(configuration.apps)
         self.registry = Mutex(registry)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
-        webhookSettings.met = { limitHits.record($0, count: $1) }
+        webhookSettings.limitMet = { limitHits.record($0, count: $1) }
         let webhookService = WebhookService(
             settings: webhookSettings,
             registry: registry,

@@ -22,7 +22,7 @@ extension BrokerServer {
         if order.notice > 0 { try? await ContinuousClock().sleep(until: min(notice, end)) }
         await metricsServer.close()
         for shard in shards { await shard.closeListeners() }
-        await webhookService.holdDepartures()
+        await webhookService.suppressDepartures()
         await drainClients(at: order.pace, until: end)
         // While the loops still run, so that ``waitUntilStopped()`` includes it.
         await webhookService.stop(within: max(.zero, end - ContinuousClock.now))

@@ -1,16 +1,16 @@
 public import Foundation
 import PusherProtocol
 
-/// What the app's backend does, done by the test.
+/// The role of the app's backend, played by the test.
 extension ScriptedBroker {
-    /// Triggers an event whose data is a value, written as JSON.
+    /// Triggers an event whose data is a value, encoded as JSON.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
     ///   - data: The value.
-    ///   - except: The socket ID of a client that is left out.
-    ///   - encoder: Decides on dates, keys and so on.
+    ///   - except: The socket ID of a client to exclude.
+    ///   - encoder: The encoder.
     /// - Throws: ``FanfareTestingError/encoding(_:)`` or ``FanfareTestingError/refused(status:message:)``.
     public func trigger(
         _ event: String,
@@ -28,13 +28,13 @@ extension ScriptedBroker {
         try trigger(event, on: [channel], text: text, except: except)
     }
 
-    /// Triggers an event whose data is any text, on one channel or several.
+    /// Triggers an event whose data is a text, on one or more channels.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channels: The channels' names, at most 100.
     ///   - text: The data exactly as subscribers receive it.
-    ///   - except: The socket ID of a client that is left out.
+    ///   - except: The socket ID of a client to exclude.
     /// - Throws: ``FanfareTestingError/refused(status:message:)``.
     public func trigger(
         _ event: String,
@@ -74,8 +74,8 @@ extension ScriptedBroker {
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
-    ///   - user: The user's id.
-    ///   - data: The value, which is written as JSON.
+    ///   - user: The user's ID.
+    ///   - data: The value, encoded as JSON.
     /// - Throws: ``FanfareTestingError/encoding(_:)`` or ``FanfareTestingError/refused(status:message:)``.
     public func trigger(
         _ event: String,

@@ -2,7 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 
-/// The channels: subscribers in the order in which they came, and the homes, whose rules are those of `Broker`.
+/// Channels: subscribers in the order of their subscriptions, and homes, with the rules of `Broker`.
 extension BrokerState {
     mutating func join(
         _ name: ChannelName,
@@ -39,7 +39,7 @@ extension BrokerState {
         perform(effects, on: name, at: now)
     }
 
-    /// Performs what a home has decided.
+    /// Performs the effects of a home.
     mutating func perform(
         _ effects: [ChannelHome.Effect],
         on name: ChannelName,
@@ -48,7 +48,7 @@ extension BrokerState {
     ) {
         for effect in effects {
             switch effect {
-            case .fanOut(let notice, _): tell(notice, channels[name]?.connections ?? [])
+            case .fanOut(let notice, _): send(notice, channels[name]?.connections ?? [])
             case .grant(let grant):
                 guard let (connection, request) = subscriber else { continue }
                 complete(grant, of: name, connection, request: request)
@@ -73,15 +73,15 @@ extension BrokerState {
         request: UInt32
     ) {
         guard sessions[connection]?.granted(name, request: request) == true else { return }
-        tell(.subscriptionSucceeded(channel: name, members: grant.members), connection)
+        send(.subscriptionSucceeded(channel: name, members: grant.members), connection)
         channels[name]?.connections.append(connection)
         switch grant.opening {
         case .live: break
-        case .cacheMiss: tell(.cacheMiss(channel: name.text), connection)
+        case .cacheMiss: send(.cacheMiss(channel: name.text), connection)
         case .cached(let publication):
             var text: [UInt8] = []
             publication.appendEnvelope(for: name, to: &text)
-            tell(text, connection)
+            send(text, connection)
         }
     }
 
@@ -99,10 +99,10 @@ extension BrokerState {
             userID: author.user.map { JSONWriter.token($0.text) },
             to: &text
         )
-        for other in channel.connections where other != connection { tell(text, other) }
+        for other in channel.connections where other != connection { send(text, other) }
     }
 
-    /// Publishes an event of a backend on every channel that it names.
+    /// Publishes an event of a backend on all its channels.
     mutating func publish(_ publication: Publication, at now: Duration) {
         for name in publication.channels {
             if name.kind.isCache {
@@ -115,7 +115,7 @@ extension BrokerState {
             publication.appendEnvelope(for: name, to: &text)
             for connection in channels[name]?.connections ?? []
             where Self.socketID(connection) != publication.except {
-                tell(text, connection)
+                send(text, connection)
             }
         }
     }

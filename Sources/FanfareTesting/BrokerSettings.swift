@@ -1,48 +1,48 @@
 extension ScriptedBroker {
-    /// What a broker allows, and what it holds at the most.
+    /// The settings of a scripted broker.
     ///
-    /// The defaults let an app do everything, so that a test names only what it is about.
+    /// By default all features are on, so that a test sets only what it is about.
     public struct Settings: Sendable {
-        /// Whose signatures the broker believes.
+        /// The check of signatures.
         public enum Authorization: Sendable, Equatable {
-            /// Anybody's, also where there is none: a test needs no backend that signs. Who joins
-            /// a presence channel as nobody in particular is a user named after the connection.
+            /// Accepts any signature, and a missing one, so that a test needs no backend. Without `channel_data`, a
+            /// client joins a presence channel as a user named after the connection.
             case any
-            /// The app's, as a real broker: see ``ScriptedBroker/authorization(of:for:as:)``.
+            /// Accepts only the app's signatures, like a real broker: see ``ScriptedBroker/authorization(of:for:as:)``.
             case signed
         }
 
-        /// The app's public key; another one is refused with 4001.
+        /// The app's public key; any other is refused with 4001.
         public var key = "app-key"
         /// The app's secret.
         public var secret = "app-secret"
-        /// Whose signatures count on private and presence channels and for signing in.
+        /// The check of signatures for private and presence channels and sign-ins.
         public var authorization = Authorization.any
-        /// Silence after which the broker asks its clients to ping.
+        /// The time of silence after which clients send a ping.
         public var activityTimeout = Duration.seconds(120)
         /// Whether clients may send events.
         public var allowsClientEvents = true
-        /// How many of them a connection may send in a second of the clock; more is refused.
+        /// The maximum number of client events of one connection in a second of the clock; more are refused.
         public var clientEventsPerSecondMax = 1_000_000
-        /// Whether subscribers are told how many they are.
-        public var tellsSubscriptionCounts = false
-        /// Whether users are told who on their watchlist comes and goes.
-        public var tellsWatchlists = true
-        /// Members of one presence channel; one more user is refused.
+        /// Whether subscribers receive the number of subscribers.
+        public var sendsSubscriptionCounts = false
+        /// Whether users receive the online and offline events of their watchlist.
+        public var sendsWatchlistEvents = true
+        /// The maximum number of members of one presence channel; one more user is refused.
         public var membersMax = 100
-        /// Subscriptions of one connection; one more is refused.
+        /// The maximum number of subscriptions of one connection; one more is refused.
         public var subscriptionsMax = 10_000
-        /// The data of one event, in bytes.
+        /// The maximum length of the data of one event, in bytes.
         public var dataLengthMax = 10_240
-        /// How long a cache channel holds its event.
+        /// The lifetime of a cache channel's event.
         public var cacheLifetime = Duration.seconds(1_800)
-        /// Messages that may wait for one client that does not read, or that are delayed; one more
-        /// closes the connection with 4100.
+        /// The maximum number of messages queued for one client that does not read, or whose messages are delayed; one
+        /// more closes the connection with 4100.
         public var messagesWaitingMax = 10_000
-        /// What clients have done that is remembered; one more takes the place of the oldest.
+        /// The maximum number of recorded actions; one more evicts the oldest.
         public var actionsMax = 10_000
 
-        /// The default of each.
+        /// Creates settings with defaults.
         public init() {}
     }
 }

@@ -3,34 +3,34 @@ import FanfareClient
 import Primitives
 import PusherProtocol
 
-/// A broker as a value: what clients and backends say goes in, what clients are told comes out.
+/// The state of a scripted broker, without I/O: each call returns or queues messages to clients.
 ///
-/// It judges with the rooms that the real broker is made of; what is left here is who is where.
+/// The rules are those of the `Broker` module. This type only adds the registries of connections, channels and users.
 struct BrokerState {
-    /// What happens at a client's end of a connection.
-    enum Telling {
+    /// A message to a client, or the end of its connection.
+    enum Output {
         case text([UInt8])
         case end(TransportClosure)
     }
 
-    /// A channel with its subscribers, in the order in which they came.
+    /// A channel, with its subscribers in the order of their subscriptions.
     struct Channel {
         var connections: [Int] = []
         var home = ChannelHome(on: 0)
     }
 
-    /// The form of an app in ``App``, whose clients and backends this broker serves alone.
+    /// The app of all clients and backends.
     let app: App
     let settings: ScriptedBroker.Settings
     var sessions: [Int: Session] = [:]
     var channels: [ChannelName: Channel] = [:]
     var homeState = HomeShardState()
     var users = UserHome()
-    /// Channels that nobody may join, and why.
+    /// The channels whose subscriptions are refused, with the error.
     var refusals: [String: (type: String, message: String, status: Int)] = [:]
     private(set) var actions: [ClientAction] = []
-    /// What has come out, in order, until somebody takes it.
-    private var tellings: [(connection: Int, Telling)] = []
+    /// The queued outputs, in order.
+    private var outputs: [(connection: Int, Output)] = []
 
     init(_ settings: ScriptedBroker.Settings) {
         self.settings = settings
@@ -46,17 +46,17 @@ struct BrokerState {
             secret: AppSecret(settings.secret),
             features: AppFeatures(
                 clientEvents: settings.allowsClientEvents,
-                subscriptionCount: settings.tellsSubscriptionCounts,
-                watchlist: settings.tellsWatchlists,
+                subscriptionCount: settings.sendsSubscriptionCounts,
+                watchlist: settings.sendsWatchlistEvents,
                 cacheLifetime: Int(settings.cacheLifetime.components.seconds)
             ),
             limits: limits
         )
     }
 
-    mutating func takeTellings() -> [(connection: Int, Telling)] { exchange(&tellings, with: []) }
+    mutating func takeOutputs() -> [(connection: Int, Output)] { exchange(&outputs, with: []) }
 
-    // MARK: What is known
+    // MARK: Queries
 
     /// The limits of names and data.
     var texts: ProtocolLimits { app.limits.texts }
@@ -86,7 +86,7 @@ struct BrokerState {
         return members.map(\.id.text).sorted()
     }
 
-    /// When ``tick(at:)`` has something to do; `nil` when nothing waits for time.
+    /// The time of the next ``tick(at:)``; `nil` if none is needed.
     func nextTick(after now: Duration) -> Duration? {
         let departure = users.nextDeparture.map { Duration.milliseconds($0) }
         let notice: Duration? =
@@ -96,7 +96,7 @@ struct BrokerState {
 
     // MARK: Connections
 
-    /// Greets a client, or sends one away that asks for what is not there.
+    /// Accepts a connection, or refuses one with a wrong key, path or protocol version.
     mutating func open(_ connection: Int, target: String, pathPrefix: String, at now: Duration) {
         do throws(PusherCode) {
             let bytes = Array(target.utf8)
@@ -111,70 +111,72 @@ struct BrokerState {
         }
         let socketID = Self.socketID(connection)
         sessions[connection] = Session(socketID: socketID, app: app)
-        note(.connected, connection, at: now)
+        record(.connected, connection, at: now)
         let seconds = Int(settings.activityTimeout.components.seconds)
-        tell(.connectionEstablished(socketID: socketID, activityTimeout: seconds), connection)
+        send(.connectionEstablished(socketID: socketID, activityTimeout: seconds), connection)
     }
 
-    /// Sends a client away that has not been greeted, or not any more.
+    /// Sends an error and a close frame.
     mutating func refuse(_ connection: Int, _ code: PusherCode, _ message: String) {
-        tell(.error(code: code, message: message), connection)
+        send(.error(code: code, message: message), connection)
         let number = UInt16(clamping: code.rawValue)
-        tellings.append((connection, .end(.closeFrame(code: number, reason: message))))
+        outputs.append((connection, .end(.closeFrame(code: number, reason: message))))
     }
 
-    /// Closes a connection and tells its client why.
+    /// Closes a connection with an error.
     mutating func close(_ connection: Int, _ code: PusherCode, _ message: String, at now: Duration)
     {
         guard isOpen(connection) else { return }
         refuse(connection, code, message)
-        forget(connection, code: nil, at: now)
+        removeConnection(connection, code: nil, at: now)
     }
 
-    /// Takes in that a connection is gone: its channels have a subscriber less.
+    /// Removes a closed connection, its subscriptions and its user.
     ///
     /// - Parameters:
     ///   - connection: The connection.
-    ///   - code: That of the client's close frame; `nil` if it has sent none.
+    ///   - code: The code of the client's close frame; `nil` if there was none.
     ///   - now: The time.
-    mutating func forget(_ connection: Int, code: Int?, at now: Duration) {
-        guard let ties = sessions[connection]?.end() else { return }
+    mutating func removeConnection(_ connection: Int, code: Int?, at now: Duration) {
+        guard let registrations = sessions[connection]?.end() else { return }
         sessions[connection] = nil
-        note(.disconnected(code: code), connection, at: now)
-        ties.subscriptions.forEachChannel { leave($0, connection, at: now) }
-        unwatch(ties.watchedUsers, connection)
-        if let user = ties.user { users.signOut(address(of: user), at: now.wholeMilliseconds) }
+        record(.disconnected(code: code), connection, at: now)
+        registrations.subscriptions.forEachChannel { leave($0, connection, at: now) }
+        unwatch(registrations.watchedUsers, connection)
+        if let user = registrations.user {
+            users.signOut(address(of: user), at: now.wholeMilliseconds)
+        }
     }
 
-    // MARK: What clients say
+    // MARK: Messages of clients
 
-    /// Takes a message of a client.
+    /// Handles a message of a client.
     mutating func receive(_ text: [UInt8], from connection: Int, at now: Duration) {
         guard isOpen(connection) else { return }
         let time = now.wholeNanoseconds
         do throws(MessageError) {
             let message = try ClientMessage.parse(text.span, limits: app.limits.texts)
-            note(ClientAction.Kind(message), connection, at: now)
+            record(ClientAction.Kind(message), connection, at: now)
             if case .subscribe(let channel, _, _) = message, let refusal = refusals[channel] {
                 let (type, reason, status) = refusal
-                let told = ServerMessage.subscriptionError(
+                let error = ServerMessage.subscriptionError(
                     channel: channel,
                     type: type,
                     message: reason,
                     status: status
                 )
-                return tell(told, connection)
+                return send(error, connection)
             }
             let signed = settings.authorization == .any ? sign(message, connection) : message
             let effects = sessions[connection]?.receive(signed, now: time) ?? []
             perform(effects, connection, at: now)
         } catch {
-            note(.fault(error.description), connection, at: now)
+            record(.fault(error.description), connection, at: now)
             perform(sessions[connection]?.receive(error, now: time) ?? [], connection, at: now)
         }
     }
 
-    /// Signs what a client should have let its backend sign.
+    /// Adds the signature of the app's backend to a message.
     private func sign(_ message: ClientMessage, _ connection: Int) -> ClientMessage {
         let socketID = Self.socketID(connection)
         switch message {
@@ -211,7 +213,7 @@ struct BrokerState {
     ) {
         for effect in effects where isOpen(connection) {
             switch effect {
-            case .send(let message): tell(message, connection)
+            case .send(let message): send(message, connection)
             case .join(let channel, let member, let request):
                 join(channel, connection, as: member, request: request, at: now)
             case .leave(let channel): leave(channel, connection, at: now)
@@ -220,28 +222,28 @@ struct BrokerState {
                 report(users.signIn(address(of: user)))
             case .watch(let watched): watch(watched, connection)
             case .unwatch(let watched): unwatch(watched, connection)
-            case .beginTenure, .met: break
+            case .claimQuota, .limitMet: break
             case .close(let code, let message): close(connection, code, message, at: now)
             }
         }
     }
 
-    // MARK: What comes out
+    // MARK: Output
 
-    /// Tells a client a text as it is.
-    mutating func tell(_ text: [UInt8], _ connection: Int) {
-        tellings.append((connection, .text(text)))
+    /// Queues a raw text for a client.
+    mutating func send(_ text: [UInt8], _ connection: Int) {
+        outputs.append((connection, .text(text)))
     }
 
-    mutating func tell(_ message: ServerMessage, _ connection: Int) {
-        tellings.append((connection, .text(message.bytes)))
+    mutating func send(_ message: ServerMessage, _ connection: Int) {
+        outputs.append((connection, .text(message.bytes)))
     }
 
-    mutating func tell(_ message: ServerMessage, _ connections: [Int]) {
-        for connection in connections { tell(message, connection) }
+    mutating func send(_ message: ServerMessage, _ connections: [Int]) {
+        for connection in connections { send(message, connection) }
     }
 
-    private mutating func note(_ kind: ClientAction.Kind, _ connection: Int, at now: Duration) {
+    private mutating func record(_ kind: ClientAction.Kind, _ connection: Int, at now: Duration) {
         let socketID = Self.socketID(connection).description
         if actions.count == settings.actionsMax { actions.removeFirst() }
         actions.append(ClientAction(socketID: socketID, time: now, kind: kind))

@@ -2,7 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 
-/// The users: which are signed in, and which connections watch them.
+/// Users: which are signed in, and which connections watch them.
 extension BrokerState {
     /// Closes the connections that are signed in as a user.
     mutating func terminate(_ user: String, at now: Duration) {
@@ -12,7 +12,7 @@ extension BrokerState {
         }
     }
 
-    /// Does what is due: reports departed users, and announces counts.
+    /// Performs what is due: reports departed users, and announces counts.
     mutating func tick(at now: Duration) {
         report(users.removeDeparted(at: now.wholeMilliseconds))
         announceCounts(at: now)
@@ -34,14 +34,14 @@ extension BrokerState {
         users.unwatch(watched, of: app.id, by: watcher(connection))
     }
 
-    /// Reports to watchers, the oldest connection first.
+    /// Sends reports to watchers, the oldest connection first.
     mutating func report(_ reports: [UserHome.Report]) {
         for report in reports {
             for watcher in report.watchers.sorted(by: { $0.first < $1.first }) {
                 let connection = Int(watcher.first)
                 let message = sessions[connection]?
-                    .learn(online: report.online, offline: report.offline)
-                if let message { tell(message, connection) }
+                    .updatePresence(online: report.online, offline: report.offline)
+                if let message { send(message, connection) }
             }
         }
     }

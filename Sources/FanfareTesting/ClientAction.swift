@@ -1,36 +1,36 @@
-/// What a client has done, as the broker saw it; for assertions.
+/// An action of a client, as seen by the broker; for assertions.
 public struct ClientAction: Sendable, Equatable {
-    /// What there is to do for a client.
+    /// The kind of an action.
     public enum Kind: Sendable, Equatable {
-        /// It has connected.
+        /// The client has connected.
         case connected
-        /// It has asked to be subscribed to a channel.
+        /// The client has requested a subscription.
         case subscribe(channel: String)
-        /// It has asked to be unsubscribed from a channel.
+        /// The client has unsubscribed from a channel.
         case unsubscribe(channel: String)
-        /// It has sent an event to the others on a channel; the data is JSON text or a plain text.
+        /// The client has sent a client event; the data is JSON text or plain text.
         case event(name: String, channel: String, data: String?)
-        /// It has asked to be signed in; the text is what its backend has signed.
+        /// The client has requested to sign in; the text is the signed `user_data`.
         case signIn(userData: String)
-        /// It has asked for a sign of life.
+        /// The client has sent a ping.
         case ping
-        /// It has answered such a question.
+        /// The client has answered a ping.
         case pong
-        /// It has said what is no message of a client; the text is what was wrong.
+        /// The client has sent a malformed message; the text describes the fault.
         case fault(String)
-        /// Its connection has ended, by a close frame of the client with this code or in another way.
+        /// The connection has ended; `code` is that of the client's close frame, if any.
         case disconnected(code: Int?)
     }
 
-    /// The connection.
+    /// The socket ID.
     public let socketID: String
-    /// When, by the broker's clock, since that was made.
+    /// The time of the broker's clock, since its creation.
     public let time: Duration
-    /// What it has done.
+    /// The kind of the action.
     public let kind: Kind
 }
 
 extension ClientAction: CustomStringConvertible {
-    /// The action in a few words.
+    /// A short description.
     public var description: String { "\(socketID) \(kind)" }
 }

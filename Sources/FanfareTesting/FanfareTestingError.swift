@@ -1,33 +1,33 @@
-/// What goes wrong in a test, and what to do about it.
+/// An error of a test, with advice.
 public enum FanfareTestingError: Error, Equatable, Sendable {
-    /// The condition did not come about within this real time; `seen` is what happened last.
-    case waitedInVain(for: String, within: Duration, seen: [String])
-    /// Client and broker go on talking: there was more to deliver after so many rounds.
-    case restless(rounds: Int)
-    /// The broker refuses what the test triggers, with the status of the HTTP API.
+    /// The condition was not met within this real time; `seen` is what happened last.
+    case timedOut(waitingFor: String, within: Duration, seen: [String])
+    /// Client and broker still exchanged messages after this number of rounds.
+    case notSettled(rounds: Int)
+    /// The broker has refused an event of the test, with the status of the HTTP API.
     case refused(status: Int, message: String)
-    /// The data cannot be written as JSON.
+    /// The data cannot be encoded as JSON.
     case encoding(String)
-    /// No open connection has this id.
+    /// No open connection has this socket ID.
     case noConnection(socketID: String)
 }
 
 extension FanfareTestingError: CustomStringConvertible {
-    /// What happened and what helps.
+    /// The error, and advice.
     public var description: String {
         switch self {
-        case .waitedInVain(let what, let patience, let seen):
-            "waited \(patience) in vain for \(what). "
+        case .timedOut(let what, let patience, let seen):
+            "timed out after \(patience) waiting for \(what). "
                 + (seen.isEmpty
                     ? "Nothing has happened" : "Last: " + seen.joined(separator: "; "))
-                + ". Is it asked for, and does it need the clock to be advanced?"
-        case .restless(let rounds):
-            "client and broker still talk after \(rounds) rounds: something answers every message"
+                + ". Was it requested? Does the clock have to be advanced?"
+        case .notSettled(let rounds):
+            "client and broker still exchange messages after \(rounds) rounds: something answers every message"
         case .refused(let status, let message):
-            "the broker refuses this: \(status) \(message)"
-        case .encoding(let reason): "the data cannot be written as JSON: \(reason)"
+            "the broker refuses the request: \(status) \(message)"
+        case .encoding(let reason): "the data cannot be encoded as JSON: \(reason)"
         case .noConnection(let socketID):
-            "there is no connection \(socketID): it was never opened, or has been closed"
+            "there is no open connection \(socketID)"
         }
     }
 }

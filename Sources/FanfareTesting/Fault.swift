@@ -1,18 +1,18 @@
-/// What happens to a message on its way.
+/// A fault in the delivery of a message.
 public enum Fault: Sendable, Equatable {
-    /// It is lost, and nobody is told: what no network does to one connection, but a bug may.
+    /// The message is lost without an error, as by a bug; no network does that to a single message.
     case drop
-    /// It arrives later by the broker's clock, and with it everything behind it.
+    /// The message, and all those behind it, arrive later by the broker's clock.
     case delay(Duration)
-    /// It arrives twice.
+    /// The message arrives twice.
     case duplicate
-    /// The connection is cut in its place, without a close frame.
+    /// The connection is cut in place of the message, without a close frame.
     case cut
 }
 
-/// A message on its way, by which a ``Fault`` chooses.
+/// A message in transit, for selecting those that a ``Fault`` applies to.
 public struct WireMessage: Sendable, Equatable {
-    /// Which way a message goes.
+    /// The direction of a message.
     public enum Direction: Sendable, Equatable {
         /// From a client to the broker.
         case toBroker
@@ -20,19 +20,19 @@ public struct WireMessage: Sendable, Equatable {
         case toClient
     }
 
-    /// Which way it goes.
+    /// The direction.
     public let direction: Direction
-    /// The connection that it goes over.
+    /// The socket ID of the connection.
     public let socketID: String
-    /// The event's name on the wire, such as `pusher:subscribe`; empty when it is no event.
+    /// The event's name on the wire, such as `pusher:subscribe`; empty if there is none.
     public let event: String
-    /// The channel; that of a `pusher:subscribe` too.
+    /// The channel, also that of a `pusher:subscribe`.
     public let channel: String?
-    /// The whole message as it goes over the wire.
+    /// The whole message.
     public let text: String
 }
 
-/// The faults that are to happen, in the order in which they were asked for.
+/// The injected faults, in order.
 struct Faults: Sendable {
     private struct Entry: Sendable {
         let fault: Fault
@@ -57,7 +57,7 @@ struct Faults: Sendable {
 
     mutating func removeAll() { entries = [] }
 
-    /// The fault that happens to a message; the first that fits is used up by one.
+    /// Returns the fault for a message; each match consumes one use of the first matching fault.
     mutating func next(for message: WireMessage) -> Fault? {
         let index = entries.firstIndex {
             $0.direction == message.direction && $0.matches(message)

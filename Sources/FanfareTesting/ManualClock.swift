@@ -1,7 +1,7 @@
 public import FanfareClient
 import Synchronization
 
-/// A clock that stands still until a test moves it.
+/// A clock that a test advances.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -9,41 +9,41 @@ import Synchronization
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
-/// A ``ScriptedBroker`` brings one, and its clients go by it: ``ScriptedBroker/advance(by:_:)``
-/// moves that. Nothing of it needs real time.
+/// A ``ScriptedBroker`` has one, which its clients use too; ``ScriptedBroker/advance(by:_:)`` advances it. No real time
+/// passes.
 public final class ManualClock: Clock {
-    /// A moment of the clock, as the time since it was made.
+    /// An instant of the clock, as the time since its creation.
     public struct Instant: InstantProtocol {
-        /// The time since the clock was made.
+        /// The time since the clock's creation.
         public let offset: Duration
 
-        /// The moment after a time.
+        /// The instant after a duration.
         public func advanced(by duration: Duration) -> Instant {
             Instant(offset: offset + duration)
         }
 
-        /// The time until another moment; negative if that is earlier.
+        /// The duration until another instant; negative if that is earlier.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
-        /// Whether one moment is before another.
+        /// Whether one instant is before another.
         public static func < (left: Instant, right: Instant) -> Bool {
             left.offset < right.offset
         }
     }
 
-    /// Who waits for a moment.
+    /// A waiting task or callback.
     private enum Waiter {
         case sleeper(CheckedContinuation<Void, any Error>)
-        /// Called while the clock is moved, on the mover's thread.
+        /// Called on the thread that advances the clock.
         case alarm(@Sendable () -> Void)
     }
 
     private struct State {
         var now = Instant(offset: .zero)
         var nextID = 0
-        /// In the order in which they came, which decides among those of one moment.
+        /// In the order of registration, which decides among equal deadlines.
         var waiters: [(id: Int, deadline: Instant, waiter: Waiter)] = []
-        /// The sleeps that ``waitForSleep(of:within:)`` has not taken note of, the oldest first.
+        /// The sleeps not yet returned by ``waitForSleep(of:within:)``, the oldest first.
         var requests: [Duration] = []
 
         mutating func add(_ waiter: Waiter, _ id: Int, until deadline: Instant) {
@@ -54,7 +54,7 @@ public final class ManualClock: Clock {
             waiters.firstIndex { $0.id == id }.map { waiters.remove(at: $0).waiter }
         }
 
-        /// Goes on to the next moment that somebody waits for, if it is not later than `end`.
+        /// Advances to the next deadline, if it is not later than `end`.
         mutating func next(notAfter end: Instant) -> Waiter? {
             let first = waiters.indices.min { waiters[$0].deadline < waiters[$1].deadline }
             guard let first, waiters[first].deadline <= end else { return nil }
@@ -64,36 +64,36 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// How many sleeps are remembered for whoever waits for one; older ones are forgotten.
+    /// The maximum number of recorded sleeps; older ones are removed.
     private static let requestsMax = 1_000
 
     private let state = Mutex(State())
-    private let changes = Changes()
+    private let changes = ChangeNotifier()
 
-    /// Makes a clock that stands at zero.
+    /// Creates a clock at zero.
     public init() {}
 
-    /// Where the clock stands.
+    /// The current instant.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// A nanosecond.
+    /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// The clock as a client takes it, for its options.
+    /// The clock for a client's options.
     public var clientClock: ClientClock { ClientClock(self) }
 
-    /// How many tasks sleep.
+    /// The number of sleeping tasks.
     public var sleeperCount: Int {
         state.withLock { state in
             state.waiters.count { if case .sleeper = $0.waiter { true } else { false } }
         }
     }
 
-    /// Waits until the clock has been moved to a moment.
+    /// Suspends until the clock has reached an instant.
     ///
     /// - Parameters:
-    ///   - deadline: The moment; one that has passed is not waited for.
-    ///   - tolerance: Not used: the clock is exact.
+    ///   - deadline: The instant; returns at once if it has passed.
+    ///   - tolerance: Ignored: the clock is exact.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let id = nextID()
@@ -109,7 +109,7 @@ public final class ManualClock: Clock {
                     return nil
                 }
                 if let immediate { continuation.resume(with: immediate) }
-                changes.note()
+                changes.notify()
             }
         } onCancel: {
             if case .sleeper(let continuation) = state.withLock({ $0.remove(id) }) {
@@ -118,14 +118,14 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Moves the clock on, and wakes everybody who waits for a moment on the way, in order.
+    /// Advances the clock, and resumes the waiters in the order of their deadlines.
     ///
-    /// A task that is woken runs a little later, when the clock stands where it was moved to. Move
-    /// it in steps where that makes a difference.
+    /// A resumed task runs a little later, when the clock has already reached the final instant. Advance in steps if
+    /// that matters.
     ///
     /// - Parameter duration: Not negative.
     public func advance(by duration: Duration) {
-        precondition(duration >= .zero, "time does not go back")
+        precondition(duration >= .zero, "the duration is negative")
         let end = now.advanced(by: duration)
         while let waiter = state.withLock({ $0.next(notAfter: end) }) {
             switch waiter {
@@ -134,17 +134,16 @@ public final class ManualClock: Clock {
             }
         }
         state.withLock { $0.now = max($0.now, end) }
-        changes.note()
+        changes.notify()
     }
 
-    /// Waits until a task sleeps, and says for how long; each sleep is told once, in order.
+    /// Waits until a task sleeps, and returns the duration; each sleep is returned once, in order.
     ///
     /// - Parameters:
-    ///   - duration: The sleep to wait for; shorter and longer ones before it are skipped. `nil`
-    ///     for the next one, whatever it is.
-    ///   - patience: The real time after which this gives up.
-    /// - Returns: How long the task was to sleep when it began.
-    /// - Throws: ``FanfareTestingError/waitedInVain(for:within:seen:)``, or `CancellationError`.
+    ///   - duration: The duration to wait for; other sleeps before it are skipped. `nil` for the next sleep.
+    ///   - patience: The timeout, in real time.
+    /// - Returns: The duration of the sleep when it began.
+    /// - Throws: ``FanfareTestingError/timedOut(waitingFor:within:seen:)``, or `CancellationError`.
     @discardableResult
     public func waitForSleep(
         of duration: Duration? = nil,
@@ -178,12 +177,12 @@ public final class ManualClock: Clock {
 
     // MARK: Alarms
 
-    /// Calls at a moment, while the clock is being moved there.
+    /// Calls a function when the clock reaches an instant.
     ///
     /// - Parameters:
-    ///   - moment: When, since the clock was made; in the past it is called by the next move.
-    ///   - call: Called on the thread that moves the clock.
-    /// - Returns: What ``cancelAlarm(_:)`` takes.
+    ///   - moment: The time since the clock's creation; one in the past is due at the next advance.
+    ///   - call: Called on the thread that advances the clock.
+    /// - Returns: The ID for ``cancelAlarm(_:)``.
     func setAlarm(at moment: Duration, _ call: @escaping @Sendable () -> Void) -> Int {
         let id = nextID()
         state.withLock { $0.add(.alarm(call), id, until: Instant(offset: moment)) }

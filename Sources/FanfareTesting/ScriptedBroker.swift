@@ -3,7 +3,7 @@ public import FanfareClient
 import PusherProtocol
 import Synchronization
 
-/// A broker in the process of a test, which real clients talk to over no network at all.
+/// An in-process broker for tests, which real clients connect to without a network.
 ///
 /// ```swift
 /// let broker = ScriptedBroker()
@@ -16,23 +16,23 @@ import Synchronization
 /// try await broker.settle()
 /// ```
 ///
-/// It speaks the protocol as the real one does, and judges by the same code: all kinds of channels,
-/// presence, client events, users and their watchlists, cached events. Its time is ``clock``, which
-/// stands still until the test moves it, and so does that of its clients.
+/// It speaks the protocol of the real broker, with the same code: all kinds of channels, presence, client events, users
+/// and watchlists, cached events. ``clock`` is the time of broker and clients, and stands still until the test advances
+/// it.
 ///
 /// All methods may be called from any thread, also from callbacks of the clients.
 public final class ScriptedBroker: Sendable {
-    /// What happens to a client that connects.
+    /// The response to a connection attempt.
     public enum Reception: Sendable, Equatable {
-        /// It is greeted.
+        /// The connection is accepted.
         case accept
-        /// It is told a `pusher:error` and closed with that code, such as 4001 or 4100.
+        /// The client receives a `pusher:error` and a close with this code, such as 4001 or 4100.
         case refuse(code: Int, message: String)
-        /// It finds nobody: a name, an address or a certificate is wrong.
+        /// The connection fails, as with a wrong name, address or certificate.
         case unreachable(reason: String)
-        /// Something answers that is no broker.
+        /// The server is no broker: the WebSocket upgrade is refused.
         case refuseUpgrade(reason: String)
-        /// It gets no answer at all, and gives up by its own clock.
+        /// There is no answer; the client gives up by its own clock.
         case silence
     }
 
@@ -44,24 +44,24 @@ public final class ScriptedBroker: Sendable {
         var isSilent = false
         var faults = Faults()
         var alarm: (id: Int, time: Duration)?
-        /// Counts what has been sent in either direction, so that a pause can be told.
+        /// The number of messages sent in either direction, for detecting idleness.
         var activity = 0
     }
 
-    /// What the broker allows, and what it holds at the most.
+    /// The settings of the broker.
     public let settings: Settings
-    /// The time of the broker and of its clients.
+    /// The clock of the broker and of its clients.
     public let clock: ManualClock
     let state: Mutex<State>
-    let changes = Changes()
-    /// Where clients are told what arrives, one thing after the other: never from their own calls.
+    let changes = ChangeNotifier()
+    /// The serial queue of deliveries to clients, which must not happen inside their own calls.
     private let deliveries = DispatchQueue(label: "fanfare.testing.deliveries")
 
-    /// Makes a broker; clients may connect at once.
+    /// Creates a broker, ready for connections.
     ///
     /// - Parameters:
-    ///   - settings: What it allows, and what it holds at the most.
-    ///   - clock: The time to go by; two brokers may share it.
+    ///   - settings: The settings.
+    ///   - clock: The clock; brokers may share one.
     public init(_ settings: Settings = Settings(), clock: ManualClock = ManualClock()) {
         self.settings = settings
         self.clock = clock
@@ -70,17 +70,16 @@ public final class ScriptedBroker: Sendable {
 
     // MARK: Clients
 
-    /// The address that clients are given; nothing listens there.
+    /// The endpoint of clients; nothing listens there.
     public var endpoint: Endpoint { .plain(host: "scripted-broker.test") }
 
-    /// What carries the connections of clients to this broker.
+    /// The transport from clients to this broker.
     public var transport: any ClientTransport { Transport(broker: self) }
 
-    /// Options for a client of this broker: its transport, its clock and its signatures.
+    /// Returns options for a client of this broker: its transport, its clock and its signatures.
     ///
-    /// - Parameter user: The user's id, as whom the client joins presence channels and signs in;
-    ///   `nil` for nobody in particular.
-    /// - Returns: The options, of which a test may change whatever it is about.
+    /// - Parameter user: The ID of the user on presence channels and of sign-ins; `nil` for none.
+    /// - Returns: The options, which a test may change.
     public func clientOptions(as user: String? = nil) -> ClientOptions {
         var options = ClientOptions()
         options.transport = transport
@@ -90,12 +89,11 @@ public final class ScriptedBroker: Sendable {
         return options
     }
 
-    /// Makes a client of this broker, which connects when it is told to.
+    /// Creates a client of this broker, not connected yet.
     ///
     /// - Parameters:
-    ///   - user: The user's id, as whom the client joins presence channels and signs in; `nil` for
-    ///     nobody in particular.
-    ///   - configure: Changes the options before the client is made.
+    ///   - user: The ID of the user on presence channels and of sign-ins; `nil` for none.
+    ///   - configure: ChangeNotifier the options.
     /// - Returns: A real client.
     public func client(
         as user: String? = nil,
@@ -119,17 +117,17 @@ public final class ScriptedBroker: Sendable {
 
     // MARK: Settling
 
-    /// The blocks in which a client calls back may be so many for what it lets wait.
+    /// The number of blocks that a client may use for its pending callbacks.
     private static let blocksPerQueueMax = 18
     private static let roundsMax = 10_000
 
-    /// Waits until nothing is on its way: what was sent has arrived, and callbacks have been called.
+    /// Waits until nothing is in transit: sent messages have arrived, and callbacks have returned.
     ///
-    /// What is delayed waits for the clock, and is not waited for; neither are tasks of the app that
-    /// read sequences: see ``wait(for:within:isolation:until:)`` for those.
+    /// It does not wait for delayed messages, nor for tasks of the app that read sequences: see
+    /// ``wait(for:within:isolation:until:)`` for those.
     ///
-    /// - Parameter queues: The queues that callbacks run on.
-    /// - Throws: ``FanfareTestingError/restless(rounds:)`` when something answers every message.
+    /// - Parameter queues: The queues of the callbacks.
+    /// - Throws: ``FanfareTestingError/notSettled(rounds:)`` if every message is answered.
     public func settle(_ queues: [DispatchQueue] = [.main]) async throws {
         for _ in 0..<Self.roundsMax {
             let before = state.withLock { $0.activity }
@@ -139,25 +137,25 @@ public final class ScriptedBroker: Sendable {
             }
             if state.withLock({ $0.activity }) == before { return }
         }
-        throw FanfareTestingError.restless(rounds: Self.roundsMax)
+        throw FanfareTestingError.notSettled(rounds: Self.roundsMax)
     }
 
-    /// Lets time pass when nothing is on its way, and waits for what that sets going.
+    /// Settles, advances the clock, and settles again.
     ///
-    /// What a client does when a time is over runs in a task of its own: whoever needs more than
-    /// what arrives and is called back waits for it, as in ``waitForSubscribers(_:to:within:)``.
+    /// Clients run timeouts in tasks of their own. To wait for their effects, use for example
+    /// ``waitForSubscribers(_:to:within:)``.
     ///
     /// - Parameters:
     ///   - duration: Not negative.
-    ///   - queues: The queues that callbacks run on.
-    /// - Throws: ``FanfareTestingError/restless(rounds:)`` when something answers every message.
+    ///   - queues: The queues of the callbacks.
+    /// - Throws: ``FanfareTestingError/notSettled(rounds:)`` if every message is answered.
     public func advance(by duration: Duration, _ queues: [DispatchQueue] = [.main]) async throws {
         try await settle(queues)
         clock.advance(by: duration)
         try await settle(queues)
     }
 
-    /// Waits until what is on a queue now has run.
+    /// Waits until the current blocks of a queue have run.
     private func pass(_ queue: DispatchQueue) async {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume() }
@@ -173,7 +171,7 @@ public final class ScriptedBroker: Sendable {
         act { state, now in
             let number = state.nextConnection
             state.nextConnection += 1
-            let line = Line(number, of: self)
+            let line = ScriptedConnection(number, of: self)
             var wire = Wire()
             wire.receiver = receiver
             state.wires[number] = wire
@@ -211,7 +209,7 @@ public final class ScriptedBroker: Sendable {
 
     func clientClosed(_ number: Int, code: UInt16) {
         act { state, now in
-            // The client hears nothing more, whatever becomes of its close frame.
+            // A closed client receives nothing, even if its close frame is lost.
             state.wires[number]?.receiver = nil
             state.wires[number]?.toBroker.put(.close(code: Int(code)), due: now)
         }
@@ -223,12 +221,12 @@ public final class ScriptedBroker: Sendable {
 
     // MARK: To clients
 
-    /// Changes something, then lets everything arrive that is due.
+    /// Performs a change, then delivers everything that is due.
     @discardableResult
     func act<Outcome: Sendable, Failure: Error>(
         _ change: (inout State, Duration) throws(Failure) -> Outcome
     ) throws(Failure) -> Outcome {
-        defer { changes.note() }
+        defer { changes.notify() }
         return try state.withLock { (state) throws(Failure) in
             let now = clock.now.offset
             defer { run(&state, at: now) }
@@ -237,7 +235,7 @@ public final class ScriptedBroker: Sendable {
         }
     }
 
-    /// Lets everything arrive that is due, and what follows from it.
+    /// Delivers everything that is due, and its consequences.
     private func run(_ state: inout State, at now: Duration) {
         state.broker.tick(at: now)
         var isMoving = true
@@ -249,9 +247,9 @@ public final class ScriptedBroker: Sendable {
                     arrive(sending, over: number, &state, at: now)
                 }
             }
-            for (number, telling) in state.broker.takeTellings() {
+            for (number, output) in state.broker.takeOutputs() {
                 isMoving = true
-                send(telling, over: number, &state, at: now)
+                send(output, over: number, &state, at: now)
             }
         }
         for number in state.wires.keys.sorted() { deliver(over: number, &state, at: now) }
@@ -259,7 +257,7 @@ public final class ScriptedBroker: Sendable {
     }
 
     private func arrive(
-        _ sending: Wire.Sending,
+        _ sending: Wire.ClientOutput,
         over number: Int,
         _ state: inout State,
         at now: Duration
@@ -268,20 +266,20 @@ public final class ScriptedBroker: Sendable {
         switch sending {
         case .text(let text): state.broker.receive(text, from: number, at: now)
         case .close(let code):
-            state.broker.forget(number, code: code, at: now)
+            state.broker.removeConnection(number, code: code, at: now)
             state.wires[number] = nil
         }
     }
 
     private func send(
-        _ telling: BrokerState.Telling,
+        _ output: BrokerState.Output,
         over number: Int,
         _ state: inout State,
         at now: Duration
     ) {
         guard let waiting = state.wires[number]?.toClient.count, !state.isSilent else { return }
-        guard case .text(let text) = telling else {
-            state.wires[number]?.toClient.put(telling, due: now)
+        guard case .text(let text) = output else {
+            state.wires[number]?.toClient.put(output, due: now)
             return
         }
         if waiting >= settings.messagesWaitingMax {
@@ -293,16 +291,16 @@ public final class ScriptedBroker: Sendable {
         case .drop: return
         case .cut: return cut(number, &state, at: now)
         case .delay(let time): due += time
-        case .duplicate: state.wires[number]?.toClient.put(telling, due: due)
+        case .duplicate: state.wires[number]?.toClient.put(output, due: due)
         case nil: break
         }
-        state.wires[number]?.toClient.put(telling, due: due)
+        state.wires[number]?.toClient.put(output, due: due)
     }
 
     private func deliver(over number: Int, _ state: inout State, at now: Duration) {
-        for telling in state.wires[number]?.toClient.take(at: now) ?? [] {
+        for output in state.wires[number]?.toClient.take(at: now) ?? [] {
             guard let receiver = state.wires[number]?.receiver else { continue }
-            switch telling {
+            switch output {
             case .text(let text): deliveries.async { receiver.transportReceived(text.span) }
             case .end(let closure): end(number, closure, &state)
             }
@@ -311,18 +309,18 @@ public final class ScriptedBroker: Sendable {
 
     /// Ends a connection at once, as the network does.
     func cut(_ number: Int, _ state: inout State, at now: Duration) {
-        state.broker.forget(number, code: nil, at: now)
+        state.broker.removeConnection(number, code: nil, at: now)
         end(number, .cut(reason: "the test has cut it"), &state)
     }
 
-    /// Tells a client that its connection has ended.
+    /// Reports the end of a connection to its client.
     private func end(_ number: Int, _ closure: TransportClosure, _ state: inout State) {
         let wire = state.wires.removeValue(forKey: number)
         guard let receiver = wire?.receiver else { return }
         deliveries.async { receiver.transportClosed(closure) }
     }
 
-    /// Sees to it that the clock calls when something is due that time alone brings.
+    /// Sets the clock's alarm for the next delivery or tick.
     private func setAlarm(_ state: inout State, at now: Duration) {
         let arrivals = state.wires.values.compactMap(\.nextArrival)
         let next = (arrivals + [state.broker.nextTick(after: now)].compactMap { $0 }).min()

@@ -1,15 +1,14 @@
 public import FanfareClient
 import PusherProtocol
 
-/// What the app's backend signs, signed by the test.
+/// Signatures of the app's backend, made by the test.
 extension ScriptedBroker {
-    /// Lets clients into every channel, with signatures that the broker believes in any case.
+    /// Returns an authorizer that signs every channel with the app's secret.
     ///
     /// - Parameters:
-    ///   - user: The id of the user who joins presence channels; `nil` for one named after the
-    ///     connection.
-    ///   - info: What the others are told about the user, as JSON text; `nil` for nothing.
-    /// - Returns: What to set as the `channelAuthorizer` of a client's options.
+    ///   - user: The ID of the user on presence channels; `nil` for one named after the connection.
+    ///   - info: The `user_info` sent to other members, as JSON text; `nil` for none.
+    /// - Returns: The `channelAuthorizer` for a client's options.
     public func channelAuthorizer(
         as user: String? = nil,
         info: String? = nil
@@ -28,13 +27,13 @@ extension ScriptedBroker {
         }
     }
 
-    /// Signs clients in as a user, with signatures that the broker believes in any case.
+    /// Returns an authenticator that signs a user in with the app's secret.
     ///
     /// - Parameters:
-    ///   - user: The user's id.
-    ///   - info: What others are told about the user, as JSON text; `nil` for nothing.
-    ///   - watchlist: The ids of the users whose coming and going the client is told.
-    /// - Returns: What to set as the `userAuthenticator` of a client's options.
+    ///   - user: The user's ID.
+    ///   - info: The `user_info` sent to other members, as JSON text; `nil` for none.
+    ///   - watchlist: The IDs of the users to watch.
+    /// - Returns: The `userAuthenticator` for a client's options.
     public func userAuthenticator(
         as user: String,
         info: String? = nil,
@@ -47,14 +46,14 @@ extension ScriptedBroker {
         }
     }
 
-    /// Signs a client's subscription, as a backend's endpoint for authorisation does.
+    /// Signs a client's subscription, like a backend's authorization endpoint.
     ///
     /// - Parameters:
-    ///   - socketID: The client's connection.
+    ///   - socketID: The client's socket ID.
     ///   - channel: The channel's name.
     ///   - member: On a presence channel, an object with `user_id` and `user_info` as JSON text.
-    /// - Returns: The `auth` that belongs into the answer, with `member` as its `channel_data`.
-    /// - Throws: ``FanfareTestingError/noConnection(socketID:)`` when that is no socket ID.
+    /// - Returns: The `auth` of the answer, with `member` as its `channel_data`.
+    /// - Throws: ``FanfareTestingError/noConnection(socketID:)`` if it is no socket ID.
     public func authorization(
         of socketID: String,
         for channel: String,
@@ -70,13 +69,13 @@ extension ScriptedBroker {
         )
     }
 
-    /// Signs a client's sign-in, as a backend's endpoint for users does.
+    /// Signs a client's sign-in, like a backend's user authentication endpoint.
     ///
     /// - Parameters:
-    ///   - socketID: The client's connection.
-    ///   - userData: An object with `id` and perhaps `user_info` and `watchlist`, as JSON text.
-    /// - Returns: The `auth` that belongs into the answer, with `userData` as its `user_data`.
-    /// - Throws: ``FanfareTestingError/noConnection(socketID:)`` when that is no socket ID.
+    ///   - socketID: The client's socket ID.
+    ///   - userData: An object with `id` and optional `user_info` and `watchlist`, as JSON text.
+    /// - Returns: The `auth` of the answer, with `userData` as its `user_data`.
+    /// - Throws: ``FanfareTestingError/noConnection(socketID:)`` if it is no socket ID.
     public func authentication(
         of socketID: String,
         as userData: String

@@ -1,3 +1,3 @@
-// A test of a list performs its changes on a `TableOracle`, which names the rule of table views that
-// one breaks; with this, it needs no other import.
+// Tests of lists check their changes with a `TableOracle`, which reports the violated rule of table views. This export
+// saves them an import.
 @_exported public import LiveRows

@@ -1,21 +1,22 @@
-/// How soon a connection is read again while a server answers.
+/// Limits the rate of reads of an answer.
 ///
-/// A server that sends its answer byte by byte would otherwise cost a wake-up, a read and a pass through the parser
-/// for each byte, at a pace of its choice. The first reads follow each other at once, as an ordinary answer needs one
-/// to three. Later ones wait, each twice as long as the one before, while the kernel collects what arrives: within four
-/// seconds that makes some thirty reads.
+/// A server that sends its answer byte by byte would otherwise cause a wake-up, a read and a parser call for each byte.
+/// The first reads are immediate: an ordinary answer needs one to three. Each later pause is twice as long as the one
+/// before, while the kernel buffers what arrives: within four seconds there are some thirty reads.
 package struct AnswerPace: Sendable {
-    /// The reads without a pause.
+    /// The number of reads without a pause.
     package static let freeReadCount = 8
     /// The first pause, in milliseconds.
     package static let pauseMin: Int64 = 10
-    /// The longest pause, in milliseconds: the most that it delays an answer, which is late already.
+    /// The longest pause, in milliseconds.
+    ///
+    /// It bounds the delay of an answer, which is slow already.
     package static let pauseMax: Int64 = 250
 
     private var readCount = 0
     private var lastPause: Int64 = 0
 
-    /// Begins with no read.
+    /// Creates the state of an answer without reads.
     package init() {}
 
     /// Counts a read of the connection.

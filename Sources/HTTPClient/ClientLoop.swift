@@ -2,17 +2,17 @@
     import Net
     import Synchronization
 
-    /// The thread of a client, and the connections to all its servers.
+    /// The thread of a client, with the connections to all servers.
     actor ClientLoop: LoopResident {
-        /// What tasks ask of it.
+        /// A message from a task.
         enum Message: Sendable {
             case begin(Exchange)
-            /// Ends the exchange with this number, with this server.
+            /// Cancels the exchange with this ID, with this server.
             case cancel(UInt64, HTTPAddress)
             case stop
         }
 
-        /// Counts the reads of all connections, on the loop's thread.
+        /// The number of reads of all connections, incremented on the loop's thread.
         final class ReadCounter: Sendable {
             private let value = Atomic(0)
 
@@ -27,11 +27,11 @@
         nonisolated let reads: ReadCounter
         private let core: Core
 
-        /// Prepares the thread.
+        /// Creates the loop.
         ///
         /// - Parameters:
-        ///   - settings: How connections are kept.
-        ///   - tls: The encryption towards servers that ask for it.
+        ///   - settings: The connection settings.
+        ///   - tls: The TLS context for `https` servers.
         /// - Throws: Descriptors, threads or memory have run out.
         init(settings: ConnectionSettings, tls: TLSContext?) throws(SystemError) {
             loop = try EventLoop(name: "http-client")
@@ -61,14 +61,14 @@
             return !isStopping
         }
 
-        /// What the connections share: confined to the loop's thread, as everything that it refers to.
+        /// The state shared by the connections; confined to the loop's thread, like everything it refers to.
         final class Core {
             let reactor: Reactor
             let settings: ConnectionSettings
-            /// The encryption towards servers that ask for it.
+            /// The TLS context for `https` servers.
             let tls: TLSContext?
             let reads: ReadCounter
-            /// The servers to which there is a connection or a request.
+            /// The servers with a connection or a request.
             fileprivate(set) var pools: [HTTPAddress: ConnectionPool] = [:]
 
             init(
@@ -90,12 +90,12 @@
                 pool.begin(exchange)
             }
 
-            /// Forgets a server to which there is neither a connection nor a request.
+            /// Removes a server without connections and requests.
             func drop(_ pool: ConnectionPool) {
                 if pools[pool.address] === pool { pools[pool.address] = nil }
             }
 
-            /// Ends all requests; connections end with the reactor.
+            /// Cancels all requests; the reactor closes the connections.
             func endAll() {
                 for pool in pools.values { pool.cancelAll() }
             }

@@ -6,13 +6,13 @@
     final class ConnectionPool: TimerTarget {
         let address: HTTPAddress
         private let core: ClientLoop.Core
-        /// What a proxy is asked for, if there is one on the way.
+        /// The tunnel request, if there is a proxy.
         private let tunnel: ProxyTunnel?
-        /// Every connection, busy, idle, still being made or being closed.
+        /// All connections: busy, idle, connecting or closing.
         private var connections: [PooledConnection] = []
-        /// Those that wait for a request, the one used last at the end.
+        /// The idle connections, the most recently used last.
         private var idle: [PooledConnection] = []
-        /// Requests that wait for a connection, in order.
+        /// The exchanges that wait for a connection, in order.
         private var waiting: [Exchange] = []
         private var deadlines: [UInt64: TimerID] = [:]
 
@@ -40,7 +40,7 @@
             dropIfUnused()
         }
 
-        /// Ends every request, because the client is closed.
+        /// Cancels all requests, because the client is closed.
         func cancelAll() {
             for id in deadlines.keys { cancel(id) }
         }
@@ -53,18 +53,18 @@
             dropIfUnused()
         }
 
-        /// Counts a read of one of the connections.
-        func noteRead() { core.reads.increment() }
+        /// Counts a read of a connection.
+        func countRead() { core.reads.increment() }
 
-        /// The head of an answer has come whose content has a time of its own.
+        /// Called when a head has arrived whose content has its own time limit.
         func answered(_ id: UInt64) { clearDeadline(of: id) }
 
-        /// The exchange has its answer, or will get none over this connection.
+        /// Called when an exchange has ended.
         ///
         /// - Parameters:
         ///   - id: The exchange.
-        ///   - connection: What carried it.
-        ///   - idleTime: How long the connection may wait for another request; `nil` if it is to be closed.
+        ///   - connection: Its connection.
+        ///   - idleTime: The time for which the connection may be reused; `nil` to close it.
         func finished(_ id: UInt64, _ connection: PooledConnection, idleTime: Duration?) {
             clearDeadline(of: id)
             guard let idleTime, let stream = connection.stream, stream.isOpen, !isOld(connection)
@@ -80,7 +80,7 @@
             }
         }
 
-        /// A connection has ended, perhaps with a request that has no answer.
+        /// Called when a connection has ended, possibly with an unanswered exchange.
         func lost(
             _ connection: PooledConnection,
             _ exchange: Exchange?,
@@ -98,12 +98,12 @@
             dropIfUnused()
         }
 
-        /// Sends a request anew where that is safe, and gives it up everywhere else.
+        /// Repeats a request if that is safe; otherwise fails it.
         private func retry(_ exchange: Exchange, isStale: Bool, reason: String) {
             var exchange = exchange
             if isStale, exchange.isRepeatable, !exchange.wasRepeated {
-                // The server has closed it, it seems, while it was idle. It may have read the request all the same, so
-                // that one that must not be carried out twice is not repeated.
+                // The server has probably closed the connection while it was idle. It may still have read the request,
+                // so only a repeatable one is sent again.
                 exchange.wasRepeated = true
                 return connect(for: exchange)
             }
@@ -148,7 +148,7 @@
                 // An address that does not answer must leave time for the next one.
                 let stream = try reactor.connect(
                     to: exchange.addresses[0],
-                    // By a proxy it begins in plain.
+                    // The connection to a proxy begins without TLS.
                     tls: tunnel == nil ? encryption : nil,
                     timeout: exchange.timeLeft / exchange.addresses.count,
                     delegate: connection
@@ -163,7 +163,7 @@
             }
         }
 
-        /// Takes an exchange out, wherever it is, with the connection that carries it.
+        /// Removes an exchange in any state, and closes its connection.
         private func remove(_ id: UInt64) -> Exchange? {
             clearDeadline(of: id)
             if let index = waiting.firstIndex(where: { $0.id == id }) {

@@ -1,26 +1,27 @@
-/// How a client keeps its connections, and how it reads from them.
+/// The settings of a client's connections.
 package struct ConnectionSettings: Sendable, Hashable {
-    /// The most connections that are open to one server at a time; further requests wait for one of them.
+    /// The maximum number of connections to one server; further requests wait.
     package var connectionCountMax: Int
-    /// How long a connection is kept without a request.
+    /// The time for which an idle connection is kept.
     ///
-    /// Common servers close after 5, 30, 60, 65 or 75 seconds. A value somewhat below one of these rarely meets a server
-    /// that closes at the same moment. A shorter time that a server announces by `Keep-Alive: timeout=` precedes it.
+    /// Common servers close after 5, 30, 60, 65 or 75 seconds. A value somewhat below one of these rarely meets a
+    /// server that closes at the same moment. A shorter time announced by the server (`Keep-Alive: timeout=`) takes
+    /// precedence.
     package var idleTimeout: Duration
-    /// How long a connection takes new requests after it was opened.
+    /// The time for which a connection accepts new requests after it was opened.
     ///
-    /// A name may lead to another address by then, and a busy connection would never notice.
+    /// The host name may resolve to another address by then, and a busy connection would never notice.
     package var lifetime: Duration
-    /// Whether a server that answers in many small pieces is read in the steps of ``AnswerPace``.
+    /// Whether reads of answers in many small pieces are delayed; see ``AnswerPace``.
     package var pacesReading: Bool
 
-    /// Settings with the defaults of a client that talks to one known server.
+    /// Creates settings with the defaults for a client of one known server.
     ///
     /// - Parameters:
-    ///   - connectionCountMax: The most connections to one server, at least 1.
-    ///   - idleTimeout: How long a connection is kept without a request.
-    ///   - lifetime: How long a connection takes new requests.
-    ///   - pacesReading: Whether many small reads are spread over time.
+    ///   - connectionCountMax: The maximum number of connections to one server, at least 1.
+    ///   - idleTimeout: The time for which an idle connection is kept.
+    ///   - lifetime: The time for which a connection accepts new requests.
+    ///   - pacesReading: Whether many small reads are delayed.
     package init(
         connectionCountMax: Int = 16,
         idleTimeout: Duration = .seconds(20),

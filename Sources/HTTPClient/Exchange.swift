@@ -2,19 +2,19 @@
     import HTTP1
     import Net
 
-    /// A server as a client reaches it.
+    /// A server, with the proxy on the way to it.
     package struct HTTPOrigin: Sendable {
-        /// The server; whatever stands in front of targets has no meaning here.
+        /// The server; its path prefix is ignored.
         package let address: HTTPAddress
-        /// What a proxy is asked for, if there is one on the way.
+        /// The tunnel request, if there is a proxy.
         let tunnel: ProxyTunnel?
 
-        /// Names a server.
+        /// Creates an origin.
         ///
         /// - Parameters:
         ///   - address: The server.
-        ///   - proxy: The proxy on the way there; `nil` for none.
-        /// - Throws: `.unreachable` when the proxy cannot be asked for this host.
+        ///   - proxy: The proxy; `nil` for none.
+        /// - Throws: `.unreachable` if the host is invalid in a proxy request.
         package init(_ address: HTTPAddress, by proxy: ProxyAddress? = nil) throws(HTTPFailure) {
             self.address = address
             do throws(ProxyTunnel.Refusal) {
@@ -27,30 +27,30 @@
         }
     }
 
-    /// One request on its way, and the task that waits for the answer.
+    /// A request in progress, with the task that waits for the answer.
     struct Exchange: Sendable {
-        /// Its number, of which no two exchanges of a client have the same.
+        /// The ID, unique in a client.
         let id: UInt64
         /// The server.
         let origin: HTTPOrigin
         let method: Method
-        /// Whether it may be sent again after the server has perhaps read it.
+        /// Whether it may be repeated after the server has possibly read it.
         let isRepeatable: Bool
-        /// The request as it goes over the wire.
+        /// The encoded request.
         let bytes: [UInt8]
-        /// Where the server may be, the best first; those that did not answer are taken off.
+        /// The server's addresses, the best first; those that did not answer are removed.
         var addresses: [SocketAddress]
-        /// The time that is left for it when it reaches the loop.
+        /// The remaining time when it reaches the loop.
         let timeLeft: Duration
-        /// The time that it had at first, for an error.
+        /// The whole timeout, for the error.
         let timeout: Duration
         let answerLengthMax: Int
-        /// How long the content is read; `nil` to return it.
+        /// The time limit for the content, which is dropped; `nil` to return the content.
         let contentPeriod: Duration?
         let continuation: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>
-        /// Whether a byte of it has been handed to a connection that was open.
+        /// Whether a part of it was written to an open connection.
         var wasSent = false
-        /// Whether it has been sent anew after a kept connection turned out to be closed.
+        /// Whether it was repeated after a kept connection turned out to be closed.
         var wasRepeated = false
 
         init(
@@ -75,7 +75,7 @@
             self.continuation = continuation
         }
 
-        /// Ends the wait; exactly once.
+        /// Resumes the waiting task; call it exactly once.
         func finish(_ outcome: Result<HTTPAnswer, HTTPFailure>) {
             continuation.resume(returning: outcome)
         }

@@ -1,19 +1,19 @@
 import Primitives
 
-/// Where a server is: `http://127.0.0.1:6001`, `https://push.example.com/prefix`.
+/// The address of a server: `http://127.0.0.1:6001`, `https://push.example.com/prefix`.
 package struct HTTPAddress: Hashable, Sendable {
     /// Whether the connection is encrypted.
     package let isSecure: Bool
     /// A host name or an IP address, without brackets.
     package let host: String
-    /// The port; 80 or 443 unless the address names another.
+    /// The port; by default 80 or 443.
     package let port: UInt16
-    /// What stands in front of every target, without a slash at its end; mostly empty.
+    /// The prefix of every target, without a slash at its end; mostly empty.
     package let pathPrefix: String
 
-    /// Takes an address apart.
+    /// Parses a URL.
     ///
-    /// - Parameter url: An `http` or `https` URL of a host, with a port and a path where needed, and nothing else.
+    /// - Parameter url: An `http` or `https` URL with a host, an optional port and path, and nothing else.
     /// - Throws: `.invalidURL`.
     package init(_ url: String) throws(HTTPFailure) {
         let isSecure = url.lowercased().hasPrefix("https://")
@@ -32,7 +32,7 @@ package struct HTTPAddress: Hashable, Sendable {
         pathPrefix = String(path)
     }
 
-    /// The value of the Host field: the port is left out when it is the scheme's own.
+    /// The value of the Host field, without the scheme's default port.
     package var hostField: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
@@ -75,25 +75,25 @@ package struct HTTPAddress: Hashable, Sendable {
         }
     }
 
-    /// What may stand in a path (RFC 3986 §3.3), and so neither `?` nor `#`.
+    /// Whether a byte may occur in a path (RFC 3986 §3.3), which excludes `?` and `#`.
     private static func isPathCharacter(_ byte: UInt8) -> Bool {
         isHostCharacter(byte, inBrackets: true) || "/~!$&'()*+,;=@%".utf8.contains(byte)
     }
 }
 
-/// One resource of a server: `https://example.com/pusher/auth?app=1`.
+/// A resource of a server: `https://example.com/pusher/auth?app=1`.
 package struct HTTPResource: Hashable, Sendable {
-    /// The server, without anything in front of the target.
+    /// The server, without a path prefix.
     package let address: HTTPAddress
     /// Path and query.
     package let target: String
 
-    /// Takes a URL apart; `nil` for what is no `http` or `https` URL.
+    /// Parses a URL; `nil` if it is no `http` or `https` URL.
     ///
     /// - Parameters:
-    ///   - url: The URL; what stands behind `#` is left out.
-    ///   - encodes: Whether bytes of path and query that no URL has, such as those of letters outside of ASCII, are
-    ///     percent-encoded; otherwise they make the URL invalid.
+    ///   - url: The URL; its fragment is ignored.
+    ///   - encodes: Whether bytes of path and query that are invalid in a URL, such as those of non-ASCII characters,
+    ///     are percent-encoded; otherwise they make the URL invalid.
     package init?(_ url: String, encodes: Bool = false) {
         guard let mark = url.firstRange(of: "://") else { return nil }
         let behind = url[mark.upperBound...]
@@ -106,7 +106,7 @@ package struct HTTPResource: Hashable, Sendable {
         self.target = target.hasPrefix("/") ? String(target) : "/" + target
     }
 
-    /// Percent-encodes what RFC 3986 §2 allows nowhere in a URL.
+    /// Percent-encodes the bytes that are invalid in a URL (RFC 3986 §2).
     private static func encode(_ target: Substring) -> String {
         var bytes: [UInt8] = []
         for byte in target.utf8 {

@@ -1,22 +1,22 @@
-/// What carries requests to one server: sockets of this package on Linux, `URLSession` on Apple platforms, something
+/// Sends requests to one server: over this package's sockets on Linux, with `URLSession` on Apple platforms, or
 /// scripted in tests.
 package protocol HTTPTransport: Sendable {
-    /// Sends one request and waits for the whole answer.
+    /// Sends a request and waits for the complete answer.
     ///
     /// - Parameter call: The request.
     /// - Returns: The final answer, whatever its status is.
-    /// - Throws: Why there is no answer; also when the task is cancelled.
+    /// - Throws: The reason why there is no answer, also when the task is cancelled.
     func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer
 }
 
-/// Makes the transport that this platform has for one server.
+/// Creates this platform's transport to a server.
 ///
 /// - Parameters:
 ///   - address: The server.
-///   - trust: Whose certificates are accepted.
-///   - route: How to get to the server.
-/// - Returns: A transport that connects when it is used, and keeps its connections for a while.
-/// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
+///   - trust: The accepted certificates.
+///   - route: The route to the server.
+/// - Returns: A transport that connects on demand, and keeps connections for a while.
+/// - Throws: `.unreachable` if no thread or descriptor is left, or the certificates cannot be read.
 package func platformTransport(
     to address: HTTPAddress,
     trust: HTTPTrust = .system,
@@ -29,40 +29,39 @@ package func platformTransport(
     #endif
 }
 
-/// A request to a server, ready to go.
+/// A request to a server.
 package struct HTTPCall: Equatable, Sendable {
     /// The request method, such as `GET`.
     package var method: String
-    /// Path and query, percent-encoded; what the address has in front of them is added by the transport.
+    /// Path and query, percent-encoded; the transport adds the address's prefix.
     package var target: String
-    /// Further fields; the transport adds those about the host, the length and the connection.
+    /// Additional fields; the transport adds host, length and connection.
     package var fields: [HTTPField]
     /// The content.
     package var body: [UInt8]
-    /// Whether it may be sent again when a kept connection turns out to be closed: the server may have read it.
+    /// Whether it may be repeated if a kept connection turns out to be closed: the server may have read it.
     package var isRepeatable: Bool
-    /// How long the whole exchange may take, from the look-up of the name on; with a ``contentPeriod``, up to the head
-    /// of the answer.
+    /// The timeout of the exchange, name resolution included; with a ``contentPeriod``, up to the head of the answer.
     package var timeout: Duration
-    /// The longest content of an answer, in bytes; with a ``contentPeriod``, the longest answer, its head included.
+    /// The maximum length of the content, in bytes; with a ``contentPeriod``, of the whole answer with its head.
     package var answerLengthMax: Int
-    /// How long the content of the answer is read, where the status alone matters; `nil` to wait for all of it.
+    /// The time limit for the content if only the status matters; `nil` to return the content.
     ///
-    /// The content is dropped. A connection whose answer ends within this time is kept, any other one is closed, and the
-    /// status is returned in either case.
+    /// The content is dropped. If the answer ends within this time the connection is kept, otherwise it is closed. In
+    /// both cases the status is returned.
     package var contentPeriod: Duration?
 
-    /// Makes a request.
+    /// Creates a request.
     ///
     /// - Parameters:
     ///   - method: The request method.
     ///   - target: Path and query, percent-encoded.
-    ///   - fields: Further fields.
+    ///   - fields: Additional fields.
     ///   - body: The content.
-    ///   - isRepeatable: Whether it may be sent again over another connection; `nil` for `GET` alone.
-    ///   - timeout: How long the exchange may take.
-    ///   - answerLengthMax: The longest content of an answer, in bytes.
-    ///   - contentPeriod: How long content is read that is dropped; `nil` to return it.
+    ///   - isRepeatable: Whether it may be repeated over another connection; `nil` for `GET` alone.
+    ///   - timeout: The timeout of the exchange.
+    ///   - answerLengthMax: The maximum length of the content, in bytes.
+    ///   - contentPeriod: The time limit for content that is dropped; `nil` to return it.
     package init(
         method: String,
         target: String,
@@ -84,14 +83,14 @@ package struct HTTPCall: Equatable, Sendable {
     }
 }
 
-/// One field of a request: a name and a value.
+/// A field of a request.
 package struct HTTPField: Equatable, Sendable {
-    /// The name, whose case does not matter.
+    /// The case-insensitive name.
     package var name: String
     /// The value.
     package var value: String
 
-    /// Makes a field.
+    /// Creates a field.
     ///
     /// - Parameters:
     ///   - name: The name.
@@ -109,7 +108,7 @@ package struct HTTPAnswer: Equatable, Sendable {
     /// The content; empty where the request had a ``HTTPCall/contentPeriod``.
     package var body: [UInt8]
 
-    /// Makes an answer.
+    /// Creates an answer.
     ///
     /// - Parameters:
     ///   - status: The HTTP status.

@@ -3,24 +3,24 @@
     import Net
     import Synchronization
 
-    /// Looks up the addresses of hosts, and remembers them for a short time.
+    /// Resolves host names, with a short-lived cache.
     ///
-    /// A look-up blocks a thread for as long as the name servers take. Requests for the same name wait for one look-up
-    /// together, so that a name server that does not answer holds one thread for each name at the most.
+    /// A look-up blocks a thread until the name servers answer. Concurrent requests for a name share one look-up, so
+    /// that a name server that does not answer blocks at most one thread for each name.
     final class NameResolver: Sendable {
-        /// What is looked up.
+        /// A host name with a port.
         struct Name: Hashable, Sendable {
             let host: String
             let port: UInt16
         }
 
         typealias Outcome = Result<[SocketAddress], HTTPFailure>
-        /// Looks a name up, blocking.
+        /// Resolves a name, blocking.
         typealias Lookup = @Sendable (Name) throws(ResolveError) -> [SocketAddress]
 
         private struct State {
             var known: [Name: Known] = [:]
-            /// The callers that wait for a look-up that is under way.
+            /// The callers that wait for a pending look-up.
             var waiting: [Name: [UInt64: CheckedContinuation<Outcome, Never>]] = [:]
             var lastID: UInt64 = 0
         }
@@ -34,11 +34,11 @@
         private let lifetime: Duration
         private let lookup: Lookup
 
-        /// Begins without any address.
+        /// Creates a resolver with an empty cache.
         ///
         /// - Parameters:
-        ///   - lifetime: How long addresses are used without asking again.
-        ///   - lookup: Looks a name up, blocking; by default the system does.
+        ///   - lifetime: The lifetime of cached addresses.
+        ///   - lookup: Resolves a name, blocking; by default the system's resolver.
         init(
             lifetime: Duration = .seconds(30),
             lookup: @escaping Lookup = { name throws(ResolveError) in
@@ -53,9 +53,10 @@
         ///
         /// - Parameters:
         ///   - name: A host name or an IP address, and a port.
-        ///   - limit: How long it may take.
+        ///   - limit: The timeout.
         /// - Returns: At least one address.
-        /// - Throws: `.unreachable` when there is none or no answer in time, `.cancelled` when the task is cancelled.
+        /// - Throws: `.unreachable` if there is no address or no answer in time, `.cancelled` when the task is
+        ///   cancelled.
         func addresses(
             of name: Name,
             within limit: Duration
@@ -75,10 +76,10 @@
             return try outcome.get()
         }
 
-        /// The number of callers who wait for the look-up of a name.
+        /// The number of callers that wait for the look-up of a name.
         func waitingCount(for name: Name) -> Int { state.withLock { $0.waiting[name]?.count ?? 0 } }
 
-        /// Drops the addresses of a name, because none of them has answered.
+        /// Removes the cached addresses of a name, because none of them has answered.
         func forget(_ name: Name) { state.withLock { $0.known[name] = nil } }
 
         private func wait(
@@ -92,7 +93,7 @@
                 state.waiting[name, default: [:]][id] = continuation
                 return isFirst
             }
-            // A cancellation before this point has found nothing to end.
+            // A cancellation before this point found nothing to cancel.
             if Task.isCancelled { end(id, of: name, .failure(.cancelled(mayHaveArrived: false))) }
             let queue = DispatchQueue.global()
             if isFirst { queue.async { self.look(up: name) } }
@@ -112,7 +113,7 @@
             }
             let waiting = state.withLock { state in
                 let now = ContinuousClock.now
-                // A name that is asked for only once must not stay.
+                // Removes the expired addresses of names that were used only once.
                 state.known = state.known.filter { $0.value.expiry > now }
                 if case .success(let addresses) = outcome {
                     let expiry = now + lifetime
@@ -123,7 +124,7 @@
             for continuation in waiting.values { continuation.resume(returning: outcome) }
         }
 
-        /// Ends one wait, if it has not ended; the look-up goes on for the others.
+        /// Ends one wait, if it has not ended; the look-up continues for the others.
         private func end(_ id: UInt64, of name: Name, _ outcome: Outcome) {
             let continuation = state.withLock { $0.waiting[name]?.removeValue(forKey: id) }
             continuation?.resume(returning: outcome)

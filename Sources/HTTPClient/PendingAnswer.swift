@@ -1,58 +1,58 @@
 #if os(Linux)
     import HTTP1
 
-    /// An answer as far as it has come, without I/O.
+    /// The parser state of an answer, without I/O.
     struct PendingAnswer {
-        /// What reading on has led to.
+        /// The result of a parser call.
         enum Progress {
             case needsMore
-            /// The answer is whole, with this content.
+            /// The answer is complete, with this content.
             case complete([UInt8])
-            /// The status is known, which alone matters, and the rest is of no use.
+            /// The status is known, and the rest is not needed.
             case cutOff
             case failed(HTTPFailure)
         }
 
         /// The head of the final answer.
         private(set) var head: ResponseHead?
-        /// Whether a byte of the answer has come.
+        /// Whether a byte of the answer has arrived.
         private(set) var hasBegun = false
-        /// How soon the connection is read again.
+        /// Schedules the next read.
         var pace = AnswerPace()
         private var parser: ResponseParser
-        /// The longest answer, its head and interim answers included; `nil` for no such limit.
+        /// The maximum length of the answer, head and interim answers included; `nil` for none.
         private let lengthMax: Int?
         /// The bytes of the answer that have been read.
         private var length = 0
 
-        /// An answer to no request.
+        /// Creates the state before any request.
         init() {
             parser = ResponseParser()
             lengthMax = nil
         }
 
-        /// The answer to a request.
+        /// Creates the state of a request's answer.
         init(to exchange: Exchange) {
             let dropsContent = exchange.contentPeriod != nil
             lengthMax = dropsContent ? exchange.answerLengthMax : nil
-            // Where the status alone matters, no length that is announced makes it worthless.
+            // If only the status matters, a large announced length is no error.
             let bodyLengthMax = dropsContent ? Int.max : exchange.answerLengthMax
             parser = ResponseParser(limits: HTTPLimits(bodyLengthMax: bodyLengthMax))
             parser.expect(exchange.method)
         }
 
-        /// Reads on.
+        /// Parses received bytes.
         ///
         /// - Parameters:
-        ///   - bytes: What has come and was not consumed.
-        ///   - index: Where to read on; left behind what was consumed.
-        /// - Returns: What that has led to; never called again once it is not `.needsMore`.
+        ///   - bytes: The bytes that are not consumed yet.
+        ///   - index: The index of the first byte to parse; set to the end of the consumed bytes.
+        /// - Returns: The result; after any other than `.needsMore`, the function must not be called again.
         mutating func read(_ bytes: Span<UInt8>, _ index: inout Int) -> Progress {
             hasBegun = true
             let start = index
             let progress = advance(bytes, &index)
             length += index - start
-            // What is not consumed is the beginning of a line.
+            // The bytes not consumed are the beginning of a line.
             guard case .needsMore = progress, let lengthMax,
                 length + bytes.count - index > lengthMax
             else { return progress }
@@ -74,7 +74,7 @@
             }
         }
 
-        /// The server has ended the connection.
+        /// Handles the end of the connection.
         mutating func end() -> Progress {
             guard head != nil else {
                 return hasBegun ? .failed(.connectionLost("the answer was cut off")) : .needsMore
@@ -87,27 +87,27 @@
             }
         }
 
-        /// How long the connection may be kept for another request.
+        /// Returns the time for which the connection may be reused.
         ///
-        /// - Parameter settings: What the client wants.
-        /// - Returns: The time, or `nil` if it may not be kept.
+        /// - Parameter settings: The client's settings.
+        /// - Returns: The time; `nil` if the connection must be closed.
         func idleTime(_ settings: ConnectionSettings) -> Duration? {
-            // Behind 101 comes another protocol.
+            // After 101 another protocol follows.
             guard let head, head.keepAlive, head.status != 101, head.status.code >= 200 else {
                 return nil
             }
             guard let announced = head.field("Keep-Alive").flatMap(Self.timeout(in:)) else {
                 return settings.idleTimeout
             }
-            // A second earlier, so that no request meets the server's end on its way.
+            // One second less, so that no request crosses the server's close.
             let time = min(settings.idleTimeout, .seconds(announced - 1))
             return time > .zero ? time : nil
         }
 
-        /// The answer, where the status is known and alone matters.
+        /// The result, if the status is known and nothing else matters.
         private var statusAlone: Progress? { lengthMax != nil && head != nil ? .cutOff : nil }
 
-        /// The seconds of `timeout=5, max=100` (RFC 2068 §19.7.1.1, as servers still write it).
+        /// Parses the seconds of `timeout=5, max=100` (RFC 2068 §19.7.1.1, still in use).
         private static func timeout(in field: String) -> Int? {
             for parameter in field.split(separator: ",") {
                 let parts = parameter.split(separator: "=", maxSplits: 1)

@@ -4,37 +4,37 @@
 
     /// One connection to a server; confined to the loop's thread.
     ///
-    /// It carries one request at a time, and tells its pool when it is done, free or lost. By a proxy it asks for a tunnel
-    /// first, and encrypts what goes through it.
+    /// It carries one request at a time, and reports to its pool. With a proxy it first opens a tunnel, and encrypts
+    /// what passes through it.
     final class PooledConnection: StreamDelegate, TimerTarget {
         typealias Encryption = (TLSContext, serverName: String)
 
         private unowned let pool: ConnectionPool
         private(set) var stream: Stream?
         private(set) var exchange: Exchange?
-        /// When it was opened, or made.
+        /// The time at which it was opened, or created.
         private(set) var openedAt: MonotonicTime
         private var answer = PendingAnswer()
-        /// The bytes of the answer that were left with the stream, for they are less than a line.
+        /// The unconsumed bytes of the answer in the stream: an incomplete line.
         private var leftCount = 0
-        /// Whether an answer came over it before: only such a connection can be stale.
+        /// Whether it has carried an answer before: only such a connection can be stale.
         private var wasUsed = false
-        /// What the proxy has been asked for and has not answered yet.
+        /// The tunnel request, until the proxy has answered.
         private var tunnel: ProxyTunnel?
         private let encryption: Encryption?
-        /// Whether requests can be written: behind a tunnel and TLS, if there are such.
+        /// Whether requests can be written: tunnel and TLS, if any, are established.
         private var isReady = false
-        /// Why the proxy opens no tunnel.
+        /// The reason why the proxy has refused the tunnel.
         private var refusal: String?
         private var timers: [Alarm: TimerID] = [:]
 
-        /// What a timer of the connection is for.
+        /// The purpose of a timer.
         private enum Alarm: Int {
-            /// No request has come for long.
+            /// The idle time has passed.
             case idle
-            /// The content has had its time.
+            /// The time limit of the content has passed.
             case content
-            /// A muted stream is read again.
+            /// The pause between reads has passed.
             case read
         }
 
@@ -51,7 +51,7 @@
 
         func attach(_ stream: Stream) { self.stream = stream }
 
-        /// Takes a request; it is written as soon as the connection is open.
+        /// Assigns a request; it is written as soon as the connection is open.
         func carry(_ exchange: Exchange) {
             cancel(.idle)
             self.exchange = exchange
@@ -60,7 +60,7 @@
             if let stream, stream.isOpen, isReady { write(to: stream) }
         }
 
-        /// Gives the request up and the connection with it.
+        /// Removes the request, and aborts the connection.
         func abandon() -> Exchange? {
             let abandoned = exchange
             exchange = nil
@@ -68,7 +68,7 @@
             return abandoned
         }
 
-        /// Keeps the connection for another request, for a while.
+        /// Keeps the connection idle for a time.
         func rest(for time: Duration) { schedule(.idle, after: time) }
 
         // MARK: Timers
@@ -91,7 +91,7 @@
             }
         }
 
-        // MARK: The stream
+        // MARK: Stream
 
         func streamOpened(_ stream: Stream) {
             openedAt = pool.reactor.now
@@ -112,7 +112,7 @@
 
         func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
             guard exchange != nil else {
-                // Nothing was asked: whatever this is, it would pass for the next answer.
+                // An unsolicited answer would be taken for the answer to the next request.
                 stream.abort()
                 return bytes.count
             }
@@ -120,15 +120,17 @@
             if let tunnel {
                 readAnswer(tunnel, bytes.span, at: &index, stream)
             } else if bytes.count > leftCount {
-                pool.noteRead()
+                pool.countRead()
                 read(bytes.span, &index)
                 leftCount = bytes.count - index
             }
-            // Else a stream that is read again has lent what was left, before it reads.
+            // Otherwise a resumed stream passes the unconsumed bytes once more, before it reads.
             return index
         }
 
-        /// Reads the proxy's answer; the stream opens once more when what goes through the tunnel is to be encrypted.
+        /// Parses the proxy's answer.
+        ///
+        /// With TLS, the stream opens once more after the TLS handshake.
         private func readAnswer(
             _ tunnel: ProxyTunnel,
             _ bytes: Span<UInt8>,
@@ -152,7 +154,7 @@
             )
         }
 
-        /// Reads on in the answer, and decides when the stream is read next.
+        /// Parses the answer, and schedules the next read.
         private func read(_ bytes: Span<UInt8>, _ index: inout Int) {
             let hadHead = answer.head != nil
             switch answer.read(bytes, &index) {
@@ -170,10 +172,10 @@
             }
         }
 
-        /// A server may send the records of TLS byte by byte, too.
+        /// Called for an incomplete TLS record: a server may send these byte by byte, too.
         func streamAwaitsRecord(_ stream: Stream) {
             guard exchange != nil, isReady else { return }
-            pool.noteRead()
+            pool.countRead()
             pauseAfterRead()
         }
 
@@ -198,14 +200,14 @@
             stream.abort()
         }
 
-        /// A server may refuse a long request before it has read it.
+        /// A server may refuse a long request before it has read all of it.
         func readsAfterFailedWrite(_ stream: Stream) -> Bool { exchange != nil && tunnel == nil }
 
         func streamClosed(_ stream: Stream, error: StreamError?) {
             for timer in timers.values { pool.reactor.cancel(timer) }
             timers = [:]
             self.stream = nil
-            // Where the status alone matters, it is there.
+            // If only the status matters, the answer is sufficient.
             if exchange?.contentPeriod != nil, answer.head != nil { complete([], idleTime: nil) }
             let unanswered = exchange
             exchange = nil
@@ -223,18 +225,18 @@
                 switch error {
                 case .tls(.unpinned(let keys)): Verification.fault(unpinned: keys)
                 case let error?: error.description
-                case nil: "the other side closed it"
+                case nil: "the server closed the connection"
                 }
             return tunnel.map { $0.unreachable(reason).reason } ?? reason
         }
 
-        // MARK: The end of an exchange
+        // MARK: End of an exchange
 
         /// Ends the exchange with an answer.
         ///
         /// - Parameters:
         ///   - body: The content.
-        ///   - idleTime: How long the connection may be kept; `nil` if another answer cannot be told from this one.
+        ///   - idleTime: The time for which the connection may be reused; `nil` if it must be closed.
         private func complete(_ body: [UInt8], idleTime: Duration?) {
             guard let done = exchange, let head = answer.head else { return }
             release()
@@ -244,7 +246,7 @@
             pool.finished(done.id, self, idleTime: idleTime)
         }
 
-        /// Ends the exchange with the status, and the connection at once: its server may go on for ever.
+        /// Ends the exchange with the status, and aborts the connection: the content may be endless.
         private func cutOff() {
             complete([], idleTime: nil)
             stream?.abort()
@@ -258,7 +260,7 @@
             stream?.abort()
         }
 
-        /// Takes the exchange off, and listens again: for the server's end, or for what comes unasked.
+        /// Removes the exchange, and resumes reading, for the server's close or unsolicited data.
         private func release() {
             exchange = nil
             cancel(.content)

@@ -3,28 +3,28 @@
     package import Net
     import Synchronization
 
-    /// HTTP/1.1 to any number of servers over the package's own sockets, from one thread.
+    /// An HTTP/1.1 client for any number of servers, over this package's sockets, on one thread.
     ///
-    /// Each server has connections of its own, kept open between requests as ``ConnectionSettings`` say, each for one
-    /// request at a time. A server to which no connection is open takes no memory.
+    /// Each server has its own pool of persistent connections, configured by ``ConnectionSettings``; each connection
+    /// carries one request at a time. A server without an open connection takes no memory.
     package final class SocketClient: Sendable {
-        /// How connections are kept.
+        /// The connection settings.
         package let settings: ConnectionSettings
-        /// The proxy on the way to every server; `nil` for none.
+        /// The proxy for all servers; `nil` for none.
         package let proxy: ProxyAddress?
         private let tls: TLSContext?
         private let resident: ClientLoop
         private let resolver: NameResolver
         private let lastID = Atomic<UInt64>(0)
-        /// Whether the thread has been told to end: what is posted later would never be answered.
+        /// Whether the thread was asked to stop: later messages would never be processed.
         private let isClosed = Mutex(false)
 
-        /// Starts the thread; connections are made when they are needed.
+        /// Starts the thread; connections are opened on demand.
         ///
         /// - Parameters:
-        ///   - settings: How connections are kept.
-        ///   - tls: The encryption towards `https` servers; `nil` when there are none.
-        ///   - route: How to get to the servers; `.system` is without a proxy.
+        ///   - settings: The connection settings.
+        ///   - tls: The TLS context for `https` servers; `nil` if there are none.
+        ///   - route: The route to the servers; `.system` is without a proxy.
         /// - Throws: Descriptors, threads or memory have run out.
         package convenience init(
             settings: ConnectionSettings = ConnectionSettings(),
@@ -34,7 +34,7 @@
             try self.init(settings: settings, tls: tls, route: route, resolver: NameResolver())
         }
 
-        /// Starts the thread, with a given source of addresses.
+        /// Starts the thread, with a given name resolver.
         init(
             settings: ConnectionSettings = ConnectionSettings(),
             tls: TLSContext?,
@@ -51,10 +51,10 @@
 
         deinit { end() }
 
-        /// How often connections have been read so far.
+        /// The number of reads of all connections.
         package var readCount: Int { resident.reads.count }
 
-        /// Ends what is under way, closes all connections, and waits for the end of the thread; later requests fail.
+        /// Cancels all requests, closes all connections, and waits for the end of the thread; later requests fail.
         package func close() async {
             end()
             await resident.loop.waitUntilStopped()
@@ -67,13 +67,13 @@
             }
         }
 
-        /// Sends one request and waits for the answer.
+        /// Sends a request and waits for the answer.
         ///
         /// - Parameters:
         ///   - call: The request.
         ///   - origin: The server.
         /// - Returns: The final answer, whatever its status is.
-        /// - Throws: Why there is no answer; also when the task is cancelled.
+        /// - Throws: The reason why there is no answer, also when the task is cancelled.
         package func send(
             _ call: HTTPCall,
             to origin: HTTPOrigin
@@ -94,7 +94,7 @@
                 return try await exchange(call, origin, bytes, addresses, timeLeft)
             } catch {
                 switch error {
-                // The name may have moved.
+                // The host may have another address now.
                 case .unreachable, .timedOut, .connectionLost: resolver.forget(name)
                 default: break
                 }
@@ -124,7 +124,7 @@
                     guard post(.begin(exchange)) else {
                         return exchange.finish(.failure(.cancelled(mayHaveArrived: false)))
                     }
-                    // A cancellation before this point has found nothing to cancel.
+                    // A cancellation before this point found nothing to cancel.
                     if Task.isCancelled { cancel(id, origin) }
                 }
             } onCancel: {
@@ -137,7 +137,7 @@
             _ = post(.cancel(id, origin.address))
         }
 
-        /// Hands the loop a message, unless it has been told to end.
+        /// Posts a message to the loop, unless it was asked to stop.
         private func post(_ message: ClientLoop.Message) -> Bool {
             isClosed.withLock { isClosed in
                 if !isClosed { resident.inbox.post(message) }
@@ -162,7 +162,7 @@
             }
         }
 
-        /// Looks up the host, or the proxy on the way there.
+        /// Resolves the host, or the proxy on the way to it.
         private func resolve(
             _ name: NameResolver.Name,
             within timeout: Duration

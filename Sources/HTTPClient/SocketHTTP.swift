@@ -1,19 +1,19 @@
 #if os(Linux)
     import Net
 
-    /// Requests to one server over the package's own sockets, from a thread of its own.
+    /// Sends requests to one server over this package's sockets, on a thread of its own.
     package final class SocketHTTP: HTTPTransport {
         private let origin: HTTPOrigin
         private let client: SocketClient
 
-        /// Starts the thread; connections are made when they are needed.
+        /// Starts the thread; connections are opened on demand.
         ///
         /// - Parameters:
         ///   - address: The server.
-        ///   - trust: Whose certificates are accepted.
-        ///   - route: How to get to the server; `.system` is without a proxy.
-        ///   - settings: How connections are kept.
-        /// - Throws: `.unreachable` when there is no thread, no descriptor or no certificate to be had.
+        ///   - trust: The accepted certificates.
+        ///   - route: The route to the server; `.system` is without a proxy.
+        ///   - settings: The connection settings.
+        /// - Throws: `.unreachable` if no thread or descriptor is left, or the certificates cannot be read.
         package init(
             to address: HTTPAddress,
             trust: HTTPTrust = .system,
@@ -31,7 +31,7 @@
             }
         }
 
-        /// Sends one request and waits for the whole answer.
+        /// Sends a request and waits for the complete answer.
         package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer {
             try await client.send(call, to: origin)
         }

@@ -3,18 +3,18 @@
     import Primitives
     import Security
 
-    /// Requests over `URLSession`, on Apple platforms.
+    /// Sends requests with `URLSession`, on Apple platforms.
     package final class URLSessionHTTP: HTTPTransport {
         private let address: HTTPAddress
         private let session: URLSession
 
-        /// Makes a session without cookies, cache or stored credentials.
+        /// Creates a session without cookies, cache or stored credentials.
         ///
         /// - Parameters:
         ///   - address: The server.
-        ///   - trust: Which certificates are believed.
-        ///   - route: How to get to the server.
-        /// - Throws: `.unreachable` when the trusted certificates cannot be read.
+        ///   - trust: The accepted certificates.
+        ///   - route: The route to the server.
+        /// - Throws: `.unreachable` if the trusted certificates cannot be read.
         package init(
             to address: HTTPAddress,
             trust: HTTPTrust = .system,
@@ -40,7 +40,7 @@
 
         deinit { session.finishTasksAndInvalidate() }
 
-        /// Sends one request and waits for the whole answer.
+        /// Sends a request and waits for the complete answer.
         package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer {
             guard let url = URL(string: address.url + call.target) else {
                 throw .invalidRequest("the request's path cannot be written: \(call.target)")
@@ -69,7 +69,7 @@
                 throw HTTPFailure.unexpectedAnswer("it is not HTTP")
             }
             var body: [UInt8] = []
-            // The rest is the session's to drop.
+            // The session drops the rest.
             guard call.contentPeriod == nil else {
                 return HTTPAnswer(status: response.statusCode, body: body)
             }
@@ -86,7 +86,7 @@
         private static func failure(_ error: any Error, timeout: Duration) -> HTTPFailure {
             let reason = error.localizedDescription
             switch (error as? URLError)?.code {
-            // That is also how a session ends whose certificate was refused.
+            // A session with a refused certificate ends in the same way.
             case .cancelled where !Task.isCancelled:
                 return .unreachable("the server's certificate is not trusted")
             case .cancelled: return .cancelled(mayHaveArrived: true)
@@ -101,7 +101,7 @@
         }
     }
 
-    /// Judges the server's certificate where the system's own judgement is not enough.
+    /// Verifies the server's certificate if the system's default verification is insufficient.
     private final class CertificateJudge: NSObject, URLSessionDelegate, Sendable {
         private let verification: Verification
 

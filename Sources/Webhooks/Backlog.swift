@@ -1,21 +1,21 @@
-/// What waits for one endpoint, and which of it may go next.
+/// The queue of one endpoint.
 ///
-/// The webhooks for one channel leave one after the other: one that fails holds back those behind it, and no others. A
-/// batch stands in the line of each of its channels, and leaves when it is the first in all of them.
+/// The webhooks of one channel are sent in order: a failed one blocks those behind it, and no others. A batch is queued
+/// for each of its channels, and sent when it is the first of all of them.
 struct Backlog: Sendable {
-    /// The webhooks that may wait.
+    /// The maximum number of webhooks.
     let countMax: Int
-    /// The length of their events, in bytes.
+    /// The maximum length of their events, in bytes.
     let lengthMax: Int
-    /// The webhooks that may be under way at a time.
+    /// The maximum number of concurrent requests.
     let sendsMax: Int
 
     private struct Entry {
         var delivery: Delivery
-        /// The channels in whose line it is not the first.
+        /// The number of channels in whose queue it is not the first.
         var blockers = 0
         var isSending = false
-        /// Its place in ``turns``, while it has one.
+        /// Its entry in ``turns``, if any.
         var turn: Turn?
     }
 
@@ -29,49 +29,49 @@ struct Backlog: Sendable {
     }
 
     private var entries: [Int64: Entry] = [:]
-    /// By channel, in the order of arrival; no line is empty.
+    /// The queue of each channel, in the order of arrival; never empty.
     private var lines: [String: [Int64]] = [:]
-    /// What is first in all its lines and not under way, by time.
+    /// The webhooks that are first in all their queues and not in flight, by due time.
     private var turns: [Turn] = []
-    /// All, in the order of arrival; some may be gone.
+    /// All webhooks in the order of arrival, some of them already removed.
     private var arrivals: [Int64] = []
     private var oldest = 0
     private var sends = 0
     private var length = 0
 
-    /// Begins with nothing.
+    /// Creates an empty queue.
     init(countMax: Int, lengthMax: Int, sendsMax: Int) {
         self.countMax = countMax
         self.lengthMax = lengthMax
         self.sendsMax = max(sendsMax, 1)
     }
 
-    /// Whether the webhooks are too many, and not only too long.
+    /// Whether the number of webhooks, and not their length, has reached its limit.
     var isFull: Bool { entries.count >= countMax }
 
-    /// The webhooks that wait or are under way.
+    /// The number of queued webhooks, those in flight included.
     var count: Int { entries.count }
 
-    /// The webhooks that wait or are under way, in no order.
+    /// The queued webhooks, those in flight included, in no particular order.
     var deliveries: [Delivery] { entries.values.map(\.delivery) }
 
-    /// When ``next(at:)`` will have something, in milliseconds; `nil` when something else has to happen first.
+    /// The time at which ``next(at:)`` returns a webhook, in milliseconds; `nil` if another event has to happen first.
     var nextDue: Int64? { sends < sendsMax ? turns.first?.due : nil }
 
-    /// Whether a webhook has to wait because as many as may be are under way, or about to leave.
+    /// Whether the limit of concurrent requests delays a webhook.
     ///
     /// - Parameter now: The time, in milliseconds.
-    /// - Returns: Whether more could be under way than may.
+    /// - Returns: Whether more webhooks are due than may be in flight.
     func isBusy(at now: Int64) -> Bool {
         sends + place(of: Turn(due: now, id: .max)) > sendsMax
     }
 
-    /// Adds a webhook behind all others.
+    /// Adds a webhook.
     ///
     /// - Parameters:
     ///   - delivery: The webhook.
     ///   - now: The time, in milliseconds.
-    /// - Returns: The oldest ones, which had to make room; what is under way stays.
+    /// - Returns: The oldest webhooks, evicted by the limits; those in flight stay.
     mutating func append(_ delivery: Delivery, at now: Int64) -> [Delivery] {
         var entry = Entry(delivery: delivery)
         for channel in delivery.channels {
@@ -92,10 +92,10 @@ struct Backlog: Sendable {
         return pushedOut
     }
 
-    /// Takes the next webhook to send; it is under way from now on.
+    /// Returns the next webhook to send, which is in flight from now on.
     ///
     /// - Parameter now: The time, in milliseconds.
-    /// - Returns: The webhook, its attempt counted; `nil` when none may be sent now.
+    /// - Returns: The webhook, its attempt counted; `nil` if none may be sent now.
     mutating func next(at now: Int64) -> Delivery? {
         guard let due = nextDue, due <= now else { return nil }
         let id = turns.removeFirst().id
@@ -106,11 +106,11 @@ struct Backlog: Sendable {
         return entries[id]?.delivery
     }
 
-    /// Lets a webhook that is under way wait for another attempt.
+    /// Schedules another attempt of a webhook in flight.
     ///
     /// - Parameters:
-    ///   - id: Which one.
-    ///   - due: When it may be sent again, in milliseconds.
+    ///   - id: The webhook's ID.
+    ///   - due: The time of the attempt, in milliseconds.
     mutating func postpone(_ id: Int64, until due: Int64) {
         guard entries[id]?.isSending == true else { return }
         entries[id]?.isSending = false
@@ -118,12 +118,12 @@ struct Backlog: Sendable {
         insert(Turn(due: due, id: id))
     }
 
-    /// Removes a webhook, whatever has become of it.
+    /// Removes a webhook, in any state.
     ///
     /// - Parameters:
-    ///   - id: Which one.
-    ///   - now: The time, in milliseconds, from which on those behind it may be sent.
-    /// - Returns: The webhook, or `nil` when it is not here.
+    ///   - id: The webhook's ID.
+    ///   - now: The time, in milliseconds, from which the webhooks behind it may be sent.
+    /// - Returns: The webhook; `nil` if it is not in the queue.
     @discardableResult
     mutating func remove(_ id: Int64, at now: Int64) -> Delivery? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
@@ -134,7 +134,7 @@ struct Backlog: Sendable {
         return entry.delivery
     }
 
-    /// Removes all that is not under way, oldest first.
+    /// Removes all webhooks that are not in flight, oldest first.
     mutating func removeWaiting() -> [Delivery] {
         arrivals[oldest...].filter { entries[$0]?.isSending == false }
             .compactMap { remove($0, at: 0) }
@@ -157,7 +157,7 @@ struct Backlog: Sendable {
         turns.insert(turn, at: place(of: turn))
     }
 
-    /// Where a turn is, or belongs.
+    /// The index of a turn, or its insertion point.
     private func place(of turn: Turn) -> Int {
         var (low, high) = (0, turns.count)
         while low < high {
@@ -167,16 +167,34 @@ struct Backlog: Sendable {
         return low
     }
 
-    /// The oldest that is not under way; of those that are, there are few.
+    /// The oldest webhook that is not in flight; only few are.
     private func oldestWaiting() -> Int64? {
         arrivals[oldest...].first { entries[$0]?.isSending == false }
     }
 
-    /// Shortens ``arrivals``, when at least half of it is gone.
+    /// Compacts ``arrivals`` when at least half of its webhooks are removed.
     private mutating func forgetGone() {
         while oldest < arrivals.count, entries[arrivals[oldest]] == nil { oldest += 1 }
         guard arrivals.count > 2 * entries.count + 64 else { return }
         arrivals = arrivals[oldest...].filter { entries[$0] != nil }
         oldest = 0
+    }
+}
+
+/// An endpoint with its queues.
+struct EndpointState: Sendable {
+    /// The endpoint as configured now.
+    var endpoint: WebhookEndpoint
+    /// The open batch, if any.
+    var batch: Batch?
+    /// The queued webhooks.
+    var backlog: Backlog
+    /// Whether the last attempt failed; only a change is logged.
+    var isFailing = false
+
+    /// The time of the next action, in milliseconds; `nil` if another event has to happen first.
+    var nextDue: Int64? {
+        guard let batch else { return backlog.nextDue }
+        return min(batch.due, backlog.nextDue ?? .max)
     }
 }

@@ -1,57 +1,57 @@
 public import Broker
 
-/// A webhook that was given up, kept so that somebody can look at it and send it again.
+/// An undelivered webhook, kept for inspection and replay.
 public struct DeadLetter: Sendable, Equatable {
-    /// Why a webhook is given up.
+    /// The reason why a webhook was given up.
     public enum Cause: String, Sendable {
-        /// Every attempt failed until receivers would have refused it as too old.
+        /// All attempts failed until receivers would have refused it as too old.
         case exhausted
-        /// The endpoint answered 410: it does not want any more.
+        /// The endpoint answered 410 and refuses further webhooks.
         case gone
-        /// It was too old before it could be sent.
+        /// It was too old before the first attempt.
         case expired
-        /// It had to make room for newer ones.
+        /// It was evicted by newer ones.
         case overflow
         /// The app or the endpoint is not configured any more.
         case unconfigured
     }
 
-    /// The `X-Delivery-Id` that it had.
+    /// Its `X-Delivery-Id`.
     public let id: Int64
-    /// Whose event it tells of.
+    /// The app of its events.
     public let app: AppID
-    /// Where it should have gone.
+    /// The URL of its endpoint.
     public let url: String
-    /// The place among the app's endpoints of the same URL, from zero.
+    /// The index among the app's endpoints of the same URL, from zero.
     public let ordinal: Int
-    /// Its `time_ms`: when it was made, in milliseconds since 1970.
+    /// Its `time_ms`: the time of its creation, in milliseconds since 1970.
     public let time: Int64
-    /// The channels that it tells of, each once.
+    /// The channels of its events, each once.
     public let channels: [String]
     /// The events as the JSON text of an array.
     public var eventsJSON: String { "[" + String(decoding: events, as: UTF8.self) + "]" }
-    /// Why it was given up.
+    /// The reason why it was given up.
     public let cause: Cause
-    /// The last thing that went wrong, as a sentence without its full stop.
+    /// The last error, as a sentence without its full stop.
     public let detail: String
-    /// The attempts made since the broker's last start.
+    /// The number of attempts since the broker's last start.
     public let attempts: Int
-    /// When it was given up, in milliseconds since 1970.
+    /// The time at which it was given up, in milliseconds since 1970.
     public let deathTime: Int64
-    /// Whether it is going to be sent again, as soon as a broker with this file runs.
+    /// Whether it is marked for replay by the broker that uses this file.
     public let isReplayed: Bool
 
-    /// The objects of `events`, with commas between them.
+    /// The objects of `events`, separated by commas.
     let events: [UInt8]
 }
 
 extension DeadLetter {
-    /// The dead letter that a webhook becomes.
+    /// Creates a dead letter from a webhook.
     ///
     /// - Parameters:
     ///   - delivery: The webhook.
-    ///   - cause: Why it is given up.
-    ///   - detail: The last thing that went wrong.
+    ///   - cause: The reason why it is given up.
+    ///   - detail: The last error.
     ///   - now: The time, in milliseconds since 1970.
     init(_ delivery: Delivery, cause: Cause, detail: String, at now: Int64) {
         self.init(
@@ -70,6 +70,6 @@ extension DeadLetter {
         )
     }
 
-    /// Where it should have gone.
+    /// The key of its endpoint.
     var endpoint: EndpointKey { EndpointKey(app: app, url: url, ordinal: ordinal) }
 }

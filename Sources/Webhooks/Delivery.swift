@@ -1,19 +1,19 @@
-/// A webhook on its way: a request that is made again until it succeeds or is given up.
+/// A webhook: a request that is repeated until it succeeds or is given up.
 struct Delivery: Sendable, Equatable {
-    /// What `X-Delivery-Id` says: the same for all attempts, and for no other webhook of this broker.
+    /// The `X-Delivery-Id`: the same for all attempts, and unique in this broker.
     let id: Int64
-    /// Where it goes.
+    /// The key of its endpoint.
     let endpoint: EndpointKey
     /// Its `time_ms`, in milliseconds since 1970.
     let time: Int64
-    /// The objects of `events`, with commas between them.
+    /// The objects of `events`, separated by commas.
     let events: [UInt8]
-    /// The channels that it tells of, each once: later webhooks for them have to wait.
+    /// The channels of its events, each once; blocks later webhooks of them.
     let channels: [String]
-    /// When it was made, in milliseconds of ``WebhookClock/uptime``: how long it may be tried does not depend on the
-    /// calendar, which may be set to another time meanwhile.
+    /// The time of its creation, in milliseconds of ``WebhookClock/uptime``: the period of attempts must not depend on
+    /// the calendar, which can be set.
     var birth: Int64 = 0
-    /// The attempts begun since the broker started.
+    /// The number of attempts since the broker's start.
     var attempts = 0
 
     /// The bytes to sign and to send.
@@ -22,21 +22,21 @@ struct Delivery: Sendable, Equatable {
 
 /// Events that are collected for one request.
 struct Batch: Sendable {
-    /// The objects, with commas between them.
+    /// The objects, separated by commas.
     private(set) var events: [UInt8] = []
     /// The channels, each once.
     private(set) var channels: [String] = []
     /// The number of events.
     private(set) var count = 0
-    /// When it has to leave, in milliseconds of ``WebhookClock/uptime``.
+    /// The time at which it is closed, in milliseconds of ``WebhookClock/uptime``.
     let due: Int64
 
     private var seen: Set<String> = []
 
-    /// Begins a batch.
+    /// Creates an empty batch.
     init(due: Int64) { self.due = due }
 
-    /// Adds an event, behind all others.
+    /// Appends an event.
     mutating func add(_ object: [UInt8], on channel: String) {
         if count > 0 { events.append(UInt8(ascii: ",")) }
         events.append(contentsOf: object)

@@ -1,23 +1,23 @@
 internal import Broker
 internal import PusherProtocol
 
-/// Who has left a moment ago and may be back before anybody is told.
+/// Debounces departures of members and subscribers.
 ///
-/// A value without a clock. A departure waits for ``delay``; an arrival within it takes it back, and then neither is
-/// told, for channels and for the members of presence channels alike:
+/// A value without a clock. A departure waits for ``delay``. An arrival within the delay cancels it, and neither leads
+/// to a webhook. The same holds for channels and for members of presence channels:
 ///
-///     state      event        what is told
+///     state      event        webhook
 ///     vacant     arrival      the arrival, at once
-///     occupied   departure    nothing; the delay begins           → pending
-///     pending    arrival      nothing; the departure is forgotten → occupied
-///     pending    delay over   the departure                       → vacant
+///     occupied   departure    none; the delay begins           → pending
+///     pending    arrival      none; the departure is cancelled → occupied
+///     pending    delay over   the departure                    → vacant
 ///
-/// Only what is pending takes memory: that a channel is occupied or vacant its home knows. Of one channel, departures
-/// are told in the order in which they were reported, and the channel's own last.
+/// Only pending departures take memory: the channel's home knows the states. The departures of one channel are sent in
+/// the order of their reports, and the channel's own last.
 struct DepartureDebouncer: Sendable {
-    /// How long a departure waits, in milliseconds.
+    /// The delay of a departure, in milliseconds.
     let delay: Int64
-    /// The departures that may wait; beyond it the one that has waited longest is told at once.
+    /// The maximum number of pending departures; beyond it the oldest are sent at once.
     let countMax: Int
 
     /// A channel, or one user on it.
@@ -32,32 +32,32 @@ struct DepartureDebouncer: Sendable {
         let due: Int64
     }
 
-    /// The number of each subject's departure; an entry of ``departures`` with another number has been taken back.
+    /// The number of each subject's departure; an entry of ``departures`` with another number is cancelled.
     private var pending: [Subject: Int] = [:]
-    /// In the order of their numbers and, since the delay is the same for all, of their time.
+    /// In the order of their numbers, which is that of their times, since all have the same delay.
     private var departures: [Departure] = []
-    /// Where the first departure is that has not been looked at.
+    /// The index of the first unprocessed departure.
     private var first = 0
     private var lastNumber = 0
 
-    /// Begins with nobody away.
+    /// Creates a debouncer without pending departures.
     ///
     /// - Parameters:
-    ///   - delay: How long a departure waits, in milliseconds.
-    ///   - countMax: The departures that may wait.
+    ///   - delay: The delay of a departure, in milliseconds.
+    ///   - countMax: The maximum number of pending departures.
     init(delay: Int64, countMax: Int) {
         self.delay = delay
         self.countMax = countMax
     }
 
-    /// The departures that wait.
+    /// The number of pending departures.
     var count: Int { pending.count }
 
-    /// Takes in a report.
+    /// Processes a report.
     ///
-    /// - Parameter report: What happened; its time is not before that of earlier reports.
-    /// - Returns: Whether it is to be told now.
-    mutating func admit(_ report: Report) -> Bool {
+    /// - Parameter report: The report; its time is not before that of earlier reports.
+    /// - Returns: Whether to send it now.
+    mutating func process(_ report: Report) -> Bool {
         let address = report.address
         switch report.event {
         case .vacated:
@@ -65,7 +65,7 @@ struct DepartureDebouncer: Sendable {
             return false
         case .memberRemoved(let userID):
             depart(Subject(address: address, user: userID), at: report.uptime)
-            // However they were reported, the channel is told of behind its members.
+            // The channel's departure follows those of its members, in whichever order they were reported.
             let channel = Subject(address: address, user: nil)
             if pending.removeValue(forKey: channel) != nil { depart(channel, at: report.uptime) }
             return false
@@ -77,17 +77,17 @@ struct DepartureDebouncer: Sendable {
         }
     }
 
-    /// When the next departure is to be told, in milliseconds; `nil` when none waits.
+    /// The time of the next pending departure, in milliseconds; `nil` if there is none.
     mutating func nextDue() -> Int64? {
-        skipTakenBack()
+        skipCancelled()
         guard first < departures.count else { return nil }
         return pending.count > countMax ? .min : departures[first].due
     }
 
-    /// Takes the departures that are to be told.
+    /// Removes and returns the departures that are due.
     ///
     /// - Parameter now: The time, in milliseconds.
-    /// - Returns: Them, in the order in which they are told.
+    /// - Returns: The departures, in the order in which to send them.
     mutating func takeDue(at now: Int64) -> [Report] {
         var reports: [Report] = []
         while let due = nextDue(), due <= now {
@@ -101,7 +101,7 @@ struct DepartureDebouncer: Sendable {
     }
 
     private mutating func depart(_ subject: Subject, at now: Int64) {
-        // A second departure without an arrival between them says nothing new.
+        // A repeated departure, without an arrival between the two.
         guard pending[subject] == nil else { return }
         lastNumber += 1
         pending[subject] = lastNumber
@@ -109,7 +109,7 @@ struct DepartureDebouncer: Sendable {
         if departures.count > 2 * pending.count + 64 { compact() }
     }
 
-    private mutating func skipTakenBack() {
+    private mutating func skipCancelled() {
         while first < departures.count,
             pending[departures[first].subject] != departures[first].number
         {
@@ -118,7 +118,7 @@ struct DepartureDebouncer: Sendable {
         if first == departures.count, first > 0 { compact() }
     }
 
-    /// Forgets what was told or taken back; done when that is at least half, so that each costs the same.
+    /// Removes processed and cancelled entries, when they are at least half: amortized constant time.
     private mutating func compact() {
         departures = departures[first...].filter { pending[$0.subject] == $0.number }
         first = 0

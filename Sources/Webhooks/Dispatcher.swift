@@ -3,11 +3,11 @@ internal import Logging
 internal import Primitives
 internal import PusherProtocol
 
-/// The actor behind ``Webhooks``: it alone knows what waits, and decides what is sent when.
+/// The actor behind ``Webhooks``: queues events, and schedules and sends requests.
 ///
-/// It works in turns. A turn is synchronous: it takes in the reports, tells the departures whose time has come, closes
-/// batches, starts requests, hands changes to the file, and sets the timer for the next. What takes time — requests,
-/// the file, the timer — runs beside it, and wakes it when it is done.
+/// It works in turns. A turn is synchronous: it processes reports and due departures, closes batches, starts requests,
+/// starts a write to the file, and sets the timer for the next turn. Requests, writes and the timer run concurrently,
+/// and trigger a turn when they end.
 actor Dispatcher {
     let settings: WebhookSettings
     let clock: any WebhookClock
@@ -20,9 +20,9 @@ actor Dispatcher {
 
     var apps: [AppID: WebhookApp] = [:]
     var states: [EndpointKey: EndpointState] = [:]
-    private var outletsOfApp: [AppID: [EndpointKey]] = [:]
-    private var absences: DepartureDebouncer
-    private var cacheMisses: CacheMisses
+    private var endpointsOfApp: [AppID: [EndpointKey]] = [:]
+    private var departures: DepartureDebouncer
+    private var cacheMissFilter: CacheMissFilter
     var lastID: Int64 = 0
     var sends: [Int64: Task<Void, Never>] = [:]
 
@@ -31,24 +31,24 @@ actor Dispatcher {
     var queue: WebhookQueue?
     var lock: WebhookFileLock?
     var saving: Task<Void, Never>?
-    /// When the file is used again although nothing has changed: to try it, or to look for replays.
+    /// The time of the next access to the file without changes: for a retry, or to look for replays.
     var nextSave: Int64 = 0
     var isFileFailing = false
-    /// Whether what is open is no longer at its path, and could not be made again yet.
-    var isFileAway = false
+    /// Whether the open file is no longer at its path, and could not be recreated yet.
+    var isFileMissing = false
 
     enum Phase { case created, running, stopping, stopped }
     private(set) var phase = Phase.created
-    private var holdsAbsences = false
+    private var suppressesDepartures = false
     private let signals = AsyncStream.makeStream(
         of: Void.self,
         bufferingPolicy: .bufferingNewest(1)
     )
     private var turns: Task<Void, Never>?
     private var timer: (due: Int64, task: Task<Void, Never>)?
-    private var settled: CheckedContinuation<Void, Never>?
-    var deathNotice = LogPace()
-    var dropNotice = LogPace()
+    private var stopContinuation: CheckedContinuation<Void, Never>?
+    var deadLetterLog = LogRateLimiter()
+    var dropLog = LogRateLimiter()
 
     init(
         settings: WebhookSettings,
@@ -68,22 +68,22 @@ actor Dispatcher {
         self.reports = reports
         self.tally = tally
         plan = RetryPlan(period: settings.retryPeriod.wholeMilliseconds)
-        absences = DepartureDebouncer(
+        departures = DepartureDebouncer(
             delay: settings.absenceDelay.wholeMilliseconds,
             countMax: settings.absenceCountMax
         )
-        cacheMisses = CacheMisses(countMax: settings.absenceCountMax)
+        cacheMissFilter = CacheMissFilter(countMax: settings.absenceCountMax)
         pendingWrites = PendingWrites(
-            deathCountMax: settings.deadLetterCountMax,
-            deathLengthMax: settings.deadLetterLengthMax / 8
+            deadLetterCountMax: settings.deadLetterCountMax,
+            deadLetterLengthMax: settings.deadLetterLengthMax / 8
         )
-        (self.apps, states, outletsOfApp) = Self.tables(of: apps, keeping: [:], settings)
+        (self.apps, states, endpointsOfApp) = Self.tables(of: apps, keeping: [:], settings)
     }
 
-    /// Says that there is something to do; from any thread.
+    /// Triggers a turn; from any thread.
     nonisolated func wake() { signals.continuation.yield() }
 
-    // MARK: Beginning and end
+    // MARK: Start and stop
 
     func start(refusesFileInUse: Bool) async throws(WebhooksError) {
         guard phase == .created else { return }
@@ -98,13 +98,13 @@ actor Dispatcher {
                 transport = nil
                 throw .fileInUse(path: path, holder: holder)
             }
-            // Opening the file says it, and tries again.
+            // Opening the file logs the error, and retries.
         }
-        // Ids of one run follow each other, and those of a later run are higher, so that they say what came first.
+        // IDs of a run are consecutive, and those of a later run are higher, so that they give the order.
         lastID = clock.unixTime * 1_000
         await openFile()
         guard phase == .created else {
-            // It was stopped meanwhile, when there was nothing to close yet.
+            // Stopped before there was anything to close.
             await queue?.close()
             (queue, lock) = (nil, nil)
             await transport?.close()
@@ -128,9 +128,9 @@ actor Dispatcher {
         turn()
         let deadline = Task { [clock, due = clock.uptime + limit.wholeMilliseconds] in
             guard (try? await clock.sleep(until: due)) != nil else { return }
-            self.settle()
+            self.resumeStop()
         }
-        if !sends.isEmpty { await withCheckedContinuation { settled = $0 } }
+        if !sends.isEmpty { await withCheckedContinuation { stopContinuation = $0 } }
         deadline.cancel()
         phase = .stopped
         signals.continuation.finish()
@@ -141,31 +141,31 @@ actor Dispatcher {
         await transport?.close()
     }
 
-    /// Tells nobody of departures any more.
-    func holdAbsences() { holdsAbsences = true }
+    /// Drops all departures from now on.
+    func suppressDepartures() { suppressesDepartures = true }
 
     /// Whether new webhooks can still be sent.
     var isRunning: Bool { phase == .running }
 
-    private func settle() {
-        settled?.resume()
-        settled = nil
+    private func resumeStop() {
+        stopContinuation?.resume()
+        stopContinuation = nil
     }
 
     func replace(apps: [WebhookApp]) {
         let kept = Set(apps.flatMap { app in app.keyedEndpoints.map { $0.0 } })
         for key in states.keys where !kept.contains(key) { closeBatch(of: key) }
         let former = states
-        (self.apps, states, outletsOfApp) = Self.tables(of: apps, keeping: former, settings)
+        (self.apps, states, endpointsOfApp) = Self.tables(of: apps, keeping: former, settings)
         for (key, var state) in former where states[key] == nil {
             for delivery in state.backlog.removeWaiting() {
-                die(delivery, .unconfigured, "the endpoint is not configured any more")
+                giveUp(delivery, .unconfigured, "the endpoint is not configured any more")
             }
         }
         turn()
     }
 
-    /// Makes the tables of what is configured; a state that was there before keeps what waits in it.
+    /// Creates the tables of the configured apps; known endpoints keep their queues.
     private static func tables(
         of apps: [WebhookApp],
         keeping former: [EndpointKey: EndpointState],
@@ -191,19 +191,19 @@ actor Dispatcher {
         return (appTable, states, keys)
     }
 
-    // MARK: A turn
+    // MARK: Turns
 
-    /// Does all that is due.
+    /// Performs everything that is due.
     func turn() {
         guard phase == .running || phase == .stopping else { return }
         let (reports, dropped) = reports.take()
-        if dropped > 0 { noteDrop(of: dropped) }
+        if dropped > 0 { recordDrop(of: dropped) }
         for report in reports {
-            tellAbsences(until: report.uptime)
-            if absences.admit(report), cacheMisses.admit(report) { tell(report) }
+            notifyDepartures(until: report.uptime)
+            if departures.process(report), cacheMissFilter.process(report) { notify(report) }
         }
         let now = clock.uptime
-        tellAbsences(until: now)
+        notifyDepartures(until: now)
         for (key, state) in states where state.batch.map({ $0.due <= now }) == true {
             closeBatch(of: key)
         }
@@ -212,12 +212,12 @@ actor Dispatcher {
         tally.update { [count = states.values.reduce(0) { $0 + $1.backlog.count }] in
             $0.queued = count
         }
-        if phase == .stopping, sends.isEmpty { settle() }
+        if phase == .stopping, sends.isEmpty { resumeStop() }
         setTimer()
     }
 
     private func setTimer() {
-        var due = min(tellsAbsences ? absences.nextDue() ?? .max : .max, nextFileDue ?? .max)
+        var due = min(sendsDepartures ? departures.nextDue() ?? .max : .max, nextFileDue ?? .max)
         for state in states.values { due = min(due, state.nextDue ?? .max) }
         if let timer {
             if timer.due == due { return }
@@ -237,24 +237,24 @@ actor Dispatcher {
         turn()
     }
 
-    /// At shutdown everybody leaves, and is back elsewhere at once: that is nothing to tell.
-    private var tellsAbsences: Bool { phase == .running && !holdsAbsences }
+    /// At shutdown all clients disconnect, and reconnect elsewhere at once: these departures must not be sent.
+    private var sendsDepartures: Bool { phase == .running && !suppressesDepartures }
 
-    private func tellAbsences(until now: Int64) {
-        guard tellsAbsences else { return }
-        for report in absences.takeDue(at: now) { tell(report) }
+    private func notifyDepartures(until now: Int64) {
+        guard sendsDepartures else { return }
+        for report in departures.takeDue(at: now) { notify(report) }
     }
 
-    /// Gives an event to the endpoints that want it.
-    private func tell(_ report: Report) {
-        guard let keys = outletsOfApp[report.address.app] else { return }
+    /// Adds an event to the queues of the endpoints that accept it.
+    private func notify(_ report: Report) {
+        guard let keys = endpointsOfApp[report.address.app] else { return }
         let channel = report.address.name
         var written: [UInt8]?
         for key in keys where states[key]?.endpoint.accepts(report.event, on: channel) == true {
             let object = written ?? WebhookBody.object(report.event, on: channel)
             written = object
             guard states[key]?.endpoint.isBatched == true else {
-                // What was collected before the endpoint ceased to be batched goes first.
+                // Events batched before a reload that disabled batching go first.
                 closeBatch(of: key)
                 enqueue(object, on: [channel.text], for: key)
                 continue

@@ -1,38 +1,37 @@
 internal import Broker
 internal import Logging
 
-/// How the actor uses the file: beside its turns, one transaction at a time, and never waiting for it.
+/// The actor's access to the file: one transaction at a time, concurrent to its turns, which never wait for it.
 extension Dispatcher {
-    /// How long after a failure the file is tried again, and how often it is asked for replays, in milliseconds.
+    /// The time until a retry after a failure, and between checks for replays, in milliseconds.
     static let failurePause: Int64 = 5_000
     static let replayPause: Int64 = 2_000
-    /// The dead letters that are taken up at a time.
+    /// The maximum number of dead letters replayed at a time.
     static let replayCountMax = 100
 
-    /// When the file is used again although nothing has changed; `nil` while it is being used, and when nobody would
-    /// be sent anything.
+    /// The time of the next access to the file without changes; `nil` during an access, and without endpoints.
     var nextFileDue: Int64? {
         saving == nil && !(states.isEmpty && pendingWrites.isEmpty) ? nextSave : nil
     }
 
-    /// Opens the file and takes up what is in it: of an earlier run, or of whoever has put it there meanwhile.
+    /// Opens the file and loads its webhooks, left by an earlier run or added meanwhile.
     func openFile() async {
         do {
             try await lockFile()
             let queue = try await WebhookQueue.open(path: settings.path)
-            try await absorbRescued(into: queue)
-            try await adopt(queue)
-            noteFile(isFailing: false)
-            if isFileAway { log.notice("the file of the webhooks is made again", metadata: path) }
-            isFileAway = false
+            try await importRescued(into: queue)
+            try await load(queue)
+            recordFileState(isFailing: false)
+            if isFileMissing { log.notice("the webhook file is recreated", metadata: path) }
+            isFileMissing = false
         } catch {
-            noteFile(isFailing: true, "\(error)")
+            recordFileState(isFailing: true, "\(error)")
         }
         nextSave = clock.uptime + (queue == nil ? Self.failurePause : 0)
     }
 
-    /// Makes a file the one that is written to, and what it has and what waits in memory the same.
-    private func adopt(_ queue: WebhookQueue) async throws {
+    /// Uses `queue` as the current file, and synchronizes its content with the webhooks in memory.
+    private func load(_ queue: WebhookQueue) async throws {
         let known = Set(waiting.map(\.id))
         let (stored, others) = try await queue.deliveries(except: known)
         advanceID(beyond: try await queue.lastID())
@@ -42,19 +41,19 @@ extension Dispatcher {
         }
         let found = others.filter { !pendingWrites.isFinished($0.id) }
         for var delivery in found {
-            // Of another run, only the calendar knows how long ago that was; one that was set back says nothing.
+            // The uptime of another run is unknown: only the calendar gives the age. It may have been set back.
             delivery.birth = clock.uptime - max(0, clock.unixTime - delivery.time)
-            take(delivery)
+            append(delivery)
         }
         if !found.isEmpty {
             log.info(
-                "webhooks of an earlier run are sent now",
+                "sending the webhooks of an earlier run",
                 metadata: ["count": "\(found.count)"]
             )
         }
     }
 
-    /// Writes what has changed, unless the file is being written or has failed a moment ago.
+    /// Writes changes, unless a write is under way or has just failed.
     func save() {
         let now = clock.uptime
         let isDue = now >= nextSave || (!pendingWrites.isEmpty && !isFileFailing)
@@ -67,11 +66,11 @@ extension Dispatcher {
         }
     }
 
-    /// Writes what has changed for the last time, and closes the file.
+    /// Writes the last changes, and closes the file.
     func closeFile() async {
         await saving?.value
         if settings.path != nil || !pendingWrites.isEmpty { await write() }
-        // The first may have made the file again.
+        // The first write may have recreated the file.
         if settings.path != nil, !pendingWrites.isEmpty, !isFileFailing { await write() }
         let isSaved = settings.path != nil && !isFileFailing && pendingWrites.isEmpty
         await queue?.close()
@@ -80,7 +79,7 @@ extension Dispatcher {
         let count = waiting.count
         guard !isSaved, count > 0 else { return }
         log.error(
-            "webhooks are lost: they waited in memory alone",
+            "webhooks are lost: they were in memory alone",
             metadata: ["count": "\(count)", "webhooks": "\(waitingText)"]
         )
     }
@@ -88,31 +87,31 @@ extension Dispatcher {
     private func write() async {
         guard let queue else { return await openFile() }
         guard await queue.isInPlace() else { return await restoreFile(from: queue) }
-        isFileAway = false
+        isFileMissing = false
         do {
             try await lockFile()
         } catch {
             nextSave = clock.uptime + Self.failurePause
-            return noteFile(isFailing: true, "\(error)")
+            return recordFileState(isFailing: true, "\(error)")
         }
         let changes = pendingWrites.take()
         do {
             try await apply(changes, to: queue)
-            noteFile(isFailing: false)
+            recordFileState(isFailing: false)
             guard isRunning else { return }
             let letters = try await queue.replays(countMax: Self.replayCountMax)
             guard isRunning else { return }
             for letter in letters {
-                pendingWrites.revive(letter.id)
+                pendingWrites.replay(letter.id)
                 enqueue(letter.events, on: letter.channels, for: letter.endpoint)
             }
-            // There may be more of them.
+            // There may be more.
             if letters.count == Self.replayCountMax { nextSave = clock.uptime }
         } catch {
             nextSave = clock.uptime + Self.failurePause
-            noteFile(isFailing: true, "\(error)")
+            recordFileState(isFailing: true, "\(error)")
             guard WebhookQueue.isBroken(error) else { return }
-            // Whatever is at the path when it is tried again gets all that waits.
+            // The retry opens whatever is at the path then, and writes all queued webhooks.
             await queue.close()
             self.queue = nil
         }
@@ -121,7 +120,7 @@ extension Dispatcher {
     private func apply(_ changes: PendingWrites.Changes, to queue: WebhookQueue) async throws {
         var changes = changes
         if settings.path == nil {
-            // Memory need not hold them twice.
+            // In memory the webhooks are queued already.
             changes.deliveries = [:]
             changes.done = []
         }
@@ -138,8 +137,8 @@ extension Dispatcher {
         }
     }
 
-    /// Notes whether the file can be used; a change is logged.
-    func noteFile(isFailing: Bool, _ reason: String = "") {
+    /// Records whether the file can be used; a change is logged.
+    func recordFileState(isFailing: Bool, _ reason: String = "") {
         defer {
             isFileFailing = isFailing
             tally.update { [isOnDisk = !isFailing && settings.path != nil] in
@@ -149,23 +148,23 @@ extension Dispatcher {
         guard isFailing != isFileFailing else { return }
         if isFailing {
             log.error(
-                "the file of the webhooks cannot be used; they wait in memory meanwhile",
+                "the webhook file cannot be used; webhooks wait in memory",
                 metadata: path.merging([
                     "reason": "\(reason)", "count": "\(waiting.count)",
                     "webhooks": "\(waitingText)",
                 ]) { $1 }
             )
         } else {
-            log.info("the file of the webhooks can be used again", metadata: path)
+            log.info("the webhook file can be used again", metadata: path)
         }
     }
 
     private var path: Logger.Metadata { ["path": "\(settings.path ?? "memory")"] }
 
-    /// The webhooks that wait or are under way.
+    /// The queued webhooks, those in flight included.
     var waiting: [Delivery] { states.values.flatMap(\.backlog.deliveries) }
 
-    /// How many webhooks wait for which endpoints, for the log: `app 1 https://a.test/hooks: 3, …`.
+    /// The number of queued webhooks by endpoint, for the log: `app 1 https://a.test/hooks: 3, …`.
     private var waitingText: String {
         let texts = states.filter { $0.value.backlog.count > 0 }
             .map { "app \($0.key.app) \($0.key.url): \($0.value.backlog.count)" }

@@ -1,33 +1,34 @@
 internal import Logging
 
-/// What to do when the file is not at its path any more, and who may use it.
+/// Recovery of a file that is no longer at its path, and its lock.
 extension Dispatcher {
     /// Locks the file, unless it is locked.
     ///
     /// - Throws: ``WebhookFileLockError``.
     func lockFile() async throws(WebhookFileLockError) {
         guard let path = settings.path else { return }
-        lock = try await WebhookQueue.aside { [lock] () throws(WebhookFileLockError) in
+        lock = try await WebhookQueue.onDiskThread { [lock] () throws(WebhookFileLockError) in
             if let lock, lock.isInPlace { return lock }
-            // Where the lock's own file was deleted, another broker may have made and locked it since.
+            // If the lock's own file was deleted, another broker may have created and locked it since.
             return try WebhookFileLock(database: path)
         }
     }
 
-    /// Makes the file again at its path, from what is still open of it and what waits in memory.
+    /// Recreates the file at its path, from the open file and the webhooks in memory.
     ///
-    /// While that fails, webhooks wait in memory and what was open stays open: dead letters are nowhere else.
+    /// Until that succeeds, webhooks wait in memory and the old file stays open: it holds the only copy of the dead
+    /// letters.
     ///
-    /// - Parameter former: What was opened at the path, and is no longer there.
+    /// - Parameter former: The open file, which is no longer at the path.
     func restoreFile(from former: WebhookQueue) async {
         let path = settings.path ?? ""
-        if !isFileAway {
-            isFileAway = true
+        if !isFileMissing {
+            isFileMissing = true
             log.error(
-                "the file of the webhooks is gone: deleted, moved or replaced; it is made again",
+                "the webhook file was deleted, moved or replaced; it is recreated",
                 metadata: [
                     "path": "\(path)", "count": "\(waiting.count)",
-                    "advice": "stop the broker before you move or delete the files beside its path",
+                    "advice": "stop the broker before you move or delete its files",
                 ]
             )
         }
@@ -36,7 +37,7 @@ extension Dispatcher {
             try await rescue(former)
         } catch {
             nextSave = clock.uptime + Self.failurePause
-            return noteFile(isFailing: true, "\(error)")
+            return recordFileState(isFailing: true, "\(error)")
         }
         await former.close()
         queue = nil
@@ -48,19 +49,19 @@ extension Dispatcher {
             try await former.rescue()
         } catch  where WebhookQueue.isBroken(error) {
             log.error(
-                "dead letters are lost with the file of the webhooks: it cannot be read any more",
+                "dead letters are lost: the webhook file cannot be read any more",
                 metadata: ["reason": "\(error)"]
             )
         }
     }
 
-    /// Takes in what was rescued of an earlier file; a copy that cannot be read is left for people to look at.
-    func absorbRescued(into queue: WebhookQueue) async throws {
+    /// Imports the rescued copy of an earlier file; an unreadable copy is renamed.
+    func importRescued(into queue: WebhookQueue) async throws {
         do {
-            guard try await queue.absorbRescued() else { return }
+            guard try await queue.importRescued() else { return }
         } catch  where WebhookQueue.isBroken(error) {
             log.error(
-                "what was rescued of a file of webhooks cannot be read; it is set aside",
+                "the rescued copy of a webhook file cannot be read; it is renamed",
                 metadata: ["path": "\(queue.setAsideRescued())", "reason": "\(error)"]
             )
         }

@@ -2,9 +2,9 @@ internal import Broker
 internal import Logging
 internal import PusherProtocol
 
-/// What becomes of webhooks: sent, tried again, delivered or given up.
+/// Sending, retries and giving up.
 extension Dispatcher {
-    /// Makes a webhook that is sent from now on.
+    /// Creates a webhook and queues it.
     func enqueue(_ events: [UInt8], on channels: [String], for key: EndpointKey) {
         lastID += 1
         let delivery = Delivery(
@@ -16,27 +16,30 @@ extension Dispatcher {
             birth: clock.uptime
         )
         pendingWrites.keep(delivery)
-        take(delivery)
+        append(delivery)
     }
 
-    /// Puts a webhook that the pendingWrites knows into its endpoint's backlog.
-    func take(_ delivery: Delivery) {
+    /// Adds a webhook to its endpoint's backlog; ``pendingWrites`` or the file has it already.
+    func append(_ delivery: Delivery) {
         let now = clock.uptime
         guard let pushedOut = states[delivery.endpoint]?.backlog.append(delivery, at: now) else {
-            return die(delivery, .unconfigured, "the app has no such endpoint any more")
+            return giveUp(delivery, .unconfigured, "the endpoint is not configured any more")
         }
         if states[delivery.endpoint]?.backlog.isBusy(at: now) == true {
-            settings.met(.webhooksInFlight, 1)
+            settings.limitMet(.webhooksInFlight, 1)
         }
         if !pushedOut.isEmpty, let backlog = states[delivery.endpoint]?.backlog {
-            settings.met(backlog.isFull ? .webhooksQueued : .webhookBytesQueued, pushedOut.count)
+            settings.limitMet(
+                backlog.isFull ? .webhooksQueued : .webhookBytesQueued,
+                pushedOut.count
+            )
         }
         for old in pushedOut {
-            die(old, .overflow, "more webhooks waited for the endpoint than the queue holds")
+            giveUp(old, .overflow, "the endpoint's queue is full")
         }
     }
 
-    /// Ids go on behind those that the file knows.
+    /// Raises the last ID to that of the file, so that new IDs follow it.
     func advanceID(beyond id: Int64) { lastID = max(lastID, id) }
 
     func sendReady(of key: EndpointKey, at now: Int64) {
@@ -44,35 +47,35 @@ extension Dispatcher {
             guard let state = states[key], let app = apps[key.app], let transport else { return }
             guard !plan.isOver(since: delivery.birth, at: now) else {
                 states[key]?.backlog.remove(delivery.id, at: now)
-                die(delivery, .expired, "it could not be sent before it was too old")
+                giveUp(delivery, .expired, "it was too old before it could be sent")
                 continue
             }
             let request = WebhookRequest(delivery, to: state.endpoint, of: app)
             sends[delivery.id] = Task {
                 let outcome = await transport.send(request)
-                self.ended(delivery, outcome)
+                self.completed(delivery, outcome)
             }
         }
     }
 
-    /// Draws the consequences of an attempt.
-    private func ended(_ delivery: Delivery, _ outcome: SendOutcome) {
+    /// Handles the outcome of an attempt.
+    private func completed(_ delivery: Delivery, _ outcome: SendOutcome) {
         sends.removeValue(forKey: delivery.id)
         let key = delivery.endpoint
         if outcome.isSuccess {
             tally.update { $0.delivered += 1 }
             states[key]?.backlog.remove(delivery.id, at: clock.uptime)
             pendingWrites.finish(delivery.id)
-            noteSuccess(of: key)
+            recordSuccess(of: key)
         } else if phase != .stopped {
             tally.update { $0.failedAttempts += 1 }
-            noteFailure(of: key, outcome)
-            fail(delivery, outcome)
+            recordFailure(of: key, outcome)
+            retryOrGiveUp(delivery, outcome)
         }
         turn()
     }
 
-    private func fail(_ delivery: Delivery, _ outcome: SendOutcome) {
+    private func retryOrGiveUp(_ delivery: Delivery, _ outcome: SendOutcome) {
         let (key, now) = (delivery.endpoint, clock.uptime)
         let pause = plan.pause(for: delivery, at: now, random: &random)
         if let pause, states[key] != nil, outcome != .answered(status: 410) {
@@ -84,14 +87,16 @@ extension Dispatcher {
                 .unconfigured
             } else { .exhausted }
         states[key]?.backlog.remove(delivery.id, at: now)
-        die(delivery, cause, outcome.complaint)
+        giveUp(delivery, cause, outcome.complaint)
     }
 
-    /// Gives a webhook up; it is in no backlog any more.
-    func die(_ delivery: Delivery, _ cause: DeadLetter.Cause, _ detail: String) {
-        pendingWrites.bury(DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime))
+    /// Turns a webhook that is in no backlog into a dead letter.
+    func giveUp(_ delivery: Delivery, _ cause: DeadLetter.Cause, _ detail: String) {
+        pendingWrites.addDeadLetter(
+            DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime)
+        )
         tally.update { $0.dead += 1 }
-        guard let count = deathNotice.count(at: clock.uptime) else { return }
+        guard let count = deadLetterLog.count(at: clock.uptime) else { return }
         log.error(
             "webhooks were given up, see `fanfare webhooks`",
             metadata: [
@@ -101,33 +106,56 @@ extension Dispatcher {
         )
     }
 
-    private func noteFailure(of key: EndpointKey, _ outcome: SendOutcome) {
+    private func recordFailure(of key: EndpointKey, _ outcome: SendOutcome) {
         guard states[key]?.isFailing == false else { return }
         states[key]?.isFailing = true
         log.warning(
-            "a webhook's endpoint fails; it is tried again",
+            "a webhook endpoint fails; webhooks are retried",
             metadata: [
                 "app": "\(key.app)", "url": "\(key.url)", "reason": "\(outcome.complaint)",
             ]
         )
     }
 
-    private func noteSuccess(of key: EndpointKey) {
+    private func recordSuccess(of key: EndpointKey) {
         guard states[key]?.isFailing == true else { return }
         states[key]?.isFailing = false
         log.info(
-            "a webhook's endpoint works again",
+            "a webhook endpoint works again",
             metadata: ["app": "\(key.app)", "url": "\(key.url)"]
         )
     }
 
-    func noteDrop(of count: Int) {
+    func recordDrop(of count: Int) {
         tally.update { $0.dropped += count }
-        settings.met(.webhooksQueued, count)
-        guard let count = dropNotice.count(count, at: clock.uptime) else { return }
+        settings.limitMet(.webhooksQueued, count)
+        guard let count = dropLog.count(count, at: clock.uptime) else { return }
         log.error(
-            "reports for webhooks came faster than they could be looked at; the oldest were dropped",
+            "reports for webhooks came faster than they were processed; the oldest were dropped",
             metadata: ["count": "\(count)"]
         )
+    }
+}
+
+/// Limits the rate of log records: the first of a kind is logged at once, later ones are counted.
+struct LogRateLimiter: Sendable {
+    /// The minimum time between two records, in milliseconds.
+    static let period: Int64 = 10_000
+
+    private var unlogged = 0
+    private var last: Int64?
+
+    /// Counts occurrences.
+    ///
+    /// - Parameters:
+    ///   - number: The number of occurrences.
+    ///   - now: The time, in milliseconds.
+    /// - Returns: The number that a record now stands for; `nil` if it is too early for one.
+    mutating func count(_ number: Int = 1, at now: Int64) -> Int? {
+        unlogged += number
+        if let last, now - last < Self.period { return nil }
+        last = now
+        defer { unlogged = 0 }
+        return unlogged
     }
 }

@@ -1,21 +1,21 @@
 internal import HTTPClient
 internal import Net
 
-/// Requests over HTTP/1.1, plain or with TLS, on connections that are kept for the next.
+/// Sends webhooks over HTTP/1.1, plain or with TLS, on persistent connections.
 ///
 /// All endpoints share one thread. Connections belong to a scheme, host and port, so that endpoints of one server share
 /// them.
 final class HTTPTransport: WebhookTransport {
-    /// The length of an answer, in bytes, its head included; beyond it the connection is closed.
+    /// The maximum length of an answer, head included, in bytes; beyond it the connection is closed.
     static let answerLengthMax = 65_536
-    /// How long the content of an answer is waited for once the status is known.
+    /// The time limit for the content of an answer.
     ///
-    /// It means nothing, but a connection whose answer has been read to its end can be used again.
+    /// The content is ignored, but a connection can only be reused once its answer has been read to the end.
     static let contentPeriod: Duration = .milliseconds(250)
-    /// How connections are kept.
+    /// The connection settings.
     ///
-    /// Each endpoint has its own limit of requests; two that share a server must not wait for each other. A connection
-    /// is given up somewhat before the 30 seconds after which many load balancers close it.
+    /// Requests are limited per endpoint; endpoints that share a server must not block each other. Idle connections are
+    /// closed somewhat before the 30 seconds after which many load balancers close them.
     static let connections = ConnectionSettings(
         connectionCountMax: 1_024,
         idleTimeout: .seconds(28),
@@ -26,15 +26,15 @@ final class HTTPTransport: WebhookTransport {
     private let client: SocketClient
     private let timeout: Duration
 
-    /// How often connections were read.
+    /// The number of reads of all connections.
     var readCount: Int { client.readCount }
 
-    /// Prepares to send.
+    /// Creates the transport.
     ///
     /// - Parameters:
-    ///   - timeout: From the first step of an attempt to the head of the answer.
-    ///   - trustFile: A PEM file of certificates that are trusted beside the system's.
-    /// - Throws: ``WebhooksError`` when the file cannot be read, or there is no thread to be had.
+    ///   - timeout: The time from the start of an attempt to the head of the answer.
+    ///   - trustFile: A PEM file of certificates to trust in addition to the system's.
+    /// - Throws: ``WebhooksError`` if the file cannot be read, or no thread can be started.
     init(timeout: Duration, trustFile: String?) throws(WebhooksError) {
         self.timeout = timeout
         let trust = try Self.trust(adding: trustFile)
@@ -69,7 +69,7 @@ final class HTTPTransport: WebhookTransport {
             target: resource.target,
             fields: request.headers.map { HTTPField($0.name, $0.value) },
             body: request.body,
-            // An event may be delivered twice, and has an ID by which a receiver knows it.
+            // A repeated delivery is allowed: receivers recognise it by its ID.
             isRepeatable: true,
             timeout: timeout,
             answerLengthMax: Self.answerLengthMax,

@@ -1,58 +1,59 @@
-/// What the file does not know yet.
+/// The changes that the file does not contain yet.
 ///
-/// Changes are collected here while the file is being written, and stay when it cannot be: a webhook that is done
-/// before it was written is never written. What waits here is bounded by what waits for the endpoints, and for
-/// dead letters by a number and a length.
+/// Changes are collected here during a write, and kept after a failed one. A webhook that is delivered before it was
+/// written is never written. The limits of the endpoints' queues bound the deliveries; the dead letters have a limit of
+/// their own.
 struct PendingWrites: Sendable {
-    /// Changes that are written in one transaction.
+    /// The changes of one transaction.
     struct Changes: Sendable {
-        /// The webhooks to be kept.
+        /// Webhooks to insert.
         var deliveries: [Int64: Delivery] = [:]
-        /// The webhooks that are done, by id.
+        /// Webhooks to delete, by ID.
         var done: Set<Int64> = []
-        /// The webhooks that were given up.
-        var deaths: [DeadLetter] = []
-        /// The dead letters that have become webhooks again, by id.
-        var revived: Set<Int64> = []
+        /// Dead letters to insert.
+        var deadLetters: [DeadLetter] = []
+        /// Dead letters to delete because they are webhooks again, by ID.
+        var replayed: Set<Int64> = []
 
         var isEmpty: Bool {
-            deliveries.isEmpty && done.isEmpty && deaths.isEmpty && revived.isEmpty
+            deliveries.isEmpty && done.isEmpty && deadLetters.isEmpty && replayed.isEmpty
         }
     }
 
-    /// The dead letters that wait for the file; beyond it the oldest are lost.
-    let deathCountMax: Int
-    /// The length of their events, in bytes; a single one may be longer.
-    let deathLengthMax: Int
+    /// The maximum number of dead letters; beyond it the oldest are lost.
+    let deadLetterCountMax: Int
+    /// The maximum length of their events, in bytes; a single one may be longer.
+    let deadLetterLengthMax: Int
 
     private var changes = Changes()
-    private var deathLength = 0
+    private var deadLetterLength = 0
 
-    /// Begins with nothing to write.
-    init(deathCountMax: Int, deathLengthMax: Int) {
-        self.deathCountMax = deathCountMax
-        self.deathLengthMax = deathLengthMax
+    /// Creates an empty set of changes.
+    init(deadLetterCountMax: Int, deadLetterLengthMax: Int) {
+        self.deadLetterCountMax = deadLetterCountMax
+        self.deadLetterLengthMax = deadLetterLengthMax
     }
 
     var isEmpty: Bool { changes.isEmpty }
 
-    /// Keeps a new webhook.
+    /// Adds a new webhook.
     mutating func keep(_ delivery: Delivery) { changes.deliveries[delivery.id] = delivery }
 
-    /// Forgets a webhook that is done.
+    /// Removes a delivered or abandoned webhook.
     mutating func finish(_ id: Int64) {
         if changes.deliveries.removeValue(forKey: id) == nil { changes.done.insert(id) }
     }
 
-    /// Whether a webhook is done, and the file may still have it.
+    /// Whether a webhook is removed, but may still be in the file.
     func isFinished(_ id: Int64) -> Bool { changes.done.contains(id) }
 
-    /// Makes up for a file that was opened while webhooks waited: what it lacks is written, what is done is deleted.
+    /// Synchronizes with a file that was opened while webhooks were queued: inserts the missing ones, deletes the
+    /// removed ones.
     ///
     /// - Parameters:
-    ///   - waiting: What waits now.
-    ///   - known: What waited when the file was about to be read.
-    ///   - stored: What the file has.
+    ///   - waiting: The webhooks queued now.
+    ///   - known: The webhooks queued before the file was read.
+    ///   - stored: The webhooks in the file.
     mutating func reconcile(waiting: [Delivery], known: Set<Int64>, stored: Set<Int64>) {
         var done = known.intersection(stored)
         for delivery in waiting {
@@ -66,43 +67,44 @@ struct PendingWrites: Sendable {
         changes.done.formUnion(done)
     }
 
-    /// Keeps a webhook that was given up as a dead letter.
-    mutating func bury(_ letter: DeadLetter) {
+    /// Adds a dead letter.
+    mutating func addDeadLetter(_ letter: DeadLetter) {
         finish(letter.id)
-        changes.deaths.append(letter)
-        deathLength += letter.events.count
-        loseOldest()
+        changes.deadLetters.append(letter)
+        deadLetterLength += letter.events.count
+        dropOldestDeadLetter()
     }
 
-    /// Forgets a dead letter that has become a new webhook.
-    mutating func revive(_ id: Int64) { changes.revived.insert(id) }
+    /// Removes a dead letter that is replayed as a new webhook.
+    mutating func replay(_ id: Int64) { changes.replayed.insert(id) }
 
-    /// Takes what is to be written.
+    /// Returns the changes, and empties the set.
     mutating func take() -> Changes {
-        defer { (changes, deathLength) = (Changes(), 0) }
+        defer { (changes, deadLetterLength) = (Changes(), 0) }
         return changes
     }
 
-    /// Takes back what could not be written, as if it had never been taken.
+    /// Returns changes that could not be written, as if they had not been taken.
     mutating func restore(_ failed: Changes) {
         for (id, delivery) in failed.deliveries where changes.done.remove(id) == nil {
             changes.deliveries[id] = delivery
         }
         changes.done.formUnion(failed.done)
-        changes.revived.formUnion(failed.revived)
-        changes.deaths.insert(contentsOf: failed.deaths, at: 0)
-        deathLength = changes.deaths.reduce(0) { $0 + $1.events.count }
-        loseOldest()
+        changes.replayed.formUnion(failed.replayed)
+        changes.deadLetters.insert(contentsOf: failed.deadLetters, at: 0)
+        deadLetterLength = changes.deadLetters.reduce(0) { $0 + $1.events.count }
+        dropOldestDeadLetter()
     }
 
-    private mutating func loseOldest() {
+    private mutating func dropOldestDeadLetter() {
         var count = 0
-        while changes.deaths.count - count > 1,
-            changes.deaths.count - count > deathCountMax || deathLength > deathLengthMax
+        while changes.deadLetters.count - count > 1,
+            changes.deadLetters.count - count > deadLetterCountMax
+                || deadLetterLength > deadLetterLengthMax
         {
-            deathLength -= changes.deaths[count].events.count
+            deadLetterLength -= changes.deadLetters[count].events.count
             count += 1
         }
-        changes.deaths.removeFirst(count)
+        changes.deadLetters.removeFirst(count)
     }
 }

@@ -1,17 +1,19 @@
+internal import Broker
+internal import PusherProtocol
 internal import Synchronization
 
-/// Where reports wait for the actor: the only thing that the broker's threads touch.
+/// The bounded queue of reports from the shards to the actor.
 ///
-/// When it is full the oldest report makes room: what happened last says how things are.
+/// When it is full the oldest report is dropped: the latest ones describe the current state.
 final class ReportQueue: Sendable {
-    /// The reports that may wait.
+    /// The maximum number of reports.
     let countMax: Int
-    /// The length of the client events among them, in bytes; a single one may be longer.
+    /// The maximum length of their client events, in bytes; a single one may be longer.
     let lengthMax: Int
 
     private struct State {
         var reports: [Report] = []
-        /// Where the oldest report is; those before have made room.
+        /// The index of the oldest report; those before it are dropped.
         var oldest = 0
         var length = 0
         var dropped = 0
@@ -25,9 +27,9 @@ final class ReportQueue: Sendable {
         self.lengthMax = lengthMax
     }
 
-    /// Adds a report, never waiting.
+    /// Adds a report, without blocking.
     ///
-    /// - Returns: Whether it is the first, so that somebody has to be told.
+    /// - Returns: Whether it is the first, so that the actor has to be woken.
     func post(_ report: Report) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -38,9 +40,9 @@ final class ReportQueue: Sendable {
         }
     }
 
-    /// Takes everything.
+    /// Removes all reports.
     ///
-    /// - Returns: The reports, oldest first, and how many were dropped since the last time.
+    /// - Returns: The reports, oldest first, and the number of those dropped since the last call.
     func take() -> (reports: [Report], dropped: Int) {
         let (reports, oldest, dropped) = state.withLock { state in
             defer { state = State(isClosed: state.isClosed) }
@@ -49,7 +51,7 @@ final class ReportQueue: Sendable {
         return (oldest == 0 ? reports : Array(reports[oldest...]), dropped)
     }
 
-    /// Takes in nothing more.
+    /// Ignores all later reports.
     func close() { state.withLock { $0.isClosed = true } }
 
     private func dropOldest(_ state: inout State) {
@@ -60,9 +62,23 @@ final class ReportQueue: Sendable {
             state.oldest += 1
             state.dropped += 1
         }
-        // Not each time, since all behind it move.
+        // Not each time, since it moves all others.
         guard state.oldest > state.reports.count / 2 else { return }
         state.reports.removeFirst(state.oldest)
         state.oldest = 0
+    }
+}
+
+/// An event of a channel, with the time of its report.
+struct Report: Sendable, Equatable {
+    let address: ChannelAddress
+    let event: ChannelEvent
+    /// The time, in milliseconds of ``WebhookClock/uptime``.
+    let uptime: Int64
+
+    /// The bytes that a client has contributed.
+    var length: Int {
+        guard case .clientEvent(let event, _, _) = event else { return 0 }
+        return event.nameToken.count + (event.dataToken?.count ?? 0)
     }
 }

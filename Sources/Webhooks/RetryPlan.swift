@@ -1,11 +1,11 @@
-/// When a webhook that failed is tried again.
+/// The schedule of retries.
 struct RetryPlan: Sendable {
-    /// How long a webhook may be sent after it was made, in milliseconds: receivers look at its `time_ms`.
+    /// The time after its creation within which a webhook may be sent, in milliseconds: receivers check its `time_ms`.
     let period: Int64
 
     /// The pause before the next attempt, without jitter.
     ///
-    /// - Parameter attempts: The attempts made, from one.
+    /// - Parameter attempts: The number of attempts, from one.
     /// - Returns: 1, 2, 4, 8, 16, 32 seconds, and then always 60, in milliseconds.
     static func pause(after attempts: Int) -> Int64 {
         attempts <= 6 ? 1_000 << Int64(max(attempts, 1) - 1) : 60_000
@@ -14,19 +14,18 @@ struct RetryPlan: Sendable {
     /// Whether a webhook is too old to be sent.
     ///
     /// - Parameters:
-    ///   - birth: When it was made, in milliseconds of ``WebhookClock/uptime``.
-    ///   - now: The time by the same clock.
+    ///   - birth: The time of its creation, in milliseconds of ``WebhookClock/uptime``.
+    ///   - now: The time of the same clock.
     /// - Returns: Whether receivers would refuse it.
     func isOver(since birth: Int64, at now: Int64) -> Bool { now - birth > period }
 
-    /// Decides when to try again.
+    /// Returns the pause before the next attempt.
     ///
     /// - Parameters:
-    ///   - delivery: What has failed.
+    ///   - delivery: The failed webhook.
     ///   - now: The time, in milliseconds of ``WebhookClock/uptime``.
-    ///   - random: Where the jitter comes from, a fifth more or less: endpoints that fail together must not be asked
-    ///     together again.
-    /// - Returns: The pause in milliseconds, or `nil` when it would be too late afterwards.
+    ///   - random: The source of the jitter of ±20 %, which spreads the retries of endpoints that fail together.
+    /// - Returns: The pause in milliseconds; `nil` if the webhook would be too old afterwards.
     func pause(
         for delivery: Delivery,
         at now: Int64,

@@ -6,26 +6,26 @@ internal import Dispatch
 /// SAFETY: `@unchecked Sendable`, because only blocks on ``queue`` touch the connection.
 final class SQLiteDatabase: @unchecked Sendable {
     private let queue = DispatchQueue(label: "fanfare.sqlite")
-    /// `nil` once it is closed.
+    /// `nil` after ``close()``.
     private var connection: SQLiteConnection?
 
-    /// Opens a database, or makes it.
+    /// Opens or creates a database.
     ///
     /// - Parameters:
     ///   - path: The file; `nil` for memory.
-    ///   - busyTimeout: How long a statement waits for another process, in milliseconds.
-    /// - Throws: What SQLite said.
+    ///   - busyTimeout: The time for which a statement waits for another process, in milliseconds.
+    /// - Throws: SQLite's error.
     init(path: String?, busyTimeout: Int32) throws(SQLiteError) {
         connection = try SQLiteConnection(path: path, busyTimeout: busyTimeout)
     }
 
     deinit { connection?.close() }
 
-    /// Runs a block on the connection, after those that came before; blocks until it is done.
+    /// Runs a block on the connection, after earlier blocks, and waits for it.
     ///
-    /// - Parameter body: What to do.
-    /// - Returns: What the block returns.
-    /// - Throws: What the block throws, and an error after ``close()``.
+    /// - Parameter body: The block.
+    /// - Returns: The block's result.
+    /// - Throws: The block's error, or an error after ``close()``.
     func access<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
         try queue.sync {
             guard let connection else {
@@ -35,7 +35,7 @@ final class SQLiteDatabase: @unchecked Sendable {
         }
     }
 
-    /// Runs a block whose changes are made all or not at all; blocks until it is done.
+    /// Runs a block as a transaction, and waits for it.
     func write<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
         try access { connection in try connection.transaction { try body(connection) } }
     }
@@ -68,15 +68,15 @@ struct SQLiteConnection {
 
     fileprivate func close() { sqlite3_close_v2(handle) }
 
-    /// The rows that the last change has inserted, updated or deleted.
+    /// The number of rows inserted, updated or deleted by the last statement.
     var changeCount: Int { Int(sqlite3_changes(handle)) }
 
-    /// Executes a statement, and drops the rows that it returns.
+    /// Executes a statement, and ignores the rows that it returns.
     ///
     /// - Parameters:
     ///   - sql: One statement.
-    ///   - arguments: What its question marks stand for.
-    /// - Throws: What SQLite said.
+    ///   - arguments: The values of its question marks.
+    /// - Throws: SQLite's error.
     func execute(_ sql: String, _ arguments: [SQLiteValue] = []) throws(SQLiteError) {
         try forEachRow(sql, arguments) { _ throws(SQLiteError) in }
     }
@@ -85,9 +85,9 @@ struct SQLiteConnection {
     ///
     /// - Parameters:
     ///   - sql: One statement.
-    ///   - arguments: What its question marks stand for.
-    ///   - body: Is lent a row for the call.
-    /// - Throws: What SQLite said.
+    ///   - arguments: The values of its question marks.
+    ///   - body: The block; the row is valid during the call.
+    /// - Throws: SQLite's error.
     func forEachRow(
         _ sql: String,
         _ arguments: [SQLiteValue] = [],
@@ -118,13 +118,13 @@ struct SQLiteConnection {
         return result
     }
 
-    /// Runs a block whose changes are made all or not at all.
+    /// Runs a block as a transaction.
     ///
-    /// It begins as a writer: one that became a writer later could not wait for another.
+    /// It begins with the write lock: a reader that becomes a writer later could not wait for another writer.
     ///
-    /// - Parameter body: What to do.
-    /// - Returns: What the block returns.
-    /// - Throws: What the block throws, or what SQLite said; nothing has changed then.
+    /// - Parameter body: The block.
+    /// - Returns: The block's result.
+    /// - Throws: The block's error or SQLite's, after a rollback.
     func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         try execute("BEGIN IMMEDIATE")
         do {
@@ -132,7 +132,7 @@ struct SQLiteConnection {
             try execute("COMMIT")
             return value
         } catch {
-            // Some errors, such as of a full disk, have ended the transaction already.
+            // Some errors, such as of a full disk, have already rolled back.
             if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
             throw error
         }

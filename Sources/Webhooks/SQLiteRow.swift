@@ -1,12 +1,12 @@
 internal import CSQLite
 
-/// What can be stored in a column.
+/// A value of a column.
 enum SQLiteValue {
     case integer(Int64)
     case text(String)
     case blob([UInt8])
 
-    /// Has a statement use the value; it is copied.
+    /// Binds a copy of the value to a parameter of a statement.
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
         switch self {
         case .integer(let number): return sqlite3_bind_int64(statement, index, number)
@@ -20,7 +20,7 @@ enum SQLiteValue {
     }
 }
 
-/// One row of a query, lent until the next.
+/// The current row of a query; valid until the next.
 struct SQLiteRow {
     fileprivate let statement: OpaquePointer
 
@@ -61,13 +61,13 @@ struct SQLiteRow {
     }
 }
 
-/// What SQLite refused.
+/// An error of SQLite.
 struct SQLiteError: Error, Equatable, CustomStringConvertible {
     /// The primary result code (sqlite.org/rescode.html).
     let code: Int32
-    /// What SQLite says about it.
+    /// SQLite's message.
     let message: String
-    /// The statement; `nil` outside of one.
+    /// The statement; `nil` if there is none.
     let sql: String?
 
     init(code: Int32, message: String, sql: String?) {

@@ -1,24 +1,24 @@
 public import Broker
 public import PusherProtocol
 
-/// An app as its webhooks see it: with what they are signed, and where they go.
+/// The configuration of an app's webhooks: the key that signs, and the endpoints.
 public struct WebhookApp: Sendable {
-    /// Whose events they are.
+    /// The app's identifier.
     public let id: AppID
-    /// The value of `X-Pusher-Key`: the oldest key that is in force.
+    /// The value of `X-Pusher-Key`: the app's oldest key.
     public let key: String
     /// The secret of ``key``, which signs.
     public let secret: AppSecret
-    /// Where webhooks go; each is told of what it asks for.
+    /// The endpoints; each receives the kinds of events that it requests.
     public let endpoints: [WebhookEndpoint]
 
-    /// Puts together what is known of an app.
+    /// Creates the configuration of an app.
     ///
     /// - Parameters:
-    ///   - id: Whose events they are.
+    ///   - id: The app's identifier.
     ///   - key: The value of `X-Pusher-Key`.
     ///   - secret: The secret of `key`.
-    ///   - endpoints: Where webhooks go.
+    ///   - endpoints: The endpoints.
     public init(id: AppID, key: String, secret: AppSecret, endpoints: [WebhookEndpoint]) {
         self.id = id
         self.key = key
@@ -26,7 +26,7 @@ public struct WebhookApp: Sendable {
         self.endpoints = endpoints
     }
 
-    /// The endpoints, each with what identifies it.
+    /// The endpoints with their keys.
     var keyedEndpoints: [(EndpointKey, WebhookEndpoint)] {
         var counts: [String: Int] = [:]
         return endpoints.map { endpoint in
@@ -37,10 +37,10 @@ public struct WebhookApp: Sendable {
     }
 }
 
-/// What identifies an endpoint, also after a reload of the configuration or a restart.
+/// The identity of an endpoint, stable over reloads of the configuration and restarts.
 struct EndpointKey: Hashable, Sendable {
     let app: AppID
     let url: String
-    /// The place among the app's endpoints of the same URL, from zero.
+    /// The index among the app's endpoints of the same URL, from zero.
     let ordinal: Int
 }

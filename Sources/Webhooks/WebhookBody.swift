@@ -1,9 +1,9 @@
 internal import Broker
 internal import PusherProtocol
 
-/// The JSON text that a receiver gets, made after filtering and before signing.
+/// Writes the JSON body of webhooks.
 enum WebhookBody {
-    /// Writes an event as one of `events`.
+    /// Writes an event as an element of `events`.
     ///
     /// - Parameters:
     ///   - event: An event that leads to a webhook.
@@ -42,11 +42,11 @@ enum WebhookBody {
         return json.bytes
     }
 
-    /// Writes the whole content of a request.
+    /// Writes the body of a request.
     ///
     /// - Parameters:
-    ///   - time: When the webhook was made, in milliseconds since 1970.
-    ///   - events: One or more objects with commas between them.
+    ///   - time: The time of the webhook's creation, in milliseconds since 1970.
+    ///   - events: One or more objects, separated by commas.
     /// - Returns: The bytes to sign and to send.
     static func bytes(time: Int64, events: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import Primitives
 
-/// The two clocks that webhooks go by.
+/// The two clocks of webhooks.
 protocol WebhookClock: Sendable {
-    /// What receivers compare `time_ms` with: milliseconds since 1970. It may jump.
+    /// The time for `time_ms`: milliseconds since 1970. It may jump.
     var unixTime: Int64 { get }
-    /// What delays are measured with: milliseconds since some start, never going back.
+    /// The time for delays: monotonic milliseconds.
     var uptime: Int64 { get }
     /// Waits until ``uptime`` has reached a value.
     ///
@@ -14,7 +14,7 @@ protocol WebhookClock: Sendable {
     func sleep(until uptime: Int64) async throws
 }
 
-/// The machine's clocks.
+/// The system's clocks.
 struct SystemClock: WebhookClock {
     private let start = ContinuousClock.now
 

@@ -1,27 +1,27 @@
 internal import Synchronization
 
-/// What has become of webhooks since the broker started.
+/// Statistics of webhooks since the broker's start.
 public struct WebhookCounters: Sendable, Equatable {
-    /// Requests that were answered with a 2xx.
+    /// Requests answered with a 2xx.
     public var delivered = 0
-    /// Requests that failed: another answer, none in time, or no connection.
+    /// Failed requests: another status, no answer in time, or no connection.
     public var failedAttempts = 0
-    /// Reports that came faster than they could be looked at, and were lost.
+    /// Reports dropped because they came faster than they were processed.
     public var dropped = 0
     /// Webhooks that became dead letters.
     public var dead = 0
-    /// Webhooks that wait or are under way now.
+    /// Webhooks queued now, those in flight included.
     public var queued = 0
-    /// Whether what waits is on disk as well, apart from what is being written.
+    /// Whether queued webhooks are also on disk, apart from the current write.
     public var isOnDisk = false
-    /// Webhooks that wait in memory alone: a restart loses them.
+    /// Webhooks in memory alone, which a restart loses.
     public var unsaved: Int { isOnDisk ? 0 : queued }
 
-    /// Counters of which nothing has become yet.
+    /// Creates counters of zero.
     public init() {}
 }
 
-/// The counters, which one actor changes and any thread reads.
+/// The counters, changed by one actor and read by any thread.
 final class Tally: Sendable {
     private let counters = Mutex(WebhookCounters())
 

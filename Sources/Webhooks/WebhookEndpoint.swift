@@ -3,38 +3,38 @@ internal import HTTPClient
 internal import Primitives
 internal import PusherProtocol
 
-/// A URL of an app's backend, and which webhooks it gets.
+/// A URL of an app's backend, and the webhooks that it receives.
 public struct WebhookEndpoint: Sendable, Equatable {
-    /// The longest URL, in bytes.
+    /// The maximum length of a URL, in bytes.
     public static let urlLengthMax = 2_048
-    /// The most fields that an app may add to a request.
+    /// The maximum number of headers that an app may add to a request.
     public static let headerCountMax = 20
-    /// The length of such a field, name and value together, in bytes.
+    /// The maximum length of such a header, name and value together, in bytes.
     public static let headerLengthMax = 4_096
 
-    /// Where requests go: `http` or `https`.
+    /// The URL: `http` or `https`.
     public let url: String
-    /// What it is told of; official libraries fail on kinds that they do not know, so only what is named here is sent.
+    /// The kinds of webhooks; official libraries fail on unknown kinds, so only these are sent.
     public let kinds: Set<WebhookKind>
-    /// How the names of its channels begin; empty for all.
+    /// The prefix of its channels' names; empty for all.
     public let channelPrefix: String
-    /// How the names of its channels end; empty for all.
+    /// The suffix of its channels' names; empty for all.
     public let channelSuffix: String
-    /// Fields that are added to each request, by name.
+    /// Headers added to each request, by name.
     public let headers: [String: String]
-    /// Whether several events may travel in one request.
+    /// Whether a request may contain several events.
     public let isBatched: Bool
 
-    /// Describes an endpoint.
+    /// Creates an endpoint.
     ///
     /// - Parameters:
     ///   - url: An absolute URL, `http` or `https`, without user and password.
-    ///   - kinds: What it is told of, at least one.
-    ///   - channelPrefix: How the names of its channels begin.
-    ///   - channelSuffix: How the names of its channels end.
-    ///   - headers: Fields to add; none of the protocol's and of the connection's own.
-    ///   - isBatched: Whether several events may travel in one request.
-    /// - Throws: The first rule that it breaks.
+    ///   - kinds: The kinds of webhooks, at least one.
+    ///   - channelPrefix: The prefix of its channels' names.
+    ///   - channelSuffix: The suffix of its channels' names.
+    ///   - headers: Headers to add; none of the protocol's and of the connection's own.
+    ///   - isBatched: Whether a request may contain several events.
+    /// - Throws: The first violated rule.
     public init(
         url: String,
         kinds: Set<WebhookKind>,
@@ -54,10 +54,10 @@ public struct WebhookEndpoint: Sendable, Equatable {
         self.isBatched = isBatched
     }
 
-    /// Whether requests can be sent to a URL.
+    /// Whether a URL is valid for an endpoint.
     ///
-    /// - Parameter url: The URL as it is configured.
-    /// - Returns: Whether ``init(url:kinds:channelPrefix:channelSuffix:headers:isBatched:)`` takes it.
+    /// - Parameter url: The URL as configured.
+    /// - Returns: Whether ``init(url:kinds:channelPrefix:channelSuffix:headers:isBatched:)`` accepts it.
     public static func isURL(_ url: String) -> Bool {
         do {
             try check(url: url)
@@ -65,7 +65,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
         } catch { return false }
     }
 
-    /// Whether an event leads to a webhook to this endpoint.
+    /// Whether the endpoint receives an event.
     func accepts(_ event: ChannelEvent, on channel: ChannelName) -> Bool {
         guard let kind = WebhookKind(event), kinds.contains(kind) else { return false }
         let name = channel.text.utf8
@@ -105,14 +105,59 @@ public struct WebhookEndpoint: Sendable, Equatable {
         }
     }
 
-    /// Fields that say what the request is: an app's own would make it a different one.
+    /// Headers of the protocol and of the connection, which an app must not replace.
     private static let reserved: Set<String> = [
         "content-type", "content-length", "content-encoding", "transfer-encoding", "host",
         "connection", "expect", "te", "trailer", "upgrade", "x-delivery-id",
     ]
 
-    /// RFC 9110 §5.5, without what is not ASCII.
+    /// RFC 9110 §5.5, ASCII only.
     private static func isValueByte(_ byte: UInt8) -> Bool {
         byte == 0x09 || (0x20...0x7E).contains(byte)
+    }
+}
+
+/// The reason why an endpoint's configuration is invalid.
+public enum WebhookEndpointFault: Error, Equatable, Sendable {
+    /// The URL is no absolute URL of `http` or `https`.
+    case notAnHTTPURL(String)
+    /// The URL has more than `lengthMax` bytes.
+    case urlTooLong(length: Int, lengthMax: Int)
+    /// The URL contains a user or a password, which would appear in logs.
+    case credentialsInURL
+    /// No kind of event is configured.
+    case noKinds
+    /// There are more than `countMax` headers.
+    case tooManyHeaders(count: Int, countMax: Int)
+    /// The name is no token, or the value has control or non-ASCII characters.
+    case malformedHeader(String)
+    /// The header has more than `lengthMax` bytes.
+    case headerTooLong(String, length: Int, lengthMax: Int)
+    /// The header belongs to the protocol or to the connection.
+    case reservedHeader(String)
+    /// Two names differ only in case.
+    case repeatedHeader(String)
+}
+
+extension WebhookEndpointFault: CustomStringConvertible {
+    /// The fault, and what is expected.
+    public var description: String {
+        switch self {
+        case .notAnHTTPURL(let url):
+            "\"\(url)\" is no absolute URL that begins with http:// or https://"
+        case .urlTooLong(let length, let lengthMax):
+            "the URL has \(length) bytes, at most \(lengthMax) are allowed"
+        case .credentialsInURL:
+            "a URL with a user or a password would show them in logs: use a header instead"
+        case .noKinds: "no kind of event is named, so nothing would ever be sent"
+        case .tooManyHeaders(let count, let countMax):
+            "there are \(count) headers, at most \(countMax) are allowed"
+        case .malformedHeader(let name):
+            "the header \"\(name)\" needs a name of letters, digits and hyphens, and a value in ASCII"
+        case .headerTooLong(let name, let length, let lengthMax):
+            "the header \(name) has \(length) bytes, at most \(lengthMax) are allowed"
+        case .reservedHeader(let name): "the header \(name) is set by Fanfare itself"
+        case .repeatedHeader(let name): "the header \(name) is given twice"
+        }
     }
 }

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// The lock by which a file of webhooks serves one broker.
+/// The lock that reserves a webhook file for one broker.
 ///
-/// It is flock(2) on a file beside it, whose name ends in `-lock` and which holds the ID of the process. The kernel
-/// releases it with the process, however that ends; the file stays, as one that were removed could be locked by two.
-/// The database itself is locked by SQLite alone, so that the command line can use it at the same time.
+/// It is flock(2) on a separate file, whose name ends in `-lock` and which contains the ID of the process. The kernel
+/// releases it when the process ends, in whichever way. The file stays: a removed one could be locked twice. The
+/// database itself is locked by SQLite alone, so that the command line can use it at the same time.
 final class WebhookFileLock: Sendable {
     private let path: String
     private let descriptor: Int32
 
     /// Locks a file.
     ///
-    /// - Parameter database: The file of the webhooks, which need not be there yet.
-    /// - Throws: ``WebhookFileLockError``: another process has it, or the lock's own file cannot be used.
+    /// - Parameter database: The webhook file, which need not exist yet.
+    /// - Throws: ``WebhookFileLockError``: another process holds the lock, or the lock's file cannot be used.
     init(database: String) throws(WebhookFileLockError) {
         let path = Self.resolved(database) + "-lock"
         self.path = path
@@ -35,13 +35,13 @@ final class WebhookFileLock: Sendable {
             break
         }
         let text = Array("\(getpid()) \(Self.hostName)\n".utf8)
-        // Only a message of others shows it: the lock holds without.
+        // The content is only for error messages of other processes: the lock holds without it.
         if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, text, text.count, 0) }
     }
 
     deinit { _ = close(descriptor) }
 
-    /// Whether the locked file is still the one that others would lock.
+    /// Whether the locked file is still at its path, where others would lock it.
     var isInPlace: Bool { FileIdentity(descriptor: descriptor) == FileIdentity(path: path) }
 
     /// The path without symbolic links, so that each name of a file leads to the same lock.
@@ -51,14 +51,14 @@ final class WebhookFileLock: Sendable {
         return String(cString: resolved)
     }
 
-    /// The process that a lock's file names, for people.
+    /// The process named in a lock's file, for messages.
     private static func holder(_ descriptor: Int32) -> String {
         var bytes = [UInt8](repeating: 0, count: 512)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         let words = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
             .split(whereSeparator: \.isWhitespace)
         guard let id = words.first.flatMap({ Int32($0) }) else { return "another process" }
-        // A folder may be shared with other machines and containers, whose processes have numbers of their own.
+        // Other machines and containers, whose process IDs mean nothing here, may share the folder.
         guard words.count > 1, words[1] != hostName else { return "process \(id)" }
         return "process \(id) on \(words[1])"
     }
@@ -73,20 +73,45 @@ final class WebhookFileLock: Sendable {
     }
 }
 
-/// Why a file of webhooks could not be locked.
+/// The reason why a webhook file could not be locked.
 enum WebhookFileLockError: Error, Equatable, CustomStringConvertible {
-    /// Another process has the file at `path`.
+    /// Another process holds the file at `path`.
     case held(path: String, holder: String)
-    /// The lock's own file cannot be opened or locked; the `errno`.
+    /// The lock's file cannot be opened or locked; the `errno`.
     case failed(path: String, code: Int32)
 
-    /// What is wrong, as a sentence without its full stop.
+    /// The error, as a sentence without its full stop.
     var description: String {
         switch self {
         case .held(let path, let holder):
-            "\(path) is in use by \(holder), and a file serves one broker"
+            "\(path) is in use by \(holder); each broker needs its own file"
         case .failed(let path, let code):
             "\(path) cannot be locked: \(String(cString: strerror(code)))"
         }
+    }
+}
+
+/// The identity of a file: its device and inode (stat(2)).
+struct FileIdentity: Equatable, Sendable {
+    private let device: UInt
+    private let inode: UInt
+
+    /// Looks up a path, following symbolic links; `nil` if there is no such file.
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// Identifies an open file.
+    init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
     }
 }

@@ -1,25 +1,25 @@
 internal import Broker
 
-/// What a webhook can tell; the raw value is its `name` in the body.
+/// The kind of a webhook; the raw value is its `name` in the body.
 public enum WebhookKind: String, Sendable, Hashable, CaseIterable {
     /// A channel has its first subscriber.
     case channelOccupied = "channel_occupied"
-    /// A channel has lost its last subscriber, and none has come since.
+    /// A channel has lost its last subscriber, and no other has come within the delay.
     case channelVacated = "channel_vacated"
     /// A user has joined a presence channel.
     case memberAdded = "member_added"
-    /// A user has left a presence channel, and has not come back.
+    /// A user has left a presence channel, and has not returned within the delay.
     case memberRemoved = "member_removed"
     /// A client has sent an event.
     case clientEvent = "client_event"
-    /// A cache channel was found empty.
+    /// A client has subscribed to a cache channel without an event.
     case cacheMiss = "cache_miss"
-    /// A channel has more or fewer subscriptions than before.
+    /// The number of a channel's subscriptions has changed.
     case subscriptionCount = "subscription_count"
 
     /// The events to observe for this kind.
     ///
-    /// Arrivals need departures, and the other way round: a departure that a return follows leads to no webhook.
+    /// Arrivals need departures, and vice versa: a departure followed by a return leads to no webhook.
     var observedKinds: BrokerEventKinds {
         switch self {
         case .channelOccupied, .channelVacated: .occupancy
@@ -30,7 +30,7 @@ public enum WebhookKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The kind of webhook that an event leads to, or that it bears on; `nil` if there is none.
+    /// The kind of webhook that an event leads to or affects; `nil` if there is none.
     init?(_ event: ChannelEvent) {
         switch event {
         case .occupied: self = .channelOccupied

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The SQLite file where webhooks wait until they are delivered, and where those that were given up are kept.
+/// The SQLite file of undelivered webhooks and dead letters.
 ///
-/// The file survives `kill -9`: it is written ahead (WAL), and a webhook leaves it only when it has been delivered or
-/// has become a dead letter. After a loss of power the last moments may be missing.
+/// The file survives `kill -9`: it uses a write-ahead log (WAL), and a webhook is removed only when it has been
+/// delivered or has become a dead letter. A loss of power may lose the last moments.
 ///
-/// The broker opens it through ``Webhooks``; the command line beside it:
+/// The broker opens it through ``Webhooks``; the command line opens it at the same time:
 ///
 /// ```swift
 /// let queue = try WebhookQueue(reading: "/var/lib/fanfare/webhooks.sqlite")
@@ -13,21 +13,21 @@ internal import Glibc
 /// try queue.replayAll()
 /// ```
 ///
-/// Each call blocks until the disk has answered, and when another process writes, for ``busyTimeout`` at the most.
+/// Each call blocks until the disk has answered. While another process writes, it waits for ``busyTimeout`` at most.
 public final class WebhookQueue: Sendable {
-    /// How long a call waits for another process, in seconds.
+    /// The time for which a call waits for another process, in seconds.
     public static let busyTimeout: Double = 5
 
     let database: SQLiteDatabase
-    /// The files as they were when they were opened; `nil` for memory.
+    /// The open files' identities; `nil` for memory.
     let place: Place?
 
-    /// Opens the file, or makes it, readable for its owner alone: events may be anybody's secret.
+    /// Opens or creates the file, readable by its owner alone, because events may be confidential.
     ///
     /// - Parameter path: The file; `nil` for memory.
-    /// - Throws: A ``SQLiteError`` when it cannot be opened or is something else.
+    /// - Throws: A ``SQLiteError`` if it cannot be opened or is no such file.
     init(path: String?) throws {
-        // SQLite gives the files beside it the same permissions. When this fails, opening says why.
+        // SQLite gives its other files the same permissions. If this fails, opening reports the reason.
         if let path { makePrivateFile(at: path) }
         database = try SQLiteDatabase(path: path, busyTimeout: Int32(Self.busyTimeout * 1_000))
         try WebhookQueueSchema.prepare(database, isFile: path != nil)
@@ -37,7 +37,7 @@ public final class WebhookQueue: Sendable {
     /// Opens the file of a broker, which may be running.
     ///
     /// - Parameter path: The file.
-    /// - Throws: ``WebhookQueueError`` when there is none, or it cannot be read.
+    /// - Throws: ``WebhookQueueError`` if there is no file, or it cannot be read.
     public convenience init(reading path: String) throws(WebhookQueueError) {
         guard access(path, F_OK) == 0 else { throw .missing(path: path) }
         do {
@@ -47,23 +47,23 @@ public final class WebhookQueue: Sendable {
         }
     }
 
-    /// The webhooks that are not delivered yet.
+    /// The number of webhooks that are not delivered yet.
     public func deliveryCount() throws(WebhookQueueError) -> Int {
         try read { Int(try $0.integer("SELECT COUNT(*) FROM deliveries") ?? 0) }
     }
 
-    /// The webhooks that were given up.
+    /// The number of dead letters.
     public func deadLetterCount() throws(WebhookQueueError) -> Int {
         try read { Int(try $0.integer("SELECT COUNT(*) FROM dead_letters") ?? 0) }
     }
 
-    /// Lists dead letters, newest first.
+    /// Returns dead letters, newest first.
     ///
     /// - Parameters:
-    ///   - countMax: The most to return.
-    ///   - id: Where to go on: only older ones than this are returned; `nil` begins with the newest.
+    ///   - countMax: The maximum number.
+    ///   - id: Only older ones than this are returned; `nil` begins with the newest.
     /// - Returns: The dead letters; none when there are no more.
-    /// - Throws: What went wrong with the file.
+    /// - Throws: The file's error.
     public func deadLetters(
         countMax: Int = 100,
         before id: Int64? = nil
@@ -77,41 +77,41 @@ public final class WebhookQueue: Sendable {
         }
     }
 
-    /// Lets a dead letter be sent again, as a new webhook: with the `time_ms` of then, and a new signature.
+    /// Marks a dead letter for replay, as a new webhook with a new `time_ms` and signature.
     ///
-    /// The broker that uses the file does it within seconds, or when it is started.
+    /// The broker that uses the file replays it within seconds, or when it is started.
     ///
-    /// - Parameter id: Which one.
+    /// - Parameter id: The dead letter's ID.
     /// - Returns: Whether there is such a dead letter.
-    /// - Throws: What went wrong with the file.
+    /// - Throws: The file's error.
     @discardableResult
     public func replay(_ id: Int64) throws(WebhookQueueError) -> Bool {
         try change("UPDATE dead_letters SET is_replayed = 1 WHERE id = ?", [.integer(id)]) > 0
     }
 
-    /// Lets all dead letters be sent again, oldest first.
+    /// Marks all dead letters for replay, oldest first.
     ///
-    /// - Returns: How many.
-    /// - Throws: What went wrong with the file.
+    /// - Returns: Their number.
+    /// - Throws: The file's error.
     @discardableResult
     public func replayAll() throws(WebhookQueueError) -> Int {
         try change("UPDATE dead_letters SET is_replayed = 1 WHERE NOT is_replayed", [])
     }
 
-    /// Deletes a dead letter for good.
+    /// Deletes a dead letter.
     ///
-    /// - Parameter id: Which one.
+    /// - Parameter id: The dead letter's ID.
     /// - Returns: Whether there was such a dead letter.
-    /// - Throws: What went wrong with the file.
+    /// - Throws: The file's error.
     @discardableResult
     public func delete(_ id: Int64) throws(WebhookQueueError) -> Bool {
         try change("DELETE FROM dead_letters WHERE id = ?", [.integer(id)]) > 0
     }
 
-    /// Deletes all dead letters for good, apart from those that are to be sent again.
+    /// Deletes all dead letters, apart from those marked for replay.
     ///
-    /// - Returns: How many.
-    /// - Throws: What went wrong with the file.
+    /// - Returns: Their number.
+    /// - Throws: The file's error.
     @discardableResult
     public func deleteAll() throws(WebhookQueueError) -> Int {
         try change("DELETE FROM dead_letters WHERE NOT is_replayed", [])
@@ -136,22 +136,22 @@ public final class WebhookQueue: Sendable {
     }
 }
 
-/// The broker's side: it never waits on a thread that others need.
+/// The broker's side, which never blocks a thread of the concurrency runtime.
 extension WebhookQueue {
-    /// Opens a file on a thread of its own.
+    /// Opens a file on a separate thread.
     static func open(path: String?) async throws -> WebhookQueue {
-        try await aside { try WebhookQueue(path: path) }
+        try await onDiskThread { try WebhookQueue(path: path) }
     }
 
-    /// Reads the webhooks that were not delivered.
+    /// Reads the undelivered webhooks.
     ///
-    /// - Parameter known: The ids of those whose content is not needed.
-    /// - Returns: The ids of all, and the others in the order in which they were made.
+    /// - Parameter known: The IDs of those whose content is not needed.
+    /// - Returns: The IDs of all, and the others in the order of their creation.
     /// - Throws: A ``SQLiteError``.
     func deliveries(
         except known: Set<Int64> = []
     ) async throws -> (ids: Set<Int64>, others: [Delivery]) {
-        try await Self.aside { [database] in
+        try await Self.onDiskThread { [database] in
             var ids: Set<Int64> = []
             var others: [Delivery] = []
             try database.access { connection in
@@ -165,37 +165,37 @@ extension WebhookQueue {
         }
     }
 
-    /// The highest id in use, or zero.
+    /// The highest ID in use, or zero.
     func lastID() async throws -> Int64 {
         let sql = """
             SELECT MAX(id) FROM (SELECT MAX(id) AS id FROM deliveries
                 UNION ALL SELECT MAX(id) FROM dead_letters)
             """
-        return try await Self.aside { [database] in
+        return try await Self.onDiskThread { [database] in
             try database.access { try $0.integer(sql) ?? 0 }
         }
     }
 
-    /// Writes changes, all or none.
+    /// Writes changes in one transaction.
     ///
     /// - Parameters:
-    ///   - changes: What has happened since the last time.
-    ///   - countMax: The dead letters that are kept.
-    ///   - lengthMax: The length of their events, in bytes.
-    /// - Throws: A ``SQLiteError``, for example of a full disk; nothing has been written then.
+    ///   - changes: The changes since the last call.
+    ///   - countMax: The maximum number of dead letters.
+    ///   - lengthMax: The maximum length of their events, in bytes.
+    /// - Throws: A ``SQLiteError``, for example of a full disk; nothing was written then.
     func apply(_ changes: PendingWrites.Changes, countMax: Int, lengthMax: Int) async throws {
-        try await Self.aside { [database] in
+        try await Self.onDiskThread { [database] in
             try database.write { connection in
                 for delivery in changes.deliveries.values { try delivery.insert(into: connection) }
                 for id in changes.done {
                     try connection.execute("DELETE FROM deliveries WHERE id = ?", [.integer(id)])
                 }
-                for id in changes.revived {
+                for id in changes.replayed {
                     try connection.execute("DELETE FROM dead_letters WHERE id = ?", [.integer(id)])
                 }
-                for letter in changes.deaths { try letter.insert(into: connection) }
-                guard !changes.deaths.isEmpty else { return }
-                // The newest are kept, as many as both limits allow.
+                for letter in changes.deadLetters { try letter.insert(into: connection) }
+                guard !changes.deadLetters.isEmpty else { return }
+                // Keeps the newest, as many as both limits allow.
                 try connection.execute(
                     """
                     DELETE FROM dead_letters WHERE id IN (
@@ -211,9 +211,9 @@ extension WebhookQueue {
         }
     }
 
-    /// Reads dead letters that are to be sent again, oldest first.
+    /// Reads the dead letters marked for replay, oldest first.
     func replays(countMax: Int) async throws -> [DeadLetter] {
-        try await Self.aside { [database] in
+        try await Self.onDiskThread { [database] in
             try database.access { connection in
                 try DeadLetter.all(
                     "SELECT * FROM dead_letters WHERE is_replayed ORDER BY id LIMIT ?",
@@ -225,20 +225,20 @@ extension WebhookQueue {
     }
 }
 
-/// Makes an empty file that its owner alone can read, unless there is one; SQLite accepts it for a database.
+/// Creates an empty file that only its owner can read, unless there is one; SQLite accepts it as a database.
 func makePrivateFile(at path: String) {
     let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
 }
 
-/// Why the file of the webhooks could not be used.
+/// The reason why a webhook file could not be used.
 public enum WebhookQueueError: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no file at `path`.
     case missing(path: String)
-    /// SQLite refused; what it said.
+    /// SQLite's error.
     case failed(String)
 
-    /// What is wrong, as a sentence without its full stop.
+    /// The error, as a sentence without its full stop.
     public var description: String {
         switch self {
         case .missing(let path): "there is no file \(path): no broker has kept webhooks there"

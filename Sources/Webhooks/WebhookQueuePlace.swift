@@ -2,12 +2,12 @@ internal import CSQLite
 internal import Dispatch
 internal import Glibc
 
-/// What to do about a file that others have deleted, moved or replaced while it was open.
+/// Recovery of a file that was deleted, moved or replaced while it was open.
 ///
-/// SQLite goes on with the open files and notices nothing. They are given up, but for what is in them: it is copied
-/// beside the path, and from there into whatever is opened at the path next.
+/// SQLite continues with the open files without an error. Their content is copied to a file beside the path, and
+/// imported from there into the file that is opened at the path next.
 extension WebhookQueue {
-    /// The files of a database at a path: its own, the log of changes, and the index of that.
+    /// The files of a database at a path: its own, the write-ahead log and its index.
     struct Place: Sendable {
         private static let endings = ["", "-wal", "-shm"]
 
@@ -22,10 +22,10 @@ extension WebhookQueue {
         /// Whether the files at the path are still these.
         var isUnchanged: Bool { Self.identities(path) == identities }
 
-        /// The paths of the log and its index, where these are still at the path and the database is not.
+        /// The paths of the log and its index, if these are still at the path and the database is not.
         ///
-        /// SQLite, which removes them when it closes a database in its place, leaves them then; whatever is opened at
-        /// the path next would take them for its own.
+        /// SQLite, which removes them when it closes a database at its path, leaves them then; the file opened at the
+        /// path next would take them for its own.
         var abandoned: [String] {
             let now = Self.identities(path)
             guard now[0] != identities[0] else { return [] }
@@ -38,21 +38,21 @@ extension WebhookQueue {
         }
     }
 
-    /// Where the content of a file is kept that is no longer at its path.
+    /// The path of the copy of a file that is no longer at its path.
     static func rescuePath(of path: String) -> String { path + "-rescued" }
 
-    /// Whether the files at the path are still those that are open; true for memory.
+    /// Whether the open files are still at the path; true for memory.
     func isInPlace() async -> Bool {
         guard let place else { return true }
-        return await Self.aside { place.isUnchanged }
+        return await Self.onDiskThread { place.isUnchanged }
     }
 
-    /// Copies all content to the rescue path, in the place of what is there.
+    /// Copies all content to the rescue path, replacing an earlier copy.
     ///
-    /// - Throws: A ``SQLiteError``, for example of a full disk or a folder that is gone; there is no copy then.
+    /// - Throws: A ``SQLiteError``, for example of a full disk or a missing folder; there is no copy then.
     func rescue() async throws {
         guard let place else { return }
-        try await Self.aside { [database] in
+        try await Self.onDiskThread { [database] in
             let path = Self.rescuePath(of: place.path)
             let part = path + "-part"
             unlink(part)
@@ -71,13 +71,13 @@ extension WebhookQueue {
         }
     }
 
-    /// Takes in what was copied to the rescue path, now or by a broker that was killed, and removes the copy.
+    /// Imports the copy at the rescue path, of this run or an earlier one, and removes it.
     ///
     /// - Returns: Whether there was a copy.
     /// - Throws: A ``SQLiteError``; the copy stays then.
-    func absorbRescued() async throws -> Bool {
+    func importRescued() async throws -> Bool {
         guard let place else { return false }
-        return try await Self.aside { [database] in
+        return try await Self.onDiskThread { [database] in
             let path = Self.rescuePath(of: place.path)
             guard FileIdentity(path: path) != nil else { return false }
             try database.access { connection in
@@ -96,7 +96,7 @@ extension WebhookQueue {
         }
     }
 
-    /// Renames the copy at the rescue path, so that it is not taken in again; returns its new path.
+    /// Renames the copy at the rescue path, so that it is not imported again; returns its new path.
     func setAsideRescued() -> String {
         let path = Self.rescuePath(of: place?.path ?? "")
         rename(path, path + "-unreadable")
@@ -105,23 +105,23 @@ extension WebhookQueue {
 
     /// Closes the files; later calls fail.
     func close() async {
-        await Self.aside { [database, place] in
-            // Asked while the files are open, so that no other can have their inodes.
+        await Self.onDiskThread { [database, place] in
+            // Computed while the files are open, so that no other file can have their inodes.
             let abandoned = place?.abandoned ?? []
             database.close()
             for path in abandoned { unlink(path) }
         }
     }
 
-    /// Whether an error says that the content of the file is not what was written, so that it is of no use any more.
+    /// Whether an error means that the file is corrupt, and of no further use.
     static func isBroken(_ error: any Error) -> Bool {
         guard let code = (error as? SQLiteError)?.code else { return false }
         // SQLITE_ERROR: a table is missing.
         return [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR].contains(code)
     }
 
-    /// Runs what waits for a disk, on a thread of its own.
-    static func aside<Value: Sendable, Failure: Error>(
+    /// Runs blocking disk access on a separate thread.
+    static func onDiskThread<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let result = await withCheckedContinuation { continuation in

@@ -2,14 +2,14 @@ internal import Broker
 internal import CSQLite
 internal import Glibc
 
-/// The shape of the file where webhooks wait.
+/// The schema of the webhook file.
 enum WebhookQueueSchema {
-    /// The name of the only shape there is so far, as it stands in the file.
+    /// The name of the only schema so far, as stored in the file.
     ///
-    /// It is never changed once it has been released: a new shape gets a name and statements of its own.
+    /// A released schema never changes: a new one gets its own name and statements.
     private static let name = "deliveries and dead letters"
 
-    /// Where the file says which shapes it has been through.
+    /// The table of applied schemas.
     private static let table = "grdb_migrations"
 
     static let statements = [
@@ -47,23 +47,23 @@ enum WebhookQueueSchema {
         """,
     ]
 
-    /// Brings a database to the newest shape, and has it write ahead.
+    /// Migrates a database to the newest schema, and enables the write-ahead log.
     ///
     /// - Parameters:
     ///   - database: The open database.
-    ///   - isFile: Whether it is a file, and not memory.
+    ///   - isFile: Whether it is a file, not memory.
     /// - Throws: A ``SQLiteError``.
     static func prepare(_ database: SQLiteDatabase, isFile: Bool) throws {
         try database.access { connection in
             if isFile {
                 try writeAhead(connection)
-                // What a loss of power may take is documented; without this each change would wait for the disk.
+                // The loss after a power failure is documented; otherwise each change would wait for the disk.
                 try connection.execute("PRAGMA synchronous = NORMAL")
             }
-            // A file that has its shape is not locked for it: another process may be writing for long.
+            // A file with the current schema is not locked: another process may be writing for long.
             guard try !isCurrent(connection) else { return }
             try connection.transaction {
-                // Another process may have done the same meanwhile.
+                // Another process may have migrated it meanwhile.
                 guard try !isCurrent(connection) else { return }
                 try connection.execute(
                     "CREATE TABLE IF NOT EXISTS \(table) (identifier TEXT NOT NULL PRIMARY KEY)"
@@ -84,9 +84,9 @@ enum WebhookQueueSchema {
         return try connection.integer(sql, [.text(name)]) == 1
     }
 
-    /// Goes over to the write-ahead log, in which a reader and a writer do not wait for each other.
+    /// Enables the write-ahead log, in which readers and writers do not block each other.
     ///
-    /// While another process does the same SQLite is busy at once, without waiting.
+    /// While another process does the same, SQLite fails as busy at once, without waiting.
     private static func writeAhead(_ connection: SQLiteConnection) throws(SQLiteError) {
         let deadline = ContinuousClock.now + .seconds(WebhookQueue.busyTimeout)
         while true {
@@ -139,7 +139,7 @@ extension DeadLetter {
             ordinal: Int(row.integer("ordinal")),
             time: row.integer("time_ms"),
             channels: row.text("channels").split(separator: "\n").map(String.init),
-            // A cause of a later version reads as the one that says least.
+            // An unknown cause of a later version becomes the least specific one.
             cause: Cause(rawValue: row.text("cause")) ?? .exhausted,
             detail: row.text("detail"),
             attempts: Int(row.integer("attempts")),

@@ -1,51 +1,51 @@
 public import PusherProtocol
 
-/// Where the webhooks of a broker wait, how long and how many.
+/// The settings of a broker's webhooks.
 public struct WebhookSettings: Sendable {
-    /// The SQLite file where undelivered webhooks wait; `nil` keeps them in memory alone.
+    /// The SQLite file of undelivered webhooks; `nil` keeps them in memory alone.
     ///
-    /// One running broker to a file, which is locked; the command line may open it beside.
+    /// A lock reserves it for one broker; the command line may open it at the same time.
     public var path: String?
-    /// A PEM file of certificates that are trusted beside the system's; `nil` for none.
+    /// A PEM file of certificates to trust in addition to the system's; `nil` for none.
     public var trustFile: String?
-    /// How long a channel or a member must be gone before that is told.
+    /// The delay of webhooks about departures from a channel; a return within it cancels them.
     public var absenceDelay: Duration = .seconds(3)
-    /// How long the first event of a batch waits for others.
+    /// The time for which a batch collects events after its first.
     public var batchWindow: Duration = .milliseconds(50)
-    /// The events in one batch.
+    /// The maximum number of events in one batch.
     public var batchCountMax = 100
-    /// The length of the events in one batch, in bytes; a longer event travels alone.
+    /// The maximum length of the events in one batch, in bytes; a longer event is sent alone.
     public var batchLengthMax = 262_144
-    /// How long an endpoint may take to answer, connecting included.
+    /// The time limit for an answer, connecting included.
     public var timeout: Duration = .seconds(4)
-    /// How long after its `time_ms` a webhook is tried again: receivers refuse older ones.
+    /// The period of retries, from `time_ms` on: receivers refuse older webhooks.
     public var retryPeriod: Duration = .seconds(300)
-    /// The webhooks that wait for one endpoint; beyond it the oldest become dead letters.
+    /// The maximum number of webhooks queued for one endpoint; beyond it the oldest become dead letters.
     public var queueCountMax = 10_000
-    /// The length of the webhooks that wait for one endpoint, in bytes; beyond it the oldest become dead letters.
+    /// The maximum length of the webhooks queued for one endpoint, in bytes; beyond it the oldest become dead letters.
     public var queueLengthMax = 67_108_864
-    /// The requests that are under way to one endpoint at a time.
+    /// The maximum number of concurrent requests to one endpoint.
     public var sendsMax = 8
-    /// The reports that wait to be looked at; beyond it the oldest are dropped and counted.
+    /// The maximum number of unprocessed reports; beyond it the oldest are dropped and counted.
     public var reportCountMax = 65_536
-    /// The length of the client events among them, in bytes; beyond it the oldest reports are dropped and counted.
+    /// The maximum length of their client events, in bytes; beyond it the oldest reports are dropped and counted.
     public var reportLengthMax = 67_108_864
-    /// The departures that wait for ``absenceDelay``; beyond it the oldest are told at once.
+    /// The maximum number of departures within ``absenceDelay``; beyond it the oldest are sent at once.
     public var absenceCountMax = 100_000
-    /// The dead letters that are kept; beyond it the oldest are deleted.
+    /// The maximum number of dead letters; beyond it the oldest are deleted.
     public var deadLetterCountMax = 10_000
-    /// The length of the dead letters that are kept, in bytes; beyond it the oldest are deleted.
+    /// The maximum length of the dead letters, in bytes; beyond it the oldest are deleted.
     ///
-    /// In memory, without a file or while it cannot be written, it is an eighth of that.
+    /// In memory, without a file or while it cannot be written, the limit is an eighth of that.
     public var deadLetterLengthMax = 268_435_456
-    /// Told how often a limit was met; called on the thread of the webhooks.
-    public var met: @Sendable (Limit, Int) -> Void = { _, _ in }
+    /// Called with a reached limit and a count, on the thread of the webhooks.
+    public var limitMet: @Sendable (Limit, Int) -> Void = { _, _ in }
 
-    /// Settings with their defaults.
+    /// Creates settings, with defaults.
     ///
     /// - Parameters:
     ///   - path: The SQLite file; `nil` for memory alone.
-    ///   - trustFile: A PEM file of certificates to trust as well.
+    ///   - trustFile: A PEM file of certificates to trust in addition to the system's.
     public init(path: String? = nil, trustFile: String? = nil) {
         self.path = path
         self.trustFile = trustFile

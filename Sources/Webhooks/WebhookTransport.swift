@@ -1,6 +1,6 @@
 internal import PusherProtocol
 
-/// A request as it leaves, apart from what the connection adds.
+/// A request, apart from what the connection adds.
 struct WebhookRequest: Sendable, Equatable {
     let url: String
     /// Names and values; the case of the names is part of the protocol, since some receivers compare it.
@@ -14,12 +14,12 @@ struct WebhookRequest: Sendable, Equatable {
 }
 
 extension WebhookRequest {
-    /// Makes the request of one attempt, signed with the key that is in force now.
+    /// Creates the request of one attempt, signed with the app's current key.
     ///
     /// - Parameters:
-    ///   - delivery: What is sent.
-    ///   - endpoint: Where it goes.
-    ///   - app: Who signs.
+    ///   - delivery: The webhook.
+    ///   - endpoint: The endpoint.
+    ///   - app: The app that signs.
     init(_ delivery: Delivery, to endpoint: WebhookEndpoint, of app: WebhookApp) {
         let body = delivery.body
         var headers = [
@@ -42,11 +42,11 @@ extension WebhookRequest {
     }
 }
 
-/// What has become of an attempt.
+/// The outcome of an attempt.
 enum SendOutcome: Sendable, Equatable {
     /// The endpoint has answered.
     case answered(status: Int)
-    /// There was no answer; why, as a sentence without its full stop.
+    /// No answer; the reason, as a sentence without its full stop.
     case failed(String)
 
     /// Whether the webhook is delivered: any 2xx.
@@ -54,7 +54,7 @@ enum SendOutcome: Sendable, Equatable {
         if case .answered(let status) = self { (200..<300).contains(status) } else { false }
     }
 
-    /// What went wrong, as a sentence without its full stop.
+    /// The error, as a sentence without its full stop.
     var complaint: String {
         switch self {
         case .answered(let status) where (300..<400).contains(status):
@@ -65,14 +65,14 @@ enum SendOutcome: Sendable, Equatable {
     }
 }
 
-/// What brings requests to endpoints.
+/// Sends requests to endpoints.
 protocol WebhookTransport: Sendable {
     /// Makes one attempt.
     ///
-    /// - Parameter request: What to send.
-    /// - Returns: What has become of it, within the timeout.
+    /// - Parameter request: The request.
+    /// - Returns: The outcome, within the timeout.
     func send(_ request: WebhookRequest) async -> SendOutcome
 
-    /// Closes all connections; no attempt is made afterwards.
+    /// Closes all connections; later attempts fail.
     func close() async
 }

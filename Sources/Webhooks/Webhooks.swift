@@ -2,10 +2,10 @@ public import Broker
 public import Logging
 internal import PusherProtocol
 
-/// Sends webhooks to the backends of apps about events on their channels.
+/// Sends webhooks about events on channels to the backends of apps.
 ///
-/// An observer of the broker: the homes of channels report events, which wait in a bounded queue for an actor that runs on
-/// the threads of Swift's concurrency, never on a loop's.
+/// An observer of the broker: the homes of channels report events into a bounded queue. An actor on the threads of
+/// Swift concurrency, never on a loop's thread, processes them.
 public final class Webhooks: Sendable {
     private let reports: ReportQueue
     private let filter = EventFilter()
@@ -13,12 +13,12 @@ public final class Webhooks: Sendable {
     private let tally = Tally()
     let dispatcher: Dispatcher
 
-    /// Prepares webhooks; nothing is sent before ``start()``.
+    /// Creates the sender; nothing is sent before ``start()``.
     ///
     /// - Parameters:
-    ///   - settings: Where they wait, how long and how many.
-    ///   - apps: Whose they are, and where they go.
-    ///   - log: Told of endpoints that fail, of dead letters and of a file that cannot be used.
+    ///   - settings: Limits, delays and the file.
+    ///   - apps: The apps and their endpoints.
+    ///   - log: The log for failing endpoints, dead letters and a file that cannot be used.
     public convenience init(settings: WebhookSettings, apps: [WebhookApp], log: Logger) {
         self.init(
             settings: settings,
@@ -30,7 +30,7 @@ public final class Webhooks: Sendable {
         )
     }
 
-    /// Prepares webhooks with a given clock, source of jitter and transport.
+    /// Creates the sender with a given clock, source of jitter and transport.
     init(
         settings: WebhookSettings,
         apps: [WebhookApp],
@@ -58,46 +58,44 @@ public final class Webhooks: Sendable {
         filter.replace(apps: apps)
     }
 
-    /// What has become of webhooks so far.
+    /// The current statistics.
     public var counters: WebhookCounters { tally.current }
 
-    /// Begins to send: first what an earlier run has left in the file.
+    /// Starts sending, beginning with the webhooks that an earlier run has left in the file.
     ///
-    /// Whatever was started has to be stopped once, with ``stop(within:)``.
+    /// Each start needs one ``stop(within:)``.
     ///
-    /// A file that cannot be opened stops nothing: webhooks then wait in memory, the log says so, and the file is tried
-    /// again every few seconds.
+    /// If the file cannot be opened, webhooks wait in memory, the log contains the error, and opening is retried every
+    /// few seconds.
     ///
-    /// - Parameter refusesFileInUse: Whether a file that another broker uses is an error; otherwise it is one that cannot
-    ///   be opened.
-    /// - Throws: ``WebhooksError`` when the trusted certificates cannot be read, or another broker uses the file; nothing
-    ///   has begun then, and it may be called again.
+    /// - Parameter refusesFileInUse: Whether a file used by another broker is an error; otherwise it is handled like
+    ///   one that cannot be opened.
+    /// - Throws: ``WebhooksError`` if the trusted certificates cannot be read, or another broker uses the file. Nothing
+    ///   has started then, and the call may be repeated.
     public func start(refusesFileInUse: Bool = true) async throws(WebhooksError) {
         try await dispatcher.start(refusesFileInUse: refusesFileInUse)
     }
 
-    /// Tells of departures no more; called when the broker begins to send its clients away.
+    /// Drops departures from now on; called when the broker begins to disconnect its clients.
     ///
-    /// They come back elsewhere at once, or here after a restart: that nobody was there in between is nothing to tell.
-    public func holdDepartures() async { await dispatcher.holdAbsences() }
+    /// They reconnect elsewhere at once, or here after a restart: such departures must not be sent.
+    public func suppressDepartures() async { await dispatcher.suppressDepartures() }
 
-    /// Ends: sends what is due, and leaves in the file what cannot be sent in time.
+    /// Stops: sends what is due, and leaves the rest in the file.
     ///
-    /// Departures that are not yet told are forgotten, as with ``holdDepartures()``. What is reported from now on is
-    /// ignored.
+    /// Pending departures are dropped, as with ``suppressDepartures()``. Later reports are ignored.
     ///
-    /// - Parameter limit: How long requests may take; then the file is written.
+    /// - Parameter limit: The time limit for requests; then the file is written.
     public func stop(within limit: Duration) async {
         reports.close()
         await dispatcher.stop(within: limit)
     }
 
-    /// Takes apps and endpoints in the place of all earlier ones, as after a reload of the configuration.
+    /// Replaces all apps and endpoints, as after a reload of the configuration.
     ///
-    /// What waits for an endpoint that is not there any more becomes dead letters; an endpoint is the same when its app
-    /// and its URL are.
+    /// The queued webhooks of a removed endpoint become dead letters; app and URL identify an endpoint.
     ///
-    /// - Parameter apps: Whose webhooks there are, and where they go.
+    /// - Parameter apps: The apps and their endpoints.
     public func replace(apps: [WebhookApp]) async {
         filter.replace(apps: apps)
         await dispatcher.replace(apps: apps)
@@ -110,13 +108,35 @@ extension Webhooks: BrokerObserver {
         app.map { filter.observedKinds(of: $0) } ?? []
     }
 
-    /// Reports an event of a channel; called by the channel's home.
+    /// Queues an event of a channel; called by the channel's home.
     ///
-    /// It takes a short lock and never waits. When more than ``WebhookSettings/reportCountMax`` reports wait, the oldest is
-    /// dropped and counted.
+    /// It takes a short lock and never waits. Beyond ``WebhookSettings/reportCountMax`` reports, the oldest is dropped
+    /// and counted.
     public func observe(_ event: BrokerEvent, of app: AppID?) {
         guard case .channel(let event, let address) = event else { return }
         let report = Report(address: address, event: event, uptime: clock.uptime)
         if reports.post(report) { dispatcher.wake() }
+    }
+}
+
+/// The reason why webhooks cannot start.
+public enum WebhooksError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The file of trusted certificates cannot be read.
+    case badTrustFile(path: String, reason: String)
+    /// Another broker's process, `holder`, uses the file at `path`.
+    case fileInUse(path: String, holder: String)
+    /// No thread, descriptor or memory is left.
+    case noTransport(reason: String)
+
+    /// The fault, and what is expected.
+    public var description: String {
+        switch self {
+        case .badTrustFile(let path, let reason):
+            "\(path) is no readable file of certificates in PEM form: \(reason)"
+        case .fileInUse(let path, let holder):
+            "\(path) is in use by \(holder); each broker needs its own file. Stop that process, or set "
+                + "webhooks.database to another file"
+        case .noTransport(let reason): "webhooks cannot be sent: \(reason)"
+        }
     }
 }

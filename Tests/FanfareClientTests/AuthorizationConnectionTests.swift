@@ -73,9 +73,9 @@ struct AuthorizationConnectionTests {
     @Test func isRefusedByAProxyInItsWords() async throws {
         let backend = try SigningBackend(user: "ann")
         let cases: [(ConnectProxy.Manner, String)] = [
-            (.tunnels(authorization: "Basic dTpw"), "asks who you are"),
+            (.tunnels(authorization: "Basic dTpw"), "requires authentication"),
             (.answers("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"), "does not allow a tunnel"),
-            (.answers("hello\r\n\r\n"), "answers no HTTP/1.1"),
+            (.answers("hello\r\n\r\n"), "did not answer with HTTP/1.1"),
             (.ends(""), "ended the connection instead of answering"),
         ]
         for (manner, words) in cases {

@@ -55,7 +55,7 @@ import Testing
                 "-----BEGIN TRUSTED CERTIFICATE-----\nAAAA\n-----END TRUSTED CERTIFICATE-----",
                 ["TRUSTED CERTIFICATE", "only blocks of"]
             ),
-            (lines.dropLast().joined(separator: "\n"), ["begins in line 1", "cut off"]),
+            (lines.dropLast().joined(separator: "\n"), ["begins in line 1", "incomplete"]),
             ("x\n" + lines.dropLast().joined(separator: "\n") + "\n" + one, ["begins in line 2"]),
             (
                 one + one.replacing("\nMI", with: "\nM!"),
@@ -65,7 +65,7 @@ import Testing
             ("\(first)\nAAAA\n\(last)", ["certificate 1", "no certificate"]),
             (
                 ([first] + lines[1...2] + [last]).joined(separator: "\n"),
-                ["certificate 1", "cut off"]
+                ["certificate 1", "incomplete"]
             ),
         ]
         for (text, words) in cases {

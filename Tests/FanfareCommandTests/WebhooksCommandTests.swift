@@ -184,7 +184,7 @@ private func eventually(_ condition: () -> Bool) async throws {
         #expect(second.code == 1)
         #expect(
             second.errors.contains(
-                "\(place.database) is in use by process \(first.program.id), and a file serves one broker"
+                "\(place.database) is in use by process \(first.program.id); each broker needs its own file"
             ),
             "\(second.errors)"
         )

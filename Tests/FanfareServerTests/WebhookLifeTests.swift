@@ -137,8 +137,8 @@ import Webhooks
                 let id = ProcessInfo.processInfo.processIdentifier
                 #expect(
                     "\(error)"
-                        == "Webhooks cannot be sent: \(database) is in use by process \(id), and a file "
-                        + "serves one broker. Stop that process, or set webhooks.database to another file"
+                        == "Webhooks cannot be sent: \(database) is in use by process \(id); each broker "
+                        + "needs its own file. Stop that process, or set webhooks.database to another file"
                 )
             }
             try await TestBroker.run {

@@ -3,14 +3,14 @@ import Synchronization
 
 @testable import FanfareClient
 
-/// What a client has heard, on the main actor.
-@MainActor final class Heard {
+/// The events that a client has received, on the main actor.
+@MainActor final class ReceivedEvents {
     private(set) var all: [ChannelEvent] = []
     var names: [String] { all.map(\.name) }
     func add(_ event: ChannelEvent) { all.append(event) }
 }
 
-/// A client that says what a test puts into its mouth, and notes every message as text.
+/// A client that sends raw texts, and records every message as text.
 final class RawClient: TransportReceiver {
     private struct State {
         var connection: (any TransportConnection)?
@@ -82,11 +82,11 @@ final class RawClient: TransportReceiver {
     func transportClosed(_ closure: TransportClosure) { state.withLock { $0.closure = closure } }
 }
 
-/// The clients that a test has made, which go when it ends: one that stays connected keeps itself alive.
+/// The clients of a test, disconnected at its end: a connected client keeps itself alive.
 final class ClientsOfTest: Sendable {
     private let endings = Mutex<[@Sendable () -> Void]>([])
 
-    /// A real client of a broker.
+    /// Adds a real client of a broker.
     func add(
         to broker: ScriptedBroker,
         as user: String? = nil,
@@ -97,7 +97,7 @@ final class ClientsOfTest: Sendable {
         return client
     }
 
-    /// A client that says what the test puts into its mouth.
+    /// Adds a raw client.
     func addRaw(
         to broker: ScriptedBroker,
         answer: @escaping @Sendable (RawClient, String) -> Void = { _, _ in }
@@ -111,7 +111,7 @@ final class ClientsOfTest: Sendable {
 }
 
 extension FanfareClient {
-    /// Waits until the status is as wanted.
+    /// Waits for a status.
     func status(where isWanted: @Sendable (ConnectionStatus) -> Bool) async {
         for await status in statuses() where isWanted(status) { return }
     }

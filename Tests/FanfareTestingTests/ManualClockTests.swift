@@ -1,8 +1,8 @@
 import FanfareTesting
 import Testing
 
-@Suite("A clock that a test moves", .timeLimit(.minutes(1))) struct ManualClockTests {
-    @Test func wakesThoseWhoseTimeHasCome() async throws {
+@Suite("A manual clock", .timeLimit(.minutes(1))) struct ManualClockTests {
+    @Test func resumesSleepersAtTheirDeadlines() async throws {
         let clock = ManualClock()
         let sleepers = [3, 1, 2].map { seconds in
             Task { try await clock.sleep(for: .seconds(seconds)) }
@@ -27,7 +27,7 @@ import Testing
         try await clock.sleep(for: .zero)
     }
 
-    @Test func letsACancelledSleeperGo() async throws {
+    @Test func resumesACancelledSleeper() async throws {
         let clock = ManualClock()
         let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
         try await clock.waitForSleep(of: .seconds(1))
@@ -41,7 +41,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await cancelled.value }
     }
 
-    @Test func tellsEachSleepOnceAndGivesUpWaitingForOne() async throws {
+    @Test func returnsEachSleepOnceAndTimesOut() async throws {
         let clock = ManualClock()
         let first = Task { try await clock.sleep(for: .seconds(1)) }
         #expect(try await clock.waitForSleep() == .seconds(1))

@@ -10,32 +10,32 @@ import Testing
         var name: String
     }
 
-    /// A connected client that hears everything on its channels.
-    private func ear(
+    /// A connected client that records all events of its channels.
+    private func recordingClient(
         _ broker: ScriptedBroker,
         _ channels: String...
-    ) async throws -> (client: FanfareClient, heard: Heard) {
+    ) async throws -> (client: FanfareClient, received: ReceivedEvents) {
         let client = clients.add(to: broker)
-        let heard = Heard()
+        let received = ReceivedEvents()
         for channel in channels {
             let before = broker.subscribers(of: channel).count
-            client.channel(channel).bind { heard.add($0) }
+            client.channel(channel).bind { received.add($0) }
             client.subscribe(channel)
             client.connect()
             try await broker.waitForSubscribers(before + 1, to: channel)
         }
         try await broker.settle()
-        return (client, heard)
+        return (client, received)
     }
 
-    @Test func bringsAnEventToThoseWhoAreSubscribed() async throws {
+    @Test func deliversAnEventToSubscribers() async throws {
         let broker = ScriptedBroker()
-        let (client, heard) = try await ear(broker, "userslist")
-        let (other, otherHeard) = try await ear(broker, "elsewhere")
+        let (client, received) = try await recordingClient(broker, "userslist")
+        let (other, otherHeard) = try await recordingClient(broker, "elsewhere")
         try broker.trigger("addUser", on: "userslist", data: User(name: "Ann"))
         try await broker.settle()
-        #expect(heard.names == ["pusher:subscription_succeeded", "addUser"])
-        #expect(try heard.all.last?.decode(User.self) == User(name: "Ann"))
+        #expect(received.names == ["pusher:subscription_succeeded", "addUser"])
+        #expect(try received.all.last?.decode(User.self) == User(name: "Ann"))
         #expect(otherHeard.names == ["pusher:subscription_succeeded"])
         #expect(broker.subscribers(of: "userslist") == [client.socketID])
         #expect(broker.connections.map(\.channels) == [["userslist"], ["elsewhere"]])
@@ -44,13 +44,13 @@ import Testing
         #expect(broker.connections.isEmpty)
     }
 
-    @Test func leavesOutTheClientThatABackendExcludes() async throws {
+    @Test func excludesTheClientThatABackendNames() async throws {
         let broker = ScriptedBroker()
-        let (client, heard) = try await ear(broker, "a")
-        let (_, otherHeard) = try await ear(broker, "a")
+        let (client, received) = try await recordingClient(broker, "a")
+        let (_, otherHeard) = try await recordingClient(broker, "a")
         try broker.trigger("e", on: ["a", "b"], text: "1", except: client.socketID)
         try await broker.settle()
-        #expect(!heard.names.contains("e"))
+        #expect(!received.names.contains("e"))
         #expect(otherHeard.names.contains("e"))
     }
 
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func carriesClientEventsToTheOthers() async throws {
+    @Test func deliversClientEventsToOtherSubscribers() async throws {
         let broker = ScriptedBroker()
         let ann = clients.addRaw(to: broker)
         let ben = clients.addRaw(to: broker)
@@ -106,7 +106,7 @@ import Testing
         try await broker.settle()
         #expect(client.received.count { $0.contains("pusher:error") } == 3)
         #expect(client.received.last?.contains("4301") == true)
-        // The rate goes by the clock of the test.
+        // The rate limit uses the test's clock.
         try await broker.advance(by: .seconds(1))
         client.send(event)
         try await broker.settle()
@@ -121,7 +121,7 @@ import Testing
         #expect(broker.members(of: "presence-a") == ["ann", "ben"])
         #expect(ann.received.last?.contains("pusher_internal:member_added") == true)
         #expect(ben.received.last?.contains(#"\"ids\":[\"ann\",\"ben\"]"#) == true)
-        // A second connection of a member is no other member.
+        // A second connection of a member is not a second member.
         let again = clients.addRaw(to: broker)
         await again.subscribe("presence-a", as: #"{"user_id":"ben"}"#)
         try broker.cut("2.1")
@@ -134,7 +134,7 @@ import Testing
         #expect(ann.received.count { $0.contains("member_added") } == 1)
     }
 
-    @Test func believesOnlySignaturesWhereItIsTold() async throws {
+    @Test func checksSignaturesIfConfigured() async throws {
         var settings = ScriptedBroker.Settings()
         settings.authorization = .signed
         let broker = ScriptedBroker(settings)
@@ -144,7 +144,7 @@ import Testing
         let auth = try broker.authorization(of: "1.1", for: "private-a")
         await client.subscribe("private-a", auth: auth)
         #expect(broker.subscribers(of: "private-a") == ["1.1"])
-        // The same signature is none for another channel.
+        // The same signature is invalid for another channel.
         await client.subscribe("private-b", auth: auth)
         #expect(broker.subscribers(of: "private-b") == [])
         #expect(throws: FanfareTestingError.noConnection(socketID: "x")) {
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: [ScriptedBroker.Settings.Authorization.any, .signed])
-    func letsItsClientsInAsWhoTheyAre(
+    func authorizesItsClientsAsTheirUsers(
         authorization: ScriptedBroker.Settings.Authorization
     ) async throws {
         var settings = ScriptedBroker.Settings()
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func signsUsersInAndTellsThemOfEachOther() async throws {
+    @Test func signsUsersInAndReportsTheirPresence() async throws {
         let broker = ScriptedBroker()
         let ann = clients.addRaw(to: broker)
         await ann.signIn(#"{"id":"ann","watchlist":["ben"]}"#)
@@ -206,7 +206,7 @@ import Testing
             ben.closure
                 == .closeFrame(code: 4009, reason: "The app has closed this user's connections")
         )
-        // Who comes back within three seconds has not been away.
+        // A user that returns within three seconds has not been offline.
         try await broker.advance(by: .seconds(2))
         #expect(ann.received.last?.contains(#""name":"online""#) == true)
         try await broker.advance(by: .seconds(1))
@@ -215,31 +215,31 @@ import Testing
 
     @Test func opensACacheChannelWithItsLastEvent() async throws {
         let broker = ScriptedBroker()
-        let (_, missed) = try await ear(broker, "cache-a")
+        let (_, missed) = try await recordingClient(broker, "cache-a")
         #expect(missed.names == ["pusher:subscription_succeeded", "pusher:cache_miss"])
         try broker.trigger("price", on: "cache-a", data: 7)
-        let (_, heard) = try await ear(broker, "cache-a")
-        #expect(heard.names == ["pusher:subscription_succeeded", "price"])
+        let (_, received) = try await recordingClient(broker, "cache-a")
+        #expect(received.names == ["pusher:subscription_succeeded", "price"])
         try await broker.advance(by: .seconds(1_800))
-        let (_, late) = try await ear(broker, "cache-a")
+        let (_, late) = try await recordingClient(broker, "cache-a")
         #expect(late.names == ["pusher:subscription_succeeded", "pusher:cache_miss"])
     }
 
-    @Test func tellsSubscriptionCountsWhereItIsTold() async throws {
+    @Test func sendsSubscriptionCountsIfConfigured() async throws {
         var settings = ScriptedBroker.Settings()
-        settings.tellsSubscriptionCounts = true
+        settings.sendsSubscriptionCounts = true
         let broker = ScriptedBroker(settings)
-        let (_, heard) = try await ear(broker, "a")
-        let (other, _) = try await ear(broker, "a")
+        let (_, received) = try await recordingClient(broker, "a")
+        let (other, _) = try await recordingClient(broker, "a")
         other.disconnect()
         try await broker.settle()
-        let counts = heard.all.filter { $0.name == "pusher:subscription_count" }.map(\.data)
+        let counts = received.all.filter { $0.name == "pusher:subscription_count" }.map(\.data)
         #expect(
             counts == [1, 2, 1].map { #"{"subscription_count":\#($0)}"# }
         )
     }
 
-    @Test func notesWhatClientsDoAndNoMoreThanItMay() async throws {
+    @Test func recordsActionsUpToTheLimit() async throws {
         var settings = ScriptedBroker.Settings()
         settings.actionsMax = 3
         let broker = ScriptedBroker(settings)
@@ -254,7 +254,7 @@ import Testing
         #expect(broker.actions.allSatisfy { $0.socketID == "1.1" && $0.time == .seconds(5) })
     }
 
-    @Test func saysWhatItHasSeenWhenATestWaitsInVain() async throws {
+    @Test func aTimeoutReportsTheLatestActions() async throws {
         let broker = ScriptedBroker()
         let client = clients.addRaw(to: broker)
         await client.subscribe("b")
@@ -268,7 +268,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }
 
-    @Test func findsThatSomethingAnswersEveryMessage() async throws {
+    @Test func failsIfEveryMessageIsAnswered() async throws {
         let broker = ScriptedBroker()
         let client = clients.addRaw(to: broker) { client, text in
             if text.contains("pong") || text.contains("established") {

@@ -1,7 +1,7 @@
 import HTTPClient
 import Testing
 
-@Suite("How soon an answer is read again") struct AnswerPaceTests {
+@Suite("The pace of reads of an answer") struct AnswerPaceTests {
     @Test func anOrdinaryAnswerIsReadWithoutAPause() {
         var pace = AnswerPace()
         for _ in 0..<8 { #expect(pace.pauseAfterRead() == 0) }
@@ -14,7 +14,7 @@ import Testing
         #expect((0..<7).map { _ in pace.pauseAfterRead() } == [10, 20, 40, 80, 160, 250, 250])
     }
 
-    @Test func fourSecondsTakeFewReadsHoweverAnAnswerComes() {
+    @Test func readsPerFourSecondsAreLimited() {
         var pace = AnswerPace()
         var (time, reads): (Int64, Int) = (0, 0)
         while time < 4_000 {

@@ -2,8 +2,8 @@ import HTTPClient
 import TestHTTPServer
 import Testing
 
-@Suite("Answers that break the rules", .timeLimit(.minutes(1))) struct BrokenAnswerTests {
-    /// An answer, and part of what is said about it.
+@Suite("Invalid answers", .timeLimit(.minutes(1))) struct BrokenAnswerTests {
+    /// An answer, and a part of the error's text.
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
@@ -14,7 +14,7 @@ import Testing
         Fault(
             testDescription: "another protocol",
             text: "SSH-2.0-OpenSSH_9.2\r\n\r\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "an alert of TLS",
@@ -29,28 +29,28 @@ import Testing
         Fault(
             testDescription: "no answer at all",
             text: "",
-            complaint: "the other side closed it"
+            complaint: "the server closed the connection"
         ),
         Fault(
             testDescription: "Content-Length beside Transfer-Encoding (RFC 9112 §6.1)",
             text: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
                 + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "two lengths (§6.3)",
             text: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "chunks in HTTP/1.0 (§6.1)",
             text: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "lines without a carriage return (§2.2)",
             text: "HTTP/1.1 200 OK\nContent-Length: 0\n\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
     ]
 
@@ -68,7 +68,7 @@ import Testing
         Fault(
             testDescription: "a chunk without a size",
             text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-            complaint: "the answer is no HTTP"
+            complaint: "the answer is not HTTP"
         ),
         Fault(
             testDescription: "content beyond the limit",
@@ -90,14 +90,14 @@ import Testing
         return try await transport.send(call)
     }
 
-    @Test("Are refused in clear words", arguments: heads + contents)
+    @Test("Are refused with a clear error", arguments: heads + contents)
     func refused(fault: Fault) async throws {
         let failure = await #expect(throws: HTTPFailure.self) { try await send(fault.text) }
         let complaint = failure?.description ?? ""
         #expect(complaint.contains(fault.complaint), "\(complaint)")
     }
 
-    @Test("A head is refused where the status alone matters, too", arguments: heads)
+    @Test("An invalid head is refused even if only the status matters", arguments: heads)
     func refusedWithoutContent(fault: Fault) async throws {
         let failure = await #expect(throws: HTTPFailure.self) {
             try await send(fault.text, contentPeriod: .seconds(20))
@@ -106,13 +106,13 @@ import Testing
         #expect(complaint.contains(fault.complaint), "\(complaint)")
     }
 
-    @Test("Content changes nothing where the status alone matters", arguments: contents)
+    @Test("Invalid content is ignored if only the status matters", arguments: contents)
     func statusAlone(fault: Fault) async throws {
         let answer = try await send(fault.text, contentPeriod: .seconds(20))
         #expect(answer == HTTPAnswer(status: 200, body: []))
     }
 
-    @Test("An answer to a request that the server has not read is an answer all the same")
+    @Test("An answer before the request was read is accepted")
     func earlyAnswers() async throws {
         let text = response("", status: "413 Content Too Large", fields: "Connection: close\r\n")
         let server = try ScriptedServer(readsContent: false) { _, _ in .answerAndReset(text) }

@@ -2,16 +2,16 @@ import HTTPClient
 import TestHTTPServer
 import Testing
 
-@Suite("Answers as servers frame them", .timeLimit(.minutes(1))) struct FramingTests {
-    /// An answer, and what it comes to.
+@Suite("Framing of answers", .timeLimit(.minutes(1))) struct FramingTests {
+    /// An answer, and the expected result.
     struct Answer: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
         var status = 200
         var body = ""
-        /// Whether the server ends its side behind it.
+        /// Whether the server ends its side after it.
         var endsConnection = false
-        /// Whether the connection takes a second request.
+        /// Whether the connection is reused for a second request.
         var isKept = true
     }
 
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("Is read whole", arguments: answers) func whole(answer: Answer) async throws {
+    @Test("Is read completely", arguments: answers) func whole(answer: Answer) async throws {
         let server = try server(answer)
         defer { server.stop() }
         let transport = try SocketHTTP(to: HTTPAddress(server.url))
@@ -116,7 +116,7 @@ import Testing
         #expect(result == HTTPAnswer(status: answer.status, body: Array(answer.body.utf8)))
     }
 
-    @Test("The status alone is the same, and the content is dropped", arguments: answers)
+    @Test("With the status alone, the content is dropped", arguments: answers)
     func status(answer: Answer) async throws {
         let server = try server(answer)
         defer { server.stop() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite("Connections that are kept", .timeLimit(.minutes(1))) struct KeptConnectionTests {
+@Suite("Persistent connections", .timeLimit(.minutes(1))) struct KeptConnectionTests {
     private static func server() throws -> ScriptedServer {
         try ScriptedServer { _, _ in .answer(response("ok")) }
     }
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("One client has connections of their own to many servers")
+    @Test("A client has separate connections to each server")
     func manyServers() async throws {
         let servers = try (0..<5).map { _ in try Self.server() }
         defer { for server in servers { server.stop() } }
@@ -37,7 +37,7 @@ import Testing
         #expect(servers.map(\.received.count) == [3, 3, 3, 3, 3])
     }
 
-    @Test("Are closed when no request has come for long")
+    @Test("Are closed after the idle timeout")
     func idle() async throws {
         let server = try Self.server()
         defer { server.stop() }
@@ -49,7 +49,7 @@ import Testing
         #expect(server.connectionCount == 2)
     }
 
-    @Test("Take no request once they are old, however busy they are")
+    @Test("Accept no request after their lifetime, however busy they are")
     func lifetime() async throws {
         let server = try Self.server()
         defer { server.stop() }
@@ -60,7 +60,7 @@ import Testing
         try await eventually { server.endedCount == 3 }
     }
 
-    @Test("Are not more than the settings say") func count() async throws {
+    @Test("Do not exceed the configured number") func count() async throws {
         let server = try Self.server()
         defer { server.stop() }
         let client = try SocketClient(
@@ -76,7 +76,7 @@ import Testing
         #expect(server.connectionCount <= 2)
     }
 
-    @Test("A closed client ends what is under way, and begins nothing") func closed() async throws {
+    @Test("A closed client cancels requests, and starts none") func closed() async throws {
         let server = try ScriptedServer { _, _ in .silence }
         defer { server.stop() }
         let client = try SocketClient(tls: nil)
@@ -91,7 +91,7 @@ import Testing
         await client.close()
     }
 
-    @Test("A client without TLS refuses what needs it") func withoutTLS() async throws {
+    @Test("A client without TLS refuses https") func withoutTLS() async throws {
         let client = try SocketClient(tls: nil)
         let origin = try HTTPOrigin(HTTPAddress("https://127.0.0.1:1"))
         let failure = await #expect(throws: HTTPFailure.self) {
@@ -100,10 +100,10 @@ import Testing
         #expect(failure?.description.contains("without TLS") == true)
     }
 
-    @Test("Several addresses are tried in their order") func severalAddresses() async throws {
+    @Test("Several addresses are tried in order") func severalAddresses() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        // The kernel never chooses port 1, so nothing listens there.
+        // The kernel never assigns port 1, so nothing listens there.
         let addresses = [1, server.port].compactMap { SocketAddress(ip: "127.0.0.1", port: $0) }
         let resolver = NameResolver { _ in addresses }
         let client = try SocketClient(tls: nil, resolver: resolver)
@@ -112,7 +112,7 @@ import Testing
         #expect(server.received.first?.head.contains("Host: backend.test") == true)
     }
 
-    @Test("A name that has moved is followed") func movedNames() async throws {
+    @Test("A change of a name's address is followed") func movedNames() async throws {
         let servers = [try Self.server(), try Self.server()]
         defer { for server in servers { server.stop() } }
         let ports = servers.map(\.port)
@@ -132,7 +132,7 @@ import Testing
         #expect(servers.map(\.received.count) == [1, 1])
     }
 
-    @Test("An address that does not answer is looked up again at once")
+    @Test("A name whose address does not answer is resolved again at once")
     func failedAddresses() async throws {
         let server = try Self.server()
         defer { server.stop() }

@@ -17,14 +17,14 @@ final class Place: Sendable {
     func increment() { number.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 }
 
-@Suite("The look-up of names", .timeLimit(.minutes(1))) struct NameResolverTests {
+@Suite("Name resolution", .timeLimit(.minutes(1))) struct NameResolverTests {
     private static let name = NameResolver.Name(host: "backend.test", port: 80)
 
     private static func address() throws -> SocketAddress {
         try #require(SocketAddress(ip: "192.0.2.1", port: 80))
     }
 
-    @Test("An IP address needs none", arguments: ["127.0.0.1", "::1"])
+    @Test("An IP address needs no look-up", arguments: ["127.0.0.1", "::1"])
     func addressesInNumbers(host: String) async throws {
         let count = Place()
         let resolver = NameResolver { _ in
@@ -37,7 +37,7 @@ final class Place: Sendable {
         #expect(count.value == 0)
     }
 
-    @Test("Is remembered for its lifetime, until it is forgotten") func lifetime() async throws {
+    @Test("An address is cached for its lifetime, unless removed") func lifetime() async throws {
         let address = try Self.address()
         let count = Place()
         let resolver = NameResolver(lifetime: .seconds(3_600)) { _ in
@@ -53,7 +53,7 @@ final class Place: Sendable {
         #expect(count.value == 2)
     }
 
-    @Test("One look-up serves all who wait for the same name") func sharing() async throws {
+    @Test("Concurrent requests for a name share one look-up") func sharing() async throws {
         let address = try Self.address()
         let count = Place()
         let gate = DispatchSemaphore(value: 0)
@@ -75,7 +75,7 @@ final class Place: Sendable {
         #expect(count.value == 1)
     }
 
-    @Test("Holds up the caller for its time only") func timeout() async throws {
+    @Test("Times out") func timeout() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
         let resolver = NameResolver { _ in
@@ -88,7 +88,7 @@ final class Place: Sendable {
         #expect(failure?.description == "no answer to the look-up of backend.test in time")
     }
 
-    @Test("Ends with its task") func cancellation() async throws {
+    @Test("Is cancelled with its task") func cancellation() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
         let resolver = NameResolver { _ in
@@ -103,7 +103,7 @@ final class Place: Sendable {
         }
     }
 
-    @Test("A name without an address says so, and is asked for again") func failure() async throws {
+    @Test("A failed look-up is reported, and repeated next time") func failure() async throws {
         let count = Place()
         let resolver = NameResolver { name throws(ResolveError) in
             count.increment()

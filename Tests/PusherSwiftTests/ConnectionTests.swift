@@ -109,7 +109,7 @@ struct ConnectionTests {
         let broker = ScriptedBroker()
         let (pusher, _) = try await connected(broker)
         let socketID = try #require(pusher.connection.socketId)
-        try broker.say(#"{"event":"pusher:ping","data":{}}"#, to: socketID)
+        try broker.send(#"{"event":"pusher:ping","data":{}}"#, to: socketID)
         try await broker.settle()
         #expect(broker.actions.last?.kind == .pong)
     }
@@ -148,7 +148,7 @@ struct ConnectionTests {
         })
         let socketID = try #require(pusher.connection.socketId)
         let text = #"{"event":"pusher:error","data":{"code":4301,"message":"slowly"}}"#
-        try broker.say(text, to: socketID)
+        try broker.send(text, to: socketID)
         try await broker.settle()
         #expect(notes.errors == ["4301: slowly"])
         // Callbacks of the newer API receive events only.
@@ -157,7 +157,7 @@ struct ConnectionTests {
 
     @Test func reportsTheSubscriptionCount() async throws {
         var settings = ScriptedBroker.Settings()
-        settings.tellsSubscriptionCounts = true
+        settings.sendsSubscriptionCounts = true
         let broker = ScriptedBroker(settings)
         var counts: [Int] = []
         var seen: [String] = []

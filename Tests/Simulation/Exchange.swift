@@ -1,13 +1,13 @@
 import Digests
 
-/// One request of a backend, on a connection of its own, and what has to come of it.
+/// A request of a backend, on its own connection, with its expected answer.
 final class Exchange {
-    /// What an answer has to be.
+    /// The expected answer.
     enum Outcome {
-        /// 200; or 503 while lines are behind, and then nothing has happened.
+        /// 200; or 503 if links are congested, without any effect.
         case accepted
         case refused(status: Int)
-        /// 200, and its body is somebody else's to judge.
+        /// 200; the caller checks the body.
         case any
     }
 
@@ -15,11 +15,11 @@ final class Exchange {
     let text: String
     let shard: Int
     let outcome: Outcome
-    /// What is published if the request is accepted.
+    /// The events that the request publishes if it is accepted.
     var publications: [Publication] = []
-    /// Who is closed if the request is accepted.
-    var terminated: [Conversation] = []
-    /// Whether the broker had more events to relay than it may, while the request was under way.
+    /// The clients that are closed if the request is accepted.
+    var terminated: [ClientModel] = []
+    /// Whether links were congested while the request was in progress.
     var mayBeRefused = false
     private(set) var status: Int?
     private(set) var body = ""
@@ -30,28 +30,28 @@ final class Exchange {
         self.text = text
         self.shard = shard
         self.outcome = outcome
-        pipe.say(Array(text.utf8))
+        pipe.enqueue(Array(text.utf8))
     }
 
     var isAnswered: Bool { status != nil }
 
-    /// Pushes and reads up to `limit` bytes.
+    /// Writes and reads up to `limit` bytes each.
     ///
     /// - Parameters:
-    ///   - limit: How many bytes each way.
-    ///   - isDraining: Whether the broker is being stopped.
-    /// - Returns: How many bytes have moved.
-    /// - Throws: What is wrong with the answer.
-    func pursue(_ limit: Int, whileDraining isDraining: Bool) throws(Violation) -> Int {
+    ///   - limit: The maximum number of bytes.
+    ///   - isDraining: Whether the broker is draining.
+    /// - Returns: The number of bytes transferred.
+    /// - Throws: A wrong answer.
+    func transfer(_ limit: Int, whileDraining isDraining: Bool) throws(Violation) -> Int {
         let pushed = pipe.push(limit)
         let bytes = pipe.read(limit)
         received += bytes
         if !isAnswered, !bytes.isEmpty { try readAnswer() }
         if !isAnswered, pipe.hasEnded {
-            // A broker that stops closes connections on which nothing was asked, as far as it has read.
+            // A draining broker closes connections from which it has read no request.
             guard !isDraining else {
                 status = 0
-                for publication in publications { publication.fate = .refused }
+                for publication in publications { publication.status = .refused }
                 return pushed + bytes.count
             }
             throw Violation(.answers, "the connection of \(firstLine) ended without an answer")
@@ -79,15 +79,15 @@ final class Exchange {
     private func judge(_ status: Int) throws(Violation) {
         switch (outcome, status) {
         case (.accepted, 200):
-            for publication in publications { publication.fate = .accepted }
-            for conversation in terminated { conversation.isTerminated = true }
+            for publication in publications { publication.status = .accepted }
+            for client in terminated { client.isTerminated = true }
         case (.accepted, 503):
             guard mayBeRefused || !body.contains("more events than it can relay") else {
                 throw Violation(.answers, "\(firstLine) was refused, and no events waited: \(body)")
             }
-            for publication in publications { publication.fate = .refused }
+            for publication in publications { publication.status = .refused }
         case (.refused(status), _):
-            for publication in publications { publication.fate = .refused }
+            for publication in publications { publication.status = .refused }
         case (.any, 200): break
         case (.refused(status: 401), 200):
             throw Violation(.authorisation, "\(firstLine) was accepted with a wrong signature")
@@ -96,7 +96,7 @@ final class Exchange {
     }
 }
 
-/// A request with its signature.
+/// Returns a signed request.
 func signedRequest(
     _ method: String,
     _ path: String,
@@ -107,7 +107,8 @@ func signedRequest(
     secret: String? = nil
 ) -> String {
     var query = [
-        ("auth_key", Cast.keys[app]), ("auth_timestamp", "\(unixTime)"), ("auth_version", "1.0"),
+        ("auth_key", Scenario.keys[app]), ("auth_timestamp", "\(unixTime)"),
+        ("auth_version", "1.0"),
     ]
     if !body.isEmpty {
         let bytes = Array(body.utf8)
@@ -115,7 +116,7 @@ func signedRequest(
     }
     query += parameters
     let signed = query.sorted { $0.0 < $1.0 }.map { "\($0)=\($1)" }.joined(separator: "&")
-    let signature = sign("\(method)\n\(path)\n\(signed)", with: secret ?? Cast.secrets[app])
+    let signature = sign("\(method)\n\(path)\n\(signed)", with: secret ?? Scenario.secrets[app])
     return "\(method) \(path)?\(signed)&auth_signature=\(signature) HTTP/1.1\r\n"
         + "Host: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
 }

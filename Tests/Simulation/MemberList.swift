@@ -1,15 +1,15 @@
-/// The members of a presence channel, as a grant lists them.
+/// The members of a presence channel, as listed in a grant.
 struct MemberList {
-    /// The number in what is told of each user.
+    /// The mark in each user's `user_info`.
     private(set) var marks: [Int: Int] = [:]
 
-    /// Reads the list, which says everything twice, and how many there are.
-    init(_ data: String, _ reader: Conversation) throws(Violation) {
+    /// Parses the list, and checks that IDs, hash and count agree.
+    init(_ data: String, _ reader: ClientModel) throws(Violation) {
         let parts = data.split(separator: #""hash":{"#)
         guard data.hasPrefix(#"{"presence":{"ids":["#), parts.count == 2 else {
             throw reader.broken(.presence, "read \(data)")
         }
-        for (index, user) in Cast.users.enumerated() {
+        for (index, user) in Scenario.users.enumerated() {
             let isListed = parts[0].contains(#""\#(user)""#)
             let entry = parts[1].firstRange(of: "\"\(user)\":")
             guard isListed == (entry != nil) else {

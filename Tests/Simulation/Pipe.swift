@@ -2,21 +2,21 @@ import CLinux
 import Glibc
 import Net
 
-/// A peer's end of a connection to the broker: nothing moves but what it is told to move.
+/// A peer's end of a connection to the broker, which transfers bytes only on request.
 final class Pipe {
     private(set) var descriptor: Int32
-    /// What the peer has to say and the kernel has not taken.
+    /// The bytes that the socket has not taken yet.
     private var outgoing: [UInt8] = []
     private var sentCount = 0
-    /// Whether the broker's end has been seen, or its reset.
+    /// Whether the end of the stream, or a reset, was read.
     private(set) var hasEnded = false
 
-    /// Makes a pair of sockets.
+    /// Creates a socket pair.
     ///
-    /// - Parameter room: How many bytes the kernel holds for the peer, more or less; it knows a least number.
+    /// - Parameter bufferSize: The approximate size of the broker's socket buffer, in bytes; the kernel has a minimum.
     /// - Returns: The peer's end, and the broker's.
-    /// - Throws: What the system refused.
-    static func make(room: Int) throws(SystemError) -> (Pipe, broker: Int32) {
+    /// - Throws: The system's error.
+    static func make(bufferSize: Int) throws(SystemError) -> (Pipe, broker: Int32) {
         var ends: (Int32, Int32) = (-1, -1)
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let result = withUnsafeMutablePointer(to: &ends) {
@@ -25,7 +25,7 @@ final class Pipe {
             }
         }
         guard result == 0 else { throw SystemError(call: "socketpair", code: errno) }
-        var size = Int32(room)
+        var size = Int32(bufferSize)
         setsockopt(ends.1, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         return (Pipe(ends.0), ends.1)
     }
@@ -36,13 +36,13 @@ final class Pipe {
 
     var isOpen: Bool { descriptor >= 0 }
 
-    /// How many bytes wait to be pushed.
+    /// The number of unsent bytes.
     var waitingCount: Int { outgoing.count - sentCount }
 
-    /// Adds to what the peer has to say.
-    func say(_ bytes: [UInt8]) { outgoing += bytes }
+    /// Queues bytes.
+    func enqueue(_ bytes: [UInt8]) { outgoing += bytes }
 
-    /// Gives the kernel up to `limit` bytes; returns how many it has taken.
+    /// Writes up to `limit` bytes; returns the number of bytes written.
     func push(_ limit: Int) -> Int {
         let count = min(limit, waitingCount)
         guard isOpen, count > 0 else { return 0 }
@@ -50,7 +50,7 @@ final class Pipe {
             send(descriptor, $0.baseAddress.map { $0 + sentCount }, count, Int32(MSG_NOSIGNAL))
         }
         if sent < 0 {
-            // The broker has closed: what is left is for nobody.
+            // The broker has closed: the rest cannot be sent.
             if errno != EAGAIN { sentCount = outgoing.count }
             return 0
         }
@@ -59,24 +59,24 @@ final class Pipe {
         return sent
     }
 
-    /// Takes up to `limit` bytes that have arrived, in one read.
+    /// Reads up to `limit` bytes, in one call.
     func read(_ limit: Int) -> [UInt8] {
         guard isOpen, !hasEnded, limit > 0 else { return [] }
-        return [UInt8](unsafeUninitializedCapacity: min(limit, 65_536)) { room, count in
-            let received = recv(descriptor, room.baseAddress, min(limit, 65_536), 0)
+        return [UInt8](unsafeUninitializedCapacity: min(limit, 65_536)) { buffer, count in
+            let received = recv(descriptor, buffer.baseAddress, min(limit, 65_536), 0)
             count = max(received, 0)
             if received == 0 || received < 0 && errno != EAGAIN { hasEnded = true }
         }
     }
 
-    /// Says that nothing more will be said, and goes on reading.
+    /// Closes the sending side only.
     func finish() {
         guard isOpen else { return }
         sentCount = outgoing.count
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Closes the socket; with bytes unread, the broker sees a reset.
+    /// Closes the socket; with unread bytes, the broker sees a reset.
     func close() {
         guard isOpen else { return }
         _ = Glibc.close(descriptor)

@@ -1,24 +1,24 @@
 import TestRandom
 
 extension Schedule {
-    /// Draws a run.
+    /// Generates a run.
     package init(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         self.seed = seed
         shardCount = [1, 2, 3, 3, 4][random.number(5)]
         ending = random.pick([(2, .leave), (1, .drain), (1, .drainWhileBusy)])
         lineLengthMax = random.number(3) == 0 ? 1 : 1_000
-        // Some runs are about few clients and channels that meet all the time, others about many.
+        // Some runs have few clients and channels that interact all the time, others many.
         var choice = StepChoice(
             random: random,
             shardCount: shardCount,
-            clientCount: 3 + random.number(Cast.clientCount - 2),
+            clientCount: 3 + random.number(Scenario.clientCount - 2),
             channels: Self.channels(&random)
         )
         steps = []
         for _ in 0..<choice.clientCount + 2 { steps.append(choice.connect()) }
         for _ in 0..<80 + random.number(280) { steps.append(choice.next()) }
-        // Some runs publish more at once than is taken in at once: it takes as long as all the rest.
+        // Some runs publish more at once than the broker reads at once, which takes as long as all the rest.
         if choice.random.happens(15) {
             for _ in 0..<1 + choice.random.number(2) {
                 steps.insert(choice.flood(), at: choice.random.number(steps.count))
@@ -28,18 +28,18 @@ extension Schedule {
 }
 
 extension Schedule {
-    /// Draws the channels that a run is about: of one sort often, so that it is tried thoroughly.
+    /// Draws the channels of a run: often of one kind, for a thorough test of that.
     private static func channels(_ random: inout SeededRandom) -> [Int] {
-        let all = Cast.channels.indices
+        let all = Scenario.channels.indices
         switch random.number(5) {
         case 0, 4:
-            return all.filter { Cast.channels[$0].isPresence }.dropFirst(random.number(3)) + [
+            return all.filter { Scenario.channels[$0].isPresence }.dropFirst(random.number(3)) + [
                 random.number(all.count)
             ]
         case 1: return [random.number(all.count)]
         case 2: return (0..<3).map { _ in random.number(all.count) }
-        // Of the channels that belong to users, few can be joined by anybody.
-        default: return Array(all.prefix(Cast.firstUserChannel)) + [all.upperBound - 1]
+        // Of the server-to-user channels, only one: few clients can subscribe to them.
+        default: return Array(all.prefix(Scenario.firstUserChannel)) + [all.upperBound - 1]
         }
     }
 }
@@ -48,10 +48,10 @@ extension SeededRandom {
     /// A number from zero to less than `bound`.
     mutating func number(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    /// Whether something happens that happens `percent` times of a hundred.
+    /// True with a probability of `percent` / 100.
     mutating func happens(_ percent: Int) -> Bool { number(100) < percent }
 
-    /// One of several things, each as often as its weight says.
+    /// Draws an element, with a probability proportional to its weight.
     mutating func pick<Thing>(_ things: [(weight: Int, thing: Thing)]) -> Thing {
         var rest = number(things.reduce(0) { $0 + $1.weight })
         for (weight, thing) in things {
@@ -62,41 +62,44 @@ extension SeededRandom {
     }
 }
 
-/// Draws the steps of one run.
+/// Generates the steps of one run.
 struct StepChoice {
     var random: SeededRandom
     let shardCount: Int
     let clientCount: Int
     let channels: [Int]
 
-    private enum Sort {
-        case connect, say, push, read, stall, mute, leave, ask, pursue, turn, carry, bustle, wait,
-            pass
+    private enum StepKind {
+        case connect, send, push, read, stall, mute, leave, request, transfer, turn, deliver, round,
+            wait,
+            advance
         case reload, settle
     }
 
-    private static let weights: [(weight: Int, thing: Sort)] = [
-        (6, .connect), (30, .say), (6, .push), (10, .read), (1, .stall), (1, .mute), (2, .leave),
-        (16, .ask), (5, .pursue), (9, .turn), (8, .carry), (9, .bustle), (4, .wait), (1, .pass),
+    private static let weights: [(weight: Int, thing: StepKind)] = [
+        (6, .connect), (30, .send), (6, .push), (10, .read), (1, .stall), (1, .mute), (2, .leave),
+        (16, .request), (5, .transfer), (9, .turn), (8, .deliver), (9, .round), (4, .wait),
+        (1, .advance),
         (1, .reload), (3, .settle),
     ]
 
     mutating func next() -> Step {
         switch random.pick(Self.weights) {
         case .connect: connect()
-        case .say: .say(client(), utterance(), pushing: portion())
+        case .send: .send(client(), action(), pushing: portion())
         case .push: .push(client(), portion())
         case .read: .read(client(), portion())
         case .stall: .stall(client())
         case .mute: .mute(client())
         case .leave: .leave(client(), isReset: random.happens(50))
-        case .ask: .ask(request(), shard: shard(), pushing: portion())
-        case .pursue: .pursue(portion())
+        case .request: .request(request(), shard: shard(), pushing: portion())
+        case .transfer: .transfer(portion())
         case .turn: .turn(shard())
-        case .carry: .carry(1 + random.number(4), from: shard(), to: shard())
-        case .bustle: .bustle
+        case .deliver: .deliver(1 + random.number(4), from: shard(), to: shard())
+        case .round: .round
         case .wait: .wait(random.pick([(3, random.number(20)), (1, random.number(500))]))
-        case .pass: .pass(random.pick([(3, 1 + random.number(5)), (1, 10 + random.number(60))]))
+        case .advance:
+            .advance(random.pick([(3, 1 + random.number(5)), (1, 10 + random.number(60))]))
         case .reload: .reload(reload())
         case .settle: .settle
         }
@@ -108,7 +111,7 @@ struct StepChoice {
             shard: shard(),
             app: random.happens(85) ? 0 : 1,
             compresses: random.happens(30),
-            room: random.pick([(2, 200_000), (1, 4_608)])
+            bufferSize: random.pick([(2, 200_000), (1, 4_608)])
         )
     }
 
@@ -117,18 +120,18 @@ struct StepChoice {
         return .flood(
             app: 0,
             channel: channel(),
-            count: Cast.floodLength / length + random.number(20),
+            count: Scenario.floodLength / length + random.number(20),
             length: length
         )
     }
 
     private mutating func client() -> Int { random.number(clientCount) }
     private mutating func shard() -> Int { random.number(shardCount) }
-    private mutating func user() -> Int { random.number(Cast.users.count) }
+    private mutating func user() -> Int { random.number(Scenario.users.count) }
 
     private mutating func channel() -> Int { channels[random.number(channels.count)] }
 
-    /// How many bytes move: mostly all, sometimes so few that everything is torn apart.
+    /// A number of bytes: mostly all, sometimes so few that messages are fragmented.
     private mutating func portion() -> Int {
         random.pick([(6, 100_000), (1, 1 + random.number(40)), (1, 1 + random.number(400))])
     }
@@ -139,29 +142,32 @@ struct StepChoice {
         ])
     }
 
-    private mutating func signature() -> Utterance.Signature {
+    private mutating func signature() -> ClientAction.Signature {
         random.pick([
             (28, .right), (1, .none), (1, .wrong), (1, .ofAnotherSocket), (1, .foreign),
             (1, .second),
         ])
     }
 
-    private enum Saying {
-        case subscribe, glance, invalidName, unsubscribe, signIn, event, burst, flood, ping, frame
-        case garbage, close
+    private enum ActionKind {
+        case subscribe, subscribeBriefly, invalidName, unsubscribe, signIn, event, burst, flood,
+            ping, frame
+        case malformed, close
     }
 
-    private mutating func utterance() -> Utterance {
-        let sayings: [(weight: Int, thing: Saying)] = [
-            (40, .subscribe), (6, .glance), (1, .invalidName), (14, .unsubscribe), (12, .signIn),
+    private mutating func action() -> ClientAction {
+        let kinds: [(weight: Int, thing: ActionKind)] = [
+            (40, .subscribe), (6, .subscribeBriefly), (1, .invalidName), (14, .unsubscribe),
+            (12, .signIn),
             (22, .event),
-            (3, .ping), (2, .frame), (3, .garbage), (1, .close),
+            (3, .ping), (2, .frame), (3, .malformed), (1, .close),
             (2, .burst), (1, .flood),
         ]
-        switch random.pick(sayings) {
+        switch random.pick(kinds) {
         case .subscribe:
             return .subscribe(channel(), signature(), user: random.happens(85) ? user() : nil)
-        case .glance: return .glance(channel(), user: user(), stays: random.happens(50))
+        case .subscribeBriefly:
+            return .subscribeBriefly(channel(), user: user(), stays: random.happens(50))
         case .invalidName: return .subscribeToInvalidName
         case .unsubscribe: return .unsubscribe(channel())
         case .signIn:
@@ -172,8 +178,8 @@ struct StepChoice {
         case .flood: return .flood
         case .ping: return .ping
         case .frame: return .pingFrame
-        case .garbage:
-            return .garbage(
+        case .malformed:
+            return .malformed(
                 random.pick([
                     (6, .noJSON), (6, .unknownEvent), (6, .noEvent), (2, .binary),
                     (2, .invalidText),
@@ -184,14 +190,14 @@ struct StepChoice {
         }
     }
 
-    private enum Asking { case trigger, batch, terminate, list, describe, members }
+    private enum RequestKind { case trigger, batch, terminate, list, describe, members }
 
     private mutating func request() -> Request {
         let app = random.happens(90) ? 0 : 1
-        let askings: [(weight: Int, thing: Asking)] = [
+        let kinds: [(weight: Int, thing: RequestKind)] = [
             (24, .trigger), (6, .batch), (3, .terminate), (2, .list), (2, .describe), (2, .members),
         ]
-        switch random.pick(askings) {
+        switch random.pick(kinds) {
         case .trigger:
             var channels = [channel()]
             if random.happens(25) { channels += (0..<random.number(3)).map { _ in channel() } }
@@ -199,7 +205,7 @@ struct StepChoice {
                 app: app,
                 channels: channels,
                 length: length(),
-                leavingOut: random.happens(20) ? client() : nil,
+                excluded: random.happens(20) ? client() : nil,
                 isSigned: random.happens(95)
             )
         case .batch:

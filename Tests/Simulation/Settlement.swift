@@ -1,47 +1,48 @@
-/// What must be so when everything has arrived everywhere.
+/// Checks of the state once everything is delivered.
 extension World {
-    /// Lets everything arrive, and checks what clients were told against what there is.
+    /// Delivers everything, and checks the clients' state against the model.
     ///
-    /// - Parameter knowsUsers: Whether nobody has come or gone for so long that all who watch have been told.
+    /// - Parameter knowsUsers: Whether so much time has passed without sign-ins and departures that all watchers must
+    ///   be up to date.
     /// - Throws: The first ``Violation``.
     func settle(knowsUsers: Bool = false) throws {
         for client in clients { client?.isStalled = false }
-        try comeToRest()
-        if let client = everyone.first(where: { $0.overdueEnd != nil }) {
-            // A stalled client may have kept a close waiting, which is given up after some seconds.
-            try pass(7)
-            try comeToRest()
-            if let reason = client.overdueEnd {
-                throw client.broken(.closing, "is still there, but \(reason)")
+        try runUntilIdle()
+        if let client = allClients.first(where: { $0.overdueClose != nil }) {
+            // A stalled client may have delayed a close, which the broker abandons after some seconds.
+            try advance(7)
+            try runUntilIdle()
+            if let reason = client.overdueClose {
+                throw client.broken(.closing, "is still connected, but \(reason)")
             }
         }
-        meet(.settlement)
+        reach(.settlement)
         try checkAnswers()
-        for room in rooms.values.sorted(by: { $0.name < $1.name }) {
-            try room.checkOrder()
-            try checkDeliveries(in: room)
-            try checkStanding(room)
+        for model in models.values.sorted(by: { $0.name < $1.name }) {
+            try model.checkOrder()
+            try checkDeliveries(in: model)
+            try checkStanding(model)
         }
         try checkLimits()
         try checkCounts()
         if knowsUsers { try checkUsers() }
-        forgetWhatIsSettled()
+        startNextRound()
     }
 
-    private func comeToRest() throws {
+    private func runUntilIdle() throws {
         var rounds = 0
         while true {
-            // A turn may have work left for the next one although nothing has moved.
-            let isMoving = try bustle()
-            let isStillMoving = try bustle()
+            // A turn may leave work for the next one, even if nothing was transferred.
+            let isMoving = try runRound()
+            let isStillMoving = try runRound()
             if !isMoving, !isStillMoving {
                 if exchanges.isEmpty || rounds > 1_200 { break }
-                // An answer that waits for a queue is looked at after a millisecond.
+                // The broker checks a congested answer again after a millisecond.
                 wait(5)
             }
             rounds += 1
             guard rounds < 2_000 else {
-                throw Violation(.answers, "the broker does not come to rest")
+                throw Violation(.answers, "the broker does not become idle")
             }
         }
         if let exchange = exchanges.first {
@@ -52,97 +53,102 @@ extension World {
     // MARK: - Connections
 
     private func checkAnswers() throws {
-        for client in everyone where client.isAlive {
-            for debt in client.debts {
-                switch debt {
-                case .perhapsNotSubscribed, .perhapsFault: break
-                case .fate(let publication): client.accept(publication)
-                default: throw client.broken(.answers, "is still waiting for \(debt)")
+        for client in allClients where client.isAlive {
+            for expectation in client.expectations {
+                switch expectation {
+                case .optionalNotSubscribed, .optionalFault: break
+                case .clientEvent(let publication): client.accept(publication)
+                default: throw client.broken(.answers, "is still waiting for \(expectation)")
                 }
             }
-            client.debts = []
-            for tenure in client.tenures.values.joined() where tenure.grantedAt == nil {
+            client.expectations = []
+            for subscription in client.subscriptions.values.joined()
+            where subscription.grantedAt == nil {
                 throw client.broken(
                     .answers,
-                    "was not answered whether it may join \(tenure.room.name)"
+                    "has no answer to its subscription to \(subscription.model.name)"
                 )
             }
-            if let tenure = client.tenures.values.joined().first(where: \.awaitsOpening) {
-                throw client.broken(.cache, "was not told what \(tenure.room.name) holds")
+            if let subscription = client.subscriptions.values.joined().first(where: \.awaitsOpening)
+            {
+                throw client.broken(
+                    .cache,
+                    "received neither cached event nor miss of \(subscription.model.name)"
+                )
             }
         }
-        for client in everyone where client.socketID == nil && client.farewell == nil {
+        for client in allClients where client.socketID == nil && client.closingError == nil {
             guard client.isGone || client.hasLeft else {
-                throw client.broken(.answers, "was not greeted")
+                throw client.broken(.answers, "received no connection_established")
             }
         }
     }
 
     private func checkLimits() throws {
-        for client in everyone { try client.checkRate() }
+        for client in allClients { try client.checkRate() }
         for app in rules.indices {
-            let count = everyone.count { $0.app == app && $0.isAlive && $0.mayHavePlace }
+            let count = allClients.count { $0.app == app && $0.isAlive && $0.mayCountTowardsQuota }
             guard count <= rules[app].connectionsMax else {
-                throw Violation(.limits, "app \(Cast.appIDs[app]) has \(count) connections")
+                throw Violation(.limits, "app \(Scenario.appIDs[app]) has \(count) connections")
             }
         }
     }
 
     // MARK: - Channels
 
-    /// Every event that was published after a grant must have come, as long as the subscription stands.
-    private func checkDeliveries(in room: Room) throws {
-        for publication in room.open {
-            if publication.wasSeen, publication.fate == .refused {
+    /// Checks that every event published after a grant has arrived, if the subscription is still active.
+    private func checkDeliveries(in model: ChannelModel) throws {
+        for publication in model.open {
+            if publication.wasSeen, publication.status == .refused {
                 throw Violation(
                     .answers,
                     "event \(publication.id) was refused, and was seen all the same"
                 )
             }
-            guard publication.fate == .accepted else { continue }
-            for tenure in room.standing {
-                guard let grantedAt = tenure.grantedAt, grantedAt < publication.step,
-                    !publication.isNot(for: tenure.conversation),
-                    !tenure.seen.contains(.event(publication.id))
+            guard publication.status == .accepted else { continue }
+            for subscription in model.standing {
+                guard let grantedAt = subscription.grantedAt, grantedAt < publication.step,
+                    !publication.excludes(subscription.client),
+                    !subscription.seen.contains(.event(publication.id))
                 else { continue }
-                throw tenure.conversation.broken(
+                throw subscription.client.broken(
                     .once,
-                    "has missed event \(publication.id) on \(room.name)"
+                    "has missed event \(publication.id) on \(model.name)"
                 )
             }
         }
     }
 
-    /// Who is on the channel is what all on it were told.
-    private func checkStanding(_ room: Room) throws {
-        let standing = room.standing
+    /// Checks that all subscribers know the same members, and the right count.
+    private func checkStanding(_ model: ChannelModel) throws {
+        let standing = model.standing
         let users = Set(standing.compactMap { $0.member?.user })
-        for tenure in standing {
-            if room.channel.isPresence, Set(tenure.members.keys) != users {
-                throw tenure.conversation.broken(
+        for subscription in standing {
+            if model.channel.isPresence, Set(subscription.members.keys) != users {
+                throw subscription.client.broken(
                     .presence,
-                    "has users \(tenure.members.keys.sorted()) on \(room.name), where there are \(users.sorted())"
+                    "has users \(subscription.members.keys.sorted()) on \(model.name), where there are \(users.sorted())"
                 )
             }
-            if rules[room.app].countsAreTold, !room.channel.isPresence, room.channel.user == nil,
-                tenure.lastCount != standing.count
+            if rules[model.app].countsAreTold, !model.channel.isPresence, model.channel.user == nil,
+                subscription.lastCount != standing.count
             {
-                let told = tenure.lastCount.map(String.init) ?? "nothing"
-                throw tenure.conversation.broken(
+                let received = subscription.lastCount.map(String.init) ?? "nothing"
+                throw subscription.client.broken(
                     .counts,
-                    "was told \(told) of \(room.name), which has \(standing.count) subscribers"
+                    "received \(received) of \(model.name), which has \(standing.count) subscribers"
                 )
             }
         }
     }
 
-    /// What a backend is told is what there is.
+    /// Checks the answers to backends' queries.
     private func checkCounts() throws {
         for app in rules.indices where rules[app].isEnabled {
             var expected: [String: Int] = [:]
-            for room in rooms.values where room.app == app && room.channel.user == nil {
-                let count = room.standing.count
-                if count > 0 { expected[room.channel.name] = count }
+            for model in models.values where model.app == app && model.channel.user == nil {
+                let count = model.standing.count
+                if count > 0 { expected[model.channel.name] = count }
             }
             let text = expected.sorted { $0.key < $1.key }
                 .map { #""\#($0)":{"subscription_count":\#($1)}"# }.joined(separator: ",")
@@ -153,13 +159,13 @@ extension World {
                 parameters: [("info", "subscription_count")],
                 .counts
             )
-            for room in rooms.values where room.app == app && room.channel.isPresence {
-                let users = Set(room.standing.compactMap { $0.member?.user }).sorted()
-                let list = users.map { #"{"id":"\#(Cast.users[$0])"}"# }.joined(separator: ",")
+            for model in models.values where model.app == app && model.channel.isPresence {
+                let users = Set(model.standing.compactMap { $0.member?.user }).sorted()
+                let list = users.map { #"{"id":"\#(Scenario.users[$0])"}"# }.joined(separator: ",")
                 try expect(
                     #"{"users":[\#(list)]}"#,
                     of: app,
-                    "/channels/\(room.channel.path)/users",
+                    "/channels/\(model.channel.path)/users",
                     .presence
                 )
             }
@@ -174,16 +180,16 @@ extension World {
         _ invariant: Invariant
     ) throws {
         let shard = step % schedule.shardCount
-        let asked = try get(app, path, shard, .any, parameters: parameters)
-        try comeToRest()
-        // Users come in an order that means nothing.
+        let pending = try get(app, path, shard, .any, parameters: parameters)
+        try runUntilIdle()
+        // Users are listed in no particular order.
         guard
-            asked.exchange.body.split(whereSeparator: "[]{},".contains).sorted()
+            pending.exchange.body.split(whereSeparator: "[]{},".contains).sorted()
                 == expected.split(whereSeparator: "[]{},".contains).sorted()
         else {
             throw Violation(
                 invariant,
-                "\(path) is \(asked.exchange.body), but there is \(expected)"
+                "\(path) is \(pending.exchange.body), but there is \(expected)"
             )
         }
     }
@@ -191,39 +197,39 @@ extension World {
     // MARK: - Users
 
     private func checkUsers() throws {
-        for client in everyone where client.isAlive {
+        for client in allClients where client.isAlive {
             for user in client.watched {
-                let isThere = everyone.contains {
+                let isThere = allClients.contains {
                     $0.isAlive && $0.app == client.app && $0.user == user
                 }
                 guard client.presences[user] == isThere else {
                     throw client.broken(
                         .users,
-                        "takes \(Cast.users[user]) to be \(client.presences[user] == true ? "there" : "gone")"
+                        "knows \(Scenario.users[user]) as \(client.presences[user] == true ? "online" : "offline")"
                     )
                 }
             }
         }
     }
 
-    // MARK: - The next round
+    // MARK: - Next round
 
-    private func forgetWhatIsSettled() {
-        for room in rooms.values { room.findLastEvents() }
-        for room in rooms.values {
-            for publication in room.open { publication.settledAt = publication.settledAt ?? now }
-            room.open = []
-            room.pairs = []
-            room.tenures.removeAll { !$0.stands }
-            for tenure in room.tenures {
-                tenure.tokens = []
-                tenure.opening = nil
+    private func startNextRound() {
+        for model in models.values { model.findLastEvents() }
+        for model in models.values {
+            for publication in model.open { publication.settledAt = publication.settledAt ?? now }
+            model.open = []
+            model.pairs = []
+            model.subscriptions.removeAll { !$0.stands }
+            for subscription in model.subscriptions {
+                subscription.tokens = []
+                subscription.opening = nil
             }
         }
-        for client in everyone where client.isGone { client.forget() }
-        everyone.removeAll(where: \.isGone)
-        for client in everyone {
-            client.owedBytes = 0
+        for client in allClients where client.isGone { client.releaseReferences() }
+        allClients.removeAll(where: \.isGone)
+        for client in allClients {
+            client.pendingBytes = 0
             client.wasStalled = false
             client.events = []
         }

@@ -2,10 +2,10 @@ import Net
 import PusherProtocol
 import WebSocket
 
-/// A client's WebSocket, over a pipe that tears apart whatever goes through it.
+/// A client's WebSocket, over a pipe that fragments everything.
 final class SimulatedClient {
-    /// What a client sees.
-    enum Sighting {
+    /// A received frame.
+    enum ReceivedFrame {
         case message(ServerMessage)
         case ping([UInt8])
         case pong
@@ -17,7 +17,7 @@ final class SimulatedClient {
     private var endpoint: WebSocketEndpoint?
     private var unread: [UInt8] = []
 
-    /// Begins to connect, with the request still to be pushed.
+    /// Starts to connect; the request still has to be pushed.
     init(_ pipe: Pipe, key: String, compresses: Bool, number: Int) throws {
         self.pipe = pipe
         handshake = try ClientHandshake(
@@ -26,47 +26,47 @@ final class SimulatedClient {
             nonce: (0..<16).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) },
             deflate: compresses ? DeflateOptions() : nil
         )
-        pipe.say(handshake.request)
+        pipe.enqueue(handshake.request)
     }
 
-    // MARK: - What the client says
+    // MARK: - Sending
 
-    /// Says a text message.
-    func say(_ text: String, mask: UInt32) {
+    /// Queues a text message.
+    func send(_ text: String, mask: UInt32) {
         guard let frame = endpoint?.encode(.text, Array(text.utf8).span, mask: mask) else { return }
-        pipe.say(frame)
+        pipe.enqueue(frame)
     }
 
-    /// Answers a ping.
+    /// Queues the answer to a ping.
     func answer(_ payload: [UInt8], mask: UInt32) {
         guard let frame = endpoint?.pong(payload.span, mask: mask) else { return }
-        pipe.say(frame)
+        pipe.enqueue(frame)
     }
 
-    /// Sends a ping frame.
+    /// Queues a ping frame.
     func ping(mask: UInt32) {
         let payload = Array("ping".utf8)
         guard let frame = endpoint?.ping(payload.span, mask: mask) else { return }
-        pipe.say(frame)
+        pipe.enqueue(frame)
     }
 
-    /// Says that it goes.
-    func sayClose(mask: UInt32) {
+    /// Queues a close frame.
+    func sendClose(mask: UInt32) {
         guard let frame = endpoint?.close(.normal, mask: mask) else { return }
-        pipe.say(frame)
+        pipe.enqueue(frame)
     }
 
-    // MARK: - What the client sees
+    // MARK: - Receiving
 
     /// Reads up to `limit` bytes.
     ///
-    /// - Returns: How many there were, and what they completed.
-    func read(_ limit: Int) throws(Violation) -> (count: Int, sightings: [Sighting]) {
+    /// - Returns: The number of bytes, and the completed frames.
+    func read(_ limit: Int) throws(Violation) -> (count: Int, frames: [ReceivedFrame]) {
         let bytes = pipe.read(limit)
         guard !bytes.isEmpty else { return (0, []) }
         unread += bytes
         if endpoint == nil { try upgrade() }
-        return (bytes.count, endpoint == nil ? [] : try sightings())
+        return (bytes.count, endpoint == nil ? [] : try frames())
     }
 
     private func upgrade() throws(Violation) {
@@ -88,8 +88,8 @@ final class SimulatedClient {
         }
     }
 
-    private func sightings() throws(Violation) -> [Sighting] {
-        var sightings: [Sighting] = []
+    private func frames() throws(Violation) -> [ReceivedFrame] {
+        var frames: [ReceivedFrame] = []
         var position = 0
         var bytes = unread
         do {
@@ -97,17 +97,17 @@ final class SimulatedClient {
             while let incoming = try endpoint?.next(in: &span, at: &position) {
                 let payload = incoming.payload(in: span.span)
                 switch incoming.kind {
-                case .text: sightings.append(.message(try ServerMessage.parse(payload.span)))
-                case .ping: sightings.append(.ping(payload))
-                case .pong: sightings.append(.pong)
-                case .close(let code): sightings.append(.close(code.map { Int($0.rawValue) }))
+                case .text: frames.append(.message(try ServerMessage.parse(payload.span)))
+                case .ping: frames.append(.ping(payload))
+                case .pong: frames.append(.pong)
+                case .close(let code): frames.append(.close(code.map { Int($0.rawValue) }))
                 case .binary: throw Violation(.answers, "the broker has sent a binary message")
                 }
             }
         } catch {
-            throw Violation(.answers, "the broker has sent what no client understands: \(error)")
+            throw Violation(.answers, "the broker has sent a malformed message: \(error)")
         }
         unread = Array(bytes[position...])
-        return sightings
+        return frames
     }
 }

@@ -1,50 +1,54 @@
 import Net
 
-/// Runs of a broker, each repeated by its seed.
+/// Simulated runs of a broker, each reproducible by its seed.
 package enum Simulation {
-    /// What became of a run.
+    /// The result of a run.
     package struct Outcome {
-        /// What did not hold first; `nil` if all did.
+        /// The first violation; `nil` if there was none.
         package var violation: Violation?
-        /// The same for the same run only, if the trace was hashed.
+        /// The hash of the trace, if it was hashed.
         package var hash: UInt64
-        /// What has happened, and how often.
-        package var meetings: [Meeting: Int]
+        /// The number of times each situation was reached.
+        package var situations: [Situation: Int]
     }
 
-    /// Plays a run to its end, or to the first violation.
+    /// Runs a schedule to its end, or to the first violation.
     ///
     /// - Parameters:
-    ///   - schedule: What happens.
-    ///   - variant: How the broker is broken; `nil` for one that is not.
-    ///   - trace: Who is told what happens.
-    /// - Returns: What did not hold.
-    /// - Throws: What the system refused: descriptors, mostly.
+    ///   - schedule: The schedule.
+    ///   - variant: The injected bug; `nil` for none.
+    ///   - trace: The trace to write.
+    /// - Returns: The result.
+    /// - Throws: The system's error, mostly for lack of descriptors.
     package static func play(
         _ schedule: Schedule,
         _ variant: Variant? = nil,
         trace: Trace = Trace()
     ) throws -> Outcome {
         let world = try World(schedule, variant, trace: trace)
-        defer { world.dissolve() }
+        defer { world.breakCycles() }
         do {
             try world.play()
-            return Outcome(violation: nil, hash: world.trace.hash, meetings: world.meetings)
+            return Outcome(violation: nil, hash: world.trace.hash, situations: world.situations)
         } catch let violation as Violation {
-            world.trace.note { "violated: \(violation)" }
-            return Outcome(violation: violation, hash: world.trace.hash, meetings: world.meetings)
+            world.trace.record { "violated: \(violation)" }
+            return Outcome(
+                violation: violation,
+                hash: world.trace.hash,
+                situations: world.situations
+            )
         }
     }
 
-    /// Leaves out whatever a run does not need to violate the same invariant.
+    /// Removes steps that are not needed to violate the same invariant.
     ///
     /// - Parameters:
-    ///   - schedule: A run that violates an invariant.
-    ///   - variant: How the broker is broken.
-    ///   - invariant: Which invariant it is.
-    ///   - playsMax: How often a shorter run is tried.
-    /// - Returns: The shortest run that was found.
-    /// - Throws: What the system refused: descriptors, mostly.
+    ///   - schedule: A schedule that violates an invariant.
+    ///   - variant: The injected bug.
+    ///   - invariant: The violated invariant.
+    ///   - playsMax: The maximum number of attempts.
+    /// - Returns: The shortest schedule found.
+    /// - Throws: The system's error, mostly for lack of descriptors.
     package static func shrink(
         _ schedule: Schedule,
         _ variant: Variant?,

@@ -1,63 +1,64 @@
-/// One thing that happens in a run; what it is about may not be there, and then nothing happens.
+/// A step of a run; it has no effect if its client or exchange does not exist.
 ///
-/// Steps refer to each other by nothing but numbers of places, so that any of them can be left out.
+/// Steps refer to each other only by indices, so that any of them can be removed.
 enum Step {
-    case connect(Int, shard: Int, app: Int, compresses: Bool, room: Int)
-    /// A client says something, and pushes so many bytes of what it has to say.
-    case say(Int, Utterance, pushing: Int)
+    case connect(Int, shard: Int, app: Int, compresses: Bool, bufferSize: Int)
+    /// A client queues a message, and writes up to this number of bytes.
+    case send(Int, ClientAction, pushing: Int)
     case push(Int, Int)
     case read(Int, Int)
-    /// The client reads nothing more until the next settlement.
+    /// The client stops reading until the next settlement.
     case stall(Int)
-    /// The client neither speaks nor answers pings any more.
+    /// The client stops sending and answering pings.
     case mute(Int)
-    /// The client goes without a word, resetting the connection, or after it has sent all.
+    /// The client disconnects without a close frame: with a reset, or after it has sent everything.
     case leave(Int, isReset: Bool)
-    case ask(Request, shard: Int, pushing: Int)
-    /// Backends push and read so many bytes of each request under way.
-    case pursue(Int)
+    case request(Request, shard: Int, pushing: Int)
+    /// Every exchange in progress writes and reads up to this number of bytes.
+    case transfer(Int)
     case turn(Int)
-    case carry(Int, from: Int, to: Int)
-    /// Everybody moves on a bit.
-    case bustle
-    /// Backends publish this many events on a channel at once, of this length each, while everybody reads who is not stalled.
+    case deliver(Int, from: Int, to: Int)
+    /// Everything transfers what it can, once.
+    case round
+    /// Backends publish this many events of this length at once on a channel, while all clients read that are not
+    /// stalled.
     case flood(app: Int, channel: Int, count: Int, length: Int)
-    /// Milliseconds that pass unnoticed.
+    /// Advances the clock by milliseconds.
     case wait(Int)
-    /// Seconds that pass while everybody goes on.
-    case pass(Int)
+    /// Advances the clock by seconds, with a round after each.
+    case advance(Int)
     case reload(Reload)
-    /// Everything arrives everywhere, and what must be so then is checked.
+    /// Delivers everything, and checks the resulting state.
     case settle
 }
 
-/// What a client says.
-enum Utterance {
+/// An action of a client.
+enum ClientAction {
     enum Signature { case right, none, wrong, ofAnotherSocket, foreign, second }
-    enum Garbage {
+    enum Malformed {
         case noJSON, unknownEvent, noEvent, binary, invalidText, unmasked, reserved, tooLong
     }
 
     case subscribe(Int, Signature, user: Int?)
     case subscribeToInvalidName
     case unsubscribe(Int)
-    /// Subscribes and gives it up at once, and perhaps subscribes again.
-    case glance(Int, user: Int, stays: Bool)
+    /// Subscribes and unsubscribes at once, and optionally subscribes again.
+    case subscribeBriefly(Int, user: Int, stays: Bool)
     case signIn(Int, watching: [Int], Signature)
     case event(Int, length: Int)
-    /// More events than a second allows.
+    /// Sends more client events than a second allows.
     case burst(Int)
-    /// More messages that are none than a minute allows.
+    /// Sends more faulty messages than a minute allows.
     case flood
     case ping
     case pingFrame
-    case garbage(Garbage)
+    case malformed(Malformed)
     case close
 }
 
-/// What a backend asks.
+/// A request of a backend.
 enum Request {
-    case trigger(app: Int, channels: [Int], length: Int, leavingOut: Int?, isSigned: Bool)
+    case trigger(app: Int, channels: [Int], length: Int, excluded: Int?, isSigned: Bool)
     case batch(app: Int, channels: [Int], length: Int)
     case terminate(app: Int, user: Int)
     case list(app: Int)
@@ -65,28 +66,28 @@ enum Request {
     case members(app: Int, channel: Int)
 }
 
-/// What an operator changes.
+/// A change of the configuration.
 enum Reload {
     case subscriptionsMax(Int)
     case clientEvents(Bool)
     case secondSecret(Bool)
-    /// Whether the second app is served.
+    /// Whether the second app is enabled.
     case second(Bool)
 }
 
-/// A run, as its seed has it.
+/// The generated schedule of a run.
 package struct Schedule {
     package let seed: UInt64
     package let shardCount: Int
-    /// How everybody goes in the end.
+    /// The end of the run.
     let ending: Ending
-    /// How many messages wait on a line before triggers are refused.
+    /// The maximum number of events on a link before triggers are refused.
     let lineLengthMax: Int
     var steps: [Step]
 
-    /// How everybody goes in the end.
+    /// The end of a run.
     enum Ending { case leave, drain, drainWhileBusy }
 
-    /// How many steps there are, beside the end that every run has.
+    /// The number of steps, without the common end of all runs.
     package var stepCount: Int { steps.count }
 }

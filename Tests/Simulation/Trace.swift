@@ -1,22 +1,22 @@
-/// What happens in a run, as lines; and a number that is the same only for the same lines.
+/// The trace of a run as lines, with a hash of them.
 package struct Trace {
     private let write: ((String) -> Void)?
     private let isHashed: Bool
-    /// Of all lines so far (FNV-1a).
+    /// The hash of all lines so far (FNV-1a).
     package private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    /// Makes a trace without lines.
+    /// Creates an empty trace.
     ///
     /// - Parameters:
-    ///   - isHashed: Whether the lines are of account although nobody reads them.
-    ///   - write: Takes each line; `nil` if nobody reads them.
+    ///   - isHashed: Whether to hash the lines even if they are not written.
+    ///   - write: Called with each line; `nil` if they are not needed.
     package init(isHashed: Bool = false, write: ((String) -> Void)? = nil) {
         self.isHashed = isHashed || write != nil
         self.write = write
     }
 
-    /// Adds a line, which is made only if somebody wants it.
-    mutating func note(_ line: () -> String) {
+    /// Adds a line, which is created only if needed.
+    mutating func record(_ line: () -> String) {
         guard isHashed else { return }
         let line = line()
         for byte in line.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

@@ -1,13 +1,13 @@
 import FanfareServer
 import TestRandom
 
-/// A broker that is broken on purpose, to see that the simulation notices.
+/// A broker with an injected bug, for testing that the simulation detects it.
 package enum Variant: String, CaseIterable, Sendable {
-    /// A home does not hear that somebody has left.
+    /// Unsubscriptions do not reach the home.
     case lostUnsubscribe
-    /// A home of a presence channel does not hear that somebody has left.
+    /// Unsubscriptions do not reach the home of a presence channel.
     case leakedMember
-    /// Nobody elsewhere hears of a member's arrival or departure.
+    /// Notices of arrivals and departures do not reach other shards.
     case lostNotice
     /// Two deliveries arrive in the wrong order.
     case swappedDeliveries
@@ -15,30 +15,30 @@ package enum Variant: String, CaseIterable, Sendable {
     case doubledDelivery
     /// A delivery does not arrive.
     case lostDelivery
-    /// A delivery reaches the one that it was not for.
+    /// A delivery reaches the excluded connection.
     case deliveryToSender
     /// A grant does not arrive.
     case lostGrant
-    /// A home's answer to a question does not arrive.
+    /// A home's answer to a query does not arrive.
     case lostAnswer
-    /// An order to close a user's connections does not arrive.
+    /// A request to close a user's connections does not arrive.
     case lostTermination
-    /// A home does not tell who is online.
+    /// A home's report of online users does not arrive.
     case lostReport
-    /// A signature counts that the app did not make.
+    /// A secret of another app is accepted.
     case foreignCredential
-    /// One more than the limit is let in.
+    /// Limits are higher by one.
     case oneSubscriptionMore, oneMemberMore, oneConnectionMore, oneEventMore
-    /// A trigger is answered before the home of its channel has seen it.
+    /// A trigger is acknowledged before the channel's home has processed it.
     case earlyAnswer
-    /// Subscriptions that wait on a line keep events from being taken in.
+    /// Queued subscriptions count towards the limit of queued events.
     case countedMembership
-    /// A fan-out takes whatever comes, however slowly it is read.
+    /// The size of a fan-out is unlimited.
     case unboundedFanOut
     /// The timers of one shard never fire.
     case stoppedClock
 
-    /// The invariants of which one is to be found broken.
+    /// The invariants, at least one of which must be violated.
     package var breaks: Set<Invariant> {
         switch self {
         case .lostUnsubscribe, .leakedMember: [.counts, .presence]
@@ -59,55 +59,55 @@ package enum Variant: String, CaseIterable, Sendable {
         }
     }
 
-    /// What becomes of letters on their way.
-    func tamper(_ letters: [LinkMessage], _ random: inout SeededRandom) -> [LinkMessage] {
+    /// Applies the bug to messages in transit.
+    func tamper(_ messages: [LinkMessage], _ random: inout SeededRandom) -> [LinkMessage] {
         switch self {
-        case .lostUnsubscribe: lose(.unsubscribe, letters, &random)
+        case .lostUnsubscribe: lose(.unsubscribe, messages, &random)
         case .leakedMember:
-            lose(.unsubscribe, letters, &random) { $0.channel?.hasPrefix("presence-") == true }
+            lose(.unsubscribe, messages, &random) { $0.channel?.hasPrefix("presence-") == true }
         case .lostNotice:
-            lose(.delivery, letters, &random) {
+            lose(.delivery, messages, &random) {
                 $0.delivered?.contains("pusher_internal:member_") == true
             }
-        case .lostDelivery: lose(.delivery, letters, &random)
-        case .lostGrant: lose(.granted, letters, &random)
-        case .lostAnswer: lose(.answer, letters, &random)
-        case .lostTermination: lose(.termination, letters, &random)
-        case .lostReport: lose(.report, letters, &random)
+        case .lostDelivery: lose(.delivery, messages, &random)
+        case .lostGrant: lose(.granted, messages, &random)
+        case .lostAnswer: lose(.answer, messages, &random)
+        case .lostTermination: lose(.termination, messages, &random)
+        case .lostReport: lose(.report, messages, &random)
         case .doubledDelivery:
-            letters.flatMap { isMet($0, .delivery, &random) ? [$0, $0] : [$0] }
-        case .deliveryToSender: letters.map { $0.forEverybody() }
-        case .swappedDeliveries: swap(letters)
-        default: letters
+            messages.flatMap { isAffected($0, .delivery, &random) ? [$0, $0] : [$0] }
+        case .deliveryToSender: messages.map { $0.withoutExclusion() }
+        case .swappedDeliveries: swap(messages)
+        default: messages
         }
     }
 
     private func lose(
         _ subject: LinkMessage.Subject,
-        _ letters: [LinkMessage],
+        _ messages: [LinkMessage],
         _ random: inout SeededRandom,
-        where isMeant: (LinkMessage) -> Bool = { _ in true }
+        where isRelevant: (LinkMessage) -> Bool = { _ in true }
     ) -> [LinkMessage] {
-        letters.filter { !(isMeant($0) && isMet($0, subject, &random)) }
+        messages.filter { !(isRelevant($0) && isAffected($0, subject, &random)) }
     }
 
-    /// Whether a letter is one of those that something happens to: every third, so that much goes well.
-    private func isMet(
-        _ letter: LinkMessage,
+    /// Whether the bug affects a message: every third, so that most of a run works.
+    private func isAffected(
+        _ message: LinkMessage,
         _ subject: LinkMessage.Subject,
         _ random: inout SeededRandom
     ) -> Bool {
-        letter.subject == subject && Int.random(in: 0..<3, using: &random) == 0
+        message.subject == subject && Int.random(in: 0..<3, using: &random) == 0
     }
 
-    private func swap(_ letters: [LinkMessage]) -> [LinkMessage] {
-        var letters = letters
-        for index in letters.indices.dropFirst()
-        where letters[index - 1].subject == .delivery && letters[index].subject == .delivery
-            && letters[index - 1].channel == letters[index].channel
+    private func swap(_ messages: [LinkMessage]) -> [LinkMessage] {
+        var messages = messages
+        for index in messages.indices.dropFirst()
+        where messages[index - 1].subject == .delivery && messages[index].subject == .delivery
+            && messages[index - 1].channel == messages[index].channel
         {
-            letters.swapAt(index - 1, index)
+            messages.swapAt(index - 1, index)
         }
-        return letters
+        return messages
     }
 }

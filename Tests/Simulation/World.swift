@@ -3,15 +3,15 @@ import Net
 import TestRandom
 
 /// A user of an app.
-struct UserPlace: Hashable {
+struct AppUser: Hashable {
     var app: Int
     var user: Int
 }
 
-/// The broker, its clients and its backends, and the time in which they live.
+/// The broker, its clients and its backends, with a simulated clock.
 final class World {
-    /// The clocks' time and the numbers of socket IDs, for a broker that knows nothing else of the world.
-    final class Nature {
+    /// The clock and the random numbers of the broker.
+    final class Environment {
         var milliseconds = 1_000_000
         var random: SeededRandom
         init(seed: UInt64) { random = SeededRandom(seed: seed) }
@@ -20,74 +20,74 @@ final class World {
     let schedule: Schedule
     let variant: Variant?
     let broker: SimulatedBroker
-    let nature: Nature
-    /// What a deliberate fault hits.
-    var mishaps: SeededRandom
+    let environment: Environment
+    /// The random numbers of the injected bug.
+    var faultRandom: SeededRandom
     var trace: Trace
-    private let emptyCensus: TableSizes
+    private let emptySizes: TableSizes
 
-    /// The number of the step.
+    /// The number of the current step.
     private(set) var step = 0
-    var rules = Cast.rules
-    /// Whether an app has been switched off since the last settlement.
+    var rules = Scenario.rules
+    /// Whether an app was disabled since the last settlement.
     var hasClosedApps = false
     private(set) var isDraining = false
 
-    /// The clients, by place.
-    var clients: [Conversation?]
-    /// All that have been there since the last settlement.
-    var everyone: [Conversation] = []
+    /// The clients, by index.
+    var clients: [ClientModel?]
+    /// All clients since the last settlement.
+    var allClients: [ClientModel] = []
     var exchanges: [Exchange] = []
-    var rooms: [Int: Room] = [:]
+    var models: [Int: ChannelModel] = [:]
     var publications: [Int: Publication] = [:]
-    /// Users whom a backend has ordered to be closed since the last settlement.
-    var openTerminations: Set<UserPlace> = []
-    /// The last event that a backend was told is accepted, by room: whatever is published from then on comes later.
+    /// Users whose connections a backend has terminated since the last settlement.
+    var openTerminations: Set<AppUser> = []
+    /// The last accepted backend event of each channel: later ones must follow it.
     var lastAccepted: [Int: Publication] = [:]
-    /// Whether backends publish more at once than the broker takes in at once; every client that may read does.
+    /// Whether backends publish more at once than the broker reads at once, while all clients read.
     var isFlooding = false
-    /// How often each thing has happened that runs are to meet.
-    private(set) var meetings: [Meeting: Int] = [:]
-    private var lastConversation = 0
+    /// The number of times each situation was reached.
+    private(set) var situations: [Situation: Int] = [:]
+    private var lastClient = 0
     private var lastMark = 0
 
     init(_ schedule: Schedule, _ variant: Variant?, trace: Trace) throws(SystemError) {
         self.schedule = schedule
         self.variant = variant
         self.trace = trace
-        let nature = Nature(seed: schedule.seed)
-        self.nature = nature
-        mishaps = SeededRandom(seed: ~schedule.seed)
-        clients = Array(repeating: nil, count: Cast.clientCount)
-        let start = nature.milliseconds
+        let environment = Environment(seed: schedule.seed)
+        self.environment = environment
+        faultRandom = SeededRandom(seed: ~schedule.seed)
+        clients = Array(repeating: nil, count: Scenario.clientCount)
+        let start = environment.milliseconds
         let clocks = (0..<schedule.shardCount).map { shard in
             let stands = variant == .stoppedClock && shard == 0
             return LoopClock(
                 now: {
                     MonotonicTime(
-                        nanoseconds: Int64(stands ? start : nature.milliseconds) * 1_000_000
+                        nanoseconds: Int64(stands ? start : environment.milliseconds) * 1_000_000
                     )
                 },
-                unixTime: { Self.epoch + Int64(nature.milliseconds / 1_000) }
+                unixTime: { Self.epoch + Int64(environment.milliseconds / 1_000) }
             )
         }
-        var configuration = Cast.configuration(Cast.rules, variant)
+        var configuration = Scenario.configuration(Scenario.rules, variant)
         configuration.relayedEventsMax = schedule.lineLengthMax
         broker = try SimulatedBroker(
             configuration,
             clocks: clocks,
-            random: { nature.random.next() },
+            random: { environment.random.next() },
             batchLengthMax: variant == .unboundedFanOut ? .max : nil
         )
-        emptyCensus = broker.tableSizes()
+        emptySizes = broker.tableSizes()
     }
 
-    /// Parts all who refer to each other, and would for ever.
-    func dissolve() {
-        for client in everyone { client.forget() }
-        for room in rooms.values { room.clear() }
+    /// Breaks reference cycles.
+    func breakCycles() {
+        for client in allClients { client.releaseReferences() }
+        for model in models.values { model.clear() }
         exchanges = []
-        rooms = [:]
+        models = [:]
         publications = [:]
         lastAccepted = [:]
     }
@@ -95,29 +95,29 @@ final class World {
     private static var epoch: Int64 { 1_700_000_000 }
 
     /// The time in milliseconds.
-    var now: Int { nature.milliseconds }
+    var now: Int { environment.milliseconds }
 
     /// Seconds since 1970.
     var unixTime: Int64 { Self.epoch + Int64(now / 1_000) }
 
-    /// The key of a room.
-    func key(_ app: Int, _ channel: Int) -> Int { app * Cast.channels.count + channel }
+    /// The key of a channel's model.
+    func key(_ app: Int, _ channel: Int) -> Int { app * Scenario.channels.count + channel }
 
-    func room(_ app: Int, _ channel: Int) -> Room {
+    func model(_ app: Int, _ channel: Int) -> ChannelModel {
         let key = key(app, channel)
-        if let room = rooms[key] { return room }
-        let room = Room(app: app, channel: Cast.channels[channel])
-        rooms[key] = room
-        return room
+        if let model = models[key] { return model }
+        let model = ChannelModel(app: app, channel: Scenario.channels[channel])
+        models[key] = model
+        return model
     }
 
-    /// A number for what is told of a member.
+    /// A unique number for the `user_info` of a member.
     func makeMark() -> Int {
         lastMark += 1
         return lastMark
     }
 
-    /// Notes that an event is being published.
+    /// Registers an event that is being published.
     func publish(app: Int, channels: [Int], name: String, length: Int) -> Publication {
         let publication = Publication(
             id: publications.count + 1,
@@ -130,28 +130,28 @@ final class World {
         )
         publications[publication.id] = publication
         for channel in channels {
-            let room = room(app, channel)
+            let model = model(app, channel)
             if let earlier = lastAccepted[key(app, channel)] {
-                room.pairs.append((earlier.id, publication.id))
+                model.pairs.append((earlier.id, publication.id))
             }
-            room.open.append(publication)
-            for tenure in room.tenures where !tenure.isOver {
-                tenure.conversation.owedBytes += length + 200
+            model.open.append(publication)
+            for subscription in model.subscriptions where !subscription.isOver {
+                subscription.client.pendingBytes += length + 200
             }
         }
         return publication
     }
 
-    /// Notes that something has happened that runs are to meet.
-    func meet(_ meeting: Meeting) { meetings[meeting, default: 0] += 1 }
+    /// Counts a situation.
+    func reach(_ situation: Situation) { situations[situation, default: 0] += 1 }
 
-    // MARK: - The run
+    // MARK: - Run
 
-    /// Plays all steps, and the end that every run has.
+    /// Runs all steps, and the common end.
     func play() throws {
         for step in schedule.steps {
             self.step += 1
-            trace.note { "\(self.step) \(step)" }
+            trace.record { "\(self.step) \(step)" }
             try perform(step)
         }
         step += 1
@@ -160,11 +160,11 @@ final class World {
 
     private func perform(_ step: Step) throws {
         switch step {
-        case .connect(let place, let shard, let app, let compresses, let room):
-            try connect(place, shard, app, compresses, room)
-        case .say(let place, let utterance, let count):
+        case .connect(let place, let shard, let app, let compresses, let bufferSize):
+            try connect(place, shard, app, compresses, bufferSize)
+        case .send(let place, let action, let count):
             guard let client = clients[place] else { return }
-            client.say(utterance)
+            client.send(action)
             push(client, count)
         case .push(let place, let count): if let client = clients[place] { push(client, count) }
         case .read(let place, let count): if let client = clients[place] { try read(client, count) }
@@ -173,16 +173,16 @@ final class World {
             clients[place]?.wasStalled = true
         case .mute(let place): clients[place]?.isMute = true
         case .leave(let place, let isReset): clients[place]?.leave(isReset: isReset)
-        case .ask(let request, let shard, let count):
-            try ask(request, shard: shard).pursue(count)
-        case .pursue(let count): for exchange in exchanges { _ = try pursue(exchange, count) }
+        case .request(let request, let shard, let count):
+            try begin(request, shard: shard).transfer(count)
+        case .transfer(let count): for exchange in exchanges { _ = try transfer(exchange, count) }
         case .turn(let shard): turn(shard)
-        case .carry(let count, let speaker, let hearer): carry(count, speaker, hearer)
-        case .bustle: try bustle()
+        case .deliver(let count, let sender, let receiver): deliver(count, sender, receiver)
+        case .round: try runRound()
         case .flood(let app, let channel, let count, let length):
             try flood(app, channel, count, length)
-        case .wait(let milliseconds): nature.milliseconds += milliseconds
-        case .pass(let seconds): try pass(seconds)
+        case .wait(let milliseconds): environment.milliseconds += milliseconds
+        case .advance(let seconds): try advance(seconds)
         case .reload(let reload):
             try settle()
             self.reload(reload)
@@ -195,42 +195,42 @@ final class World {
         _ shard: Int,
         _ app: Int,
         _ compresses: Bool,
-        _ room: Int
+        _ bufferSize: Int
     ) throws {
         guard clients[place]?.isGone != false else { return }
-        let (pipe, end) = try Pipe.make(room: room)
+        let (pipe, end) = try Pipe.make(bufferSize: bufferSize)
         try broker.accept(FileDescriptor(end, from: "socketpair"), on: shard)
-        lastConversation += 1
-        let client = Conversation(
-            number: lastConversation,
+        lastClient += 1
+        let client = ClientModel(
+            number: lastClient,
             place: place,
             app: app,
             shard: shard,
-            client: try SimulatedClient(
+            transport: try SimulatedClient(
                 pipe,
-                key: Cast.keys[app],
+                key: Scenario.keys[app],
                 compresses: compresses,
-                number: lastConversation
+                number: lastClient
             ),
             world: self
         )
-        client.takesMuch = room >= 200_000
+        client.hasLargeBuffer = bufferSize >= 200_000
         clients[place] = client
-        everyone.append(client)
+        allClients.append(client)
         push(client, .max)
     }
 
-    // MARK: - The end
+    // MARK: - End
 
-    /// Sends everybody away, and looks for what is left of them.
+    /// Disconnects all clients, and checks that no state is left.
     private func end() throws {
         if schedule.ending != .drainWhileBusy {
             try settle()
-            // A silent client may be given up meanwhile: its user is there for another moment.
+            // A silent client may be closed meanwhile: its user stays online for some time.
             var count = 0
             repeat {
                 count = clients.count { $0?.isGone == false }
-                try pass(5)
+                try advance(5)
             } while clients.count { $0?.isGone == false } != count
             try settle(knowsUsers: true)
         }
@@ -242,10 +242,10 @@ final class World {
         }
         try settle()
         if let left = clients.compactMap(\.self).first(where: { !$0.isGone }) {
-            throw left.broken(.closing, "is still there after everybody was sent away")
+            throw left.broken(.closing, "is still connected after all clients were disconnected")
         }
-        try pass(100)
-        if let (table, count) = broker.tableSizes().growth(since: emptyCensus).first {
+        try advance(100)
+        if let (table, count) = broker.tableSizes().growth(since: emptySizes).first {
             let sizes = broker.tableSizes()
             throw Violation(.memory, "\(count) of \(table) are left; there are \(sizes)")
         }
@@ -255,12 +255,13 @@ final class World {
         switch reload {
         case .subscriptionsMax(let limit): rules[0].subscriptionsMax = limit
         case .clientEvents(let areOn): rules[0].clientEvents = areOn
-        case .secondSecret(let counts): rules[0].furtherSecrets = counts ? [Cast.secondSecret] : []
+        case .secondSecret(let counts):
+            rules[0].furtherSecrets = counts ? [Scenario.secondSecret] : []
         case .second(let isServed):
             if rules[1].isEnabled, !isServed { hasClosedApps = true }
             rules[1].isEnabled = isServed
         }
-        broker.reload(Cast.apps(rules, variant))
-        for shard in 0..<schedule.shardCount { broker.adopt(on: shard) }
+        broker.reload(Scenario.apps(rules, variant))
+        for shard in 0..<schedule.shardCount { broker.applyReload(on: shard) }
     }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How far the runs are, on one line of a terminal that is written over, or now and then on a line of its own.
+/// Reports progress: on one line of a terminal, or now and then on a new line.
 struct Progress {
     private let count: Int
     private let isShown: Bool
@@ -26,7 +26,7 @@ struct Progress {
         show()
     }
 
-    /// Says how many runs there were.
+    /// Prints the final number of runs.
     func end() {
         if isShown { show(isLast: true) }
     }

@@ -1,23 +1,23 @@
 import Glibc
 
-/// Makes a run of the program one that can be repeated.
+/// Restarts the program with deterministic hashing.
 enum Repeatable {
     private static var variable: String { "SWIFT_DETERMINISTIC_HASHING" }
 
-    /// Begins the program anew with the same hashes every time, unless it has been begun so.
+    /// Restarts the program with deterministic hashing, unless it is enabled.
     ///
-    /// Swift draws the seed of all hashes when a process begins, and with it the order of sets and dictionaries.
+    /// Swift seeds all hashes at the start of a process, and with them the order of sets and dictionaries.
     static func begin() throws {
         guard getenv(variable) == nil else { return }
         setenv(variable, "1", 1)
         var arguments = CommandLine.arguments.map { strdup($0) }
         arguments.append(nil)
         execv("/proc/self/exe", arguments)
-        // Only if that failed: it can be told, and be done by hand.
+        // Reached only if `execv` failed.
         throw BeginError()
     }
 
-    /// The program could not be begun anew.
+    /// The program could not be restarted.
     struct BeginError: Error, CustomStringConvertible {
         var description: String { "Cannot begin anew: set SWIFT_DETERMINISTIC_HASHING=1" }
     }

@@ -1,38 +1,38 @@
 import ArgumentParser
 import Simulation
 
-/// `fanfare-simulate`: plays runs of the broker, each of which its seed repeats.
+/// `fanfare-simulate`: runs the simulation with a range of seeds.
 @main struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanfare-simulate",
         abstract:
-            "Play the broker with random clients, backends and faults, and check what they see."
+            "Simulate the broker with random clients, backends and faults, and check its behaviour."
     )
 
-    @Option(help: "How many runs to play.")
+    @Option(help: "The number of runs.")
     var seeds: UInt64 = 1_000
 
     @Option(help: "The seed of the first run.")
     var first: UInt64 = 1
 
-    @Option(help: "Play this run only.")
+    @Option(help: "Run only this seed.")
     var seed: UInt64?
 
-    @Flag(help: "Print what happens.")
+    @Flag(help: "Print the steps and messages.")
     var trace = false
 
-    @Flag(help: "Print a number for each run that is the same only if the same happens.")
+    @Flag(help: "Print a hash of each run's trace.")
     var hash = false
 
-    @Flag(help: "Say in the end what the runs have met, and how often.")
+    @Flag(help: "Print how often each situation was reached.")
     var tally = false
 
-    @Flag(help: "Do not look for a shorter run when one fails.")
+    @Flag(help: "Do not shrink a failing run.")
     var keep = false
 
     @Option(
         help:
-            "How the broker is broken: \(Variant.allCases.map(\.rawValue).joined(separator: ", "))."
+            "The injected bug: \(Variant.allCases.map(\.rawValue).joined(separator: ", "))."
     )
     var variant: Variant?
 
@@ -40,9 +40,9 @@ import Simulation
         try Repeatable.begin()
         let numbers = seed.map { $0...$0 } ?? first...(first + max(seeds, 1) - 1)
         var progress = Progress(count: numbers.count, isShown: seed == nil && !hash)
-        var meetings: [Meeting: Int] = [:]
+        var situations: [Situation: Int] = [:]
         for number in numbers {
-            Crash.note(seed: number)
+            Crash.record(seed: number)
             let schedule = Schedule(seed: number)
             let lines: ((String) -> Void)? = trace ? { print($0) } : nil
             let outcome = try Simulation.play(
@@ -50,7 +50,7 @@ import Simulation
                 variant,
                 trace: Trace(isHashed: hash, write: lines)
             )
-            meetings.merge(outcome.meetings, uniquingKeysWith: +)
+            situations.merge(outcome.situations, uniquingKeysWith: +)
             if hash { print(number, String(outcome.hash, radix: 16)) }
             if let violation = outcome.violation {
                 progress.end()
@@ -61,11 +61,11 @@ import Simulation
         }
         progress.end()
         guard tally else { return }
-        let rows = meetings.map { ("\($0)", $1) }.sorted { $0.0 < $1.0 }
-        for (meeting, count) in rows { print("\(count)\t\(meeting)") }
+        let rows = situations.map { ("\($0)", $1) }.sorted { $0.0 < $1.0 }
+        for (situation, count) in rows { print("\(count)\t\(situation)") }
     }
 
-    /// Says what was violated, and by what little.
+    /// Prints the violation, and the shrunk run.
     private func report(_ violation: Violation, of schedule: Schedule) throws {
         print("Seed \(schedule.seed) violates \(violation)")
         let options = variant.map { " --variant \($0.rawValue)" } ?? ""

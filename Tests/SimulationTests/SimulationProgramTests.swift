@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What only a process of its own shows: one whose hashes are the same every time.
+/// Tests in a separate process, with deterministic hashing.
 @Suite("fanfare-simulate", .serialized) struct SimulationProgramTests {
     @Test("A seed repeats a run exactly")
     func seedsRepeatRuns() throws {
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(
-        "A run that fails is told with the command that repeats it, and with what little fails too"
+        "A failing run is reported with the command that repeats it, and shrunk"
     )
     func failuresAreTold() throws {
         let failed = try run("--seeds", "50", "--variant", "lostGrant")

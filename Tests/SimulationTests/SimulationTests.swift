@@ -2,10 +2,10 @@ import Simulation
 import Testing
 
 @Suite("The simulation") struct SimulationTests {
-    /// What the runs of the first seeds have met together.
-    @Test("Its runs violate nothing, and meet what they are there for")
+    /// The situations that the first seeds reach together.
+    @Test("Its runs violate no invariant, and reach all situations")
     func runsMeetEverything() async throws {
-        var meetings: [Meeting: Int] = [:]
+        var situations: [Situation: Int] = [:]
         for seed in UInt64(1)...100 {
             await Task.yield()
             let outcome = try Simulation.play(Schedule(seed: seed))
@@ -13,9 +13,9 @@ import Testing
                 outcome.violation == nil,
                 "seed \(seed): \(outcome.violation.debugDescription)"
             )
-            meetings.merge(outcome.meetings, uniquingKeysWith: +)
+            situations.merge(outcome.situations, uniquingKeysWith: +)
         }
-        let expected: [Meeting] =
+        let expected: [Situation] =
             [1000, 1002, 1003, 1007, 1009, 4003, 4004, 4009, 4100, 4200, 4201].map { .close($0) }
             + [200, 401, 503].map { .answer($0) }
             + ["AuthError", "LimitReached", "InvalidChannel"].map { .refusal($0) }
@@ -24,7 +24,7 @@ import Testing
                 .departure,
                 .fullChannel, .event, .clientEvent, .tooSoon, .flood, .settlement,
             ]
-        for meeting in expected { #expect(meetings[meeting] ?? 0 > 0, "\(meeting)") }
+        for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
     }
 
     @Test("A seed makes one schedule")

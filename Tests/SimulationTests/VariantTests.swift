@@ -1,9 +1,9 @@
 import Simulation
 import Testing
 
-/// The test of the test: a broker that is broken on purpose is found out, and by the invariant that it breaks.
-@Suite("Broken brokers in the simulation") struct VariantTests {
-    @Test("Each is found out, by an invariant that it breaks", arguments: Variant.allCases)
+/// Tests of the test: each injected bug is detected, by an invariant that it violates.
+@Suite("Injected bugs in the simulation") struct VariantTests {
+    @Test("Each is detected, by an invariant that it violates", arguments: Variant.allCases)
     func isFoundOut(variant: Variant) async throws {
         for seed in UInt64(1)...400 {
             await Task.yield()
@@ -12,10 +12,10 @@ import Testing
             #expect(variant.breaks.contains(violation.invariant), "seed \(seed): \(violation)")
             return
         }
-        Issue.record("no run has met it")
+        Issue.record("no run has detected it")
     }
 
-    @Test("A run that fails is shrunk to a few steps that still do")
+    @Test("A failing run is shrunk to a few steps that still fail")
     func isShrunk() throws {
         for seed in UInt64(1)...400 {
             let schedule = Schedule(seed: seed)
@@ -32,6 +32,6 @@ import Testing
             #expect(again.violation?.invariant == violation.invariant)
             return
         }
-        Issue.record("no run has met it")
+        Issue.record("no run has detected it")
     }
 }

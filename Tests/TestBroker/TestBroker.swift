@@ -6,9 +6,9 @@ import Net
 /// A broker on a free port of the loopback address, with the app of `Configuration.development`.
 package struct TestBroker: Sendable {
     private let server: BrokerServer
-    /// Where it listens, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     package let port: Int
-    /// A backend of its app.
+    /// An API client of its app.
     package let api: FanfareAPI
 
     private struct NoAddress: Error {}
@@ -30,10 +30,10 @@ package struct TestBroker: Sendable {
         return TestBroker(server: server, port: Int(port), api: api)
     }
 
-    /// Stops it, and with it whatever is still connected.
+    /// Stops the broker, and closes all connections.
     package func stop() async { await server.stop(within: .seconds(1)) }
 
-    /// Waits until as many clients are subscribed.
+    /// Waits for a number of subscribers.
     package func waitForSubscribers(_ count: Int, to channel: String = "userslist") async throws {
         while try await api.channel(channel, info: [.subscriptionCount]).subscriptionCount != count
         {

@@ -1,27 +1,27 @@
 import Glibc
 import Synchronization
 
-/// A TCP server on the loopback interface that answers as a test tells it, from blocking threads.
+/// A scripted TCP server on the loopback interface, with blocking threads.
 package final class ScriptedServer: Sendable {
-    /// What to do with one request.
+    /// The reaction to a request.
     package enum Action: Sendable {
-        /// Sends these bytes and reads on.
+        /// Sends these bytes, then reads the next request.
         case answer(String)
-        /// Sends these bytes one at a time and reads on.
+        /// Sends these bytes one at a time, then reads the next request.
         case trickle(String)
-        /// Sends these bytes, ends its side and waits for the end of the other.
+        /// Sends these bytes, shuts down its side, and waits for the end of the other.
         case answerAndClose(String)
-        /// Sends these bytes and closes; what was not read makes the kernel reset the connection.
+        /// Sends these bytes and closes; unread bytes make the kernel reset the connection.
         case answerAndReset(String)
-        /// Closes without a word.
+        /// Closes without an answer.
         case close
-        /// Says nothing and keeps the connection.
+        /// Sends nothing, and keeps the connection open.
         case silence
     }
 
-    /// A request as it came.
+    /// A received request.
     package struct Received: Sendable, Equatable {
-        /// Which connection it came over, counted from zero.
+        /// The number of its connection, counted from zero.
         package var connection: Int
         package var head: String
         package var body: String
@@ -43,16 +43,16 @@ package final class ScriptedServer: Sendable {
 
     package var received: [Received] { log.withLock { $0 } }
     package var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
-    /// How many connections both sides have ended.
+    /// The number of connections ended by both sides.
     package var endedCount: Int { endedCounter.load(ordering: .relaxed) }
     package var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Listens on a port of the kernel's choice.
+    /// Listens on an ephemeral port.
     ///
     /// - Parameters:
-    ///   - readsContent: Whether requests are read with their content; otherwise it is as good as not sent.
+    ///   - readsContent: Whether the content of requests is read; otherwise it stays in the socket.
     ///   - script: Called with each request and its number, counted from zero over all connections.
-    /// - Throws: When the kernel gives no socket.
+    /// - Throws: An error if no socket can be opened.
     package init(
         readsContent: Bool = true,
         _ script: @escaping @Sendable (Received, Int) -> Action
@@ -77,7 +77,7 @@ package final class ScriptedServer: Sendable {
 
     struct SetUpFailure: Error {}
 
-    /// Stops listening and cuts every connection.
+    /// Stops listening and closes every connection.
     package func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
@@ -135,7 +135,7 @@ package final class ScriptedServer: Sendable {
         }
     }
 
-    /// Reads one request with its content, or returns `nil` at the end.
+    /// Reads one request with its content; `nil` at the end.
     private func read(
         from descriptor: Int32,
         _ pending: inout [UInt8],
@@ -197,11 +197,11 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
         },
         argument
     )
-    precondition(status == 0, "no thread to be had")
+    precondition(status == 0, "no thread can be started")
     pthread_detach(thread)
 }
 
-/// A whole response with its length.
+/// Returns a response with its length.
 package func response(_ body: String, status: String = "200 OK", fields: String = "") -> String {
     "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("The order of one endpoint's webhooks") struct BacklogTests {
+@Suite("The queue of an endpoint") struct BacklogTests {
     private func delivery(_ id: Int64, _ channels: [String], length: Int = 10) -> Delivery {
         Delivery(
             id: id,
@@ -14,7 +14,7 @@ import Testing
         )
     }
 
-    /// A backlog that several hands hold.
+    /// A backlog as a class, because `#expect` takes no mutating calls.
     private final class Shared {
         private var backlog: Backlog
 
@@ -34,7 +34,7 @@ import Testing
         func remove(_ id: Int64) { backlog.remove(id, at: 0) }
         func removeWaiting() -> [Int64] { backlog.removeWaiting().map(\.id) }
 
-        /// Takes all that may be sent.
+        /// Returns all webhooks that may be sent.
         func ready(at now: Int64 = 0) -> [Int64] {
             var ids: [Int64] = []
             while let delivery = backlog.next(at: now) { ids.append(delivery.id) }
@@ -55,14 +55,14 @@ import Testing
         return backlog
     }
 
-    @Test func ofEachChannelOneIsUnderWay() {
+    @Test func oneWebhookPerChannelIsInFlight() {
         let backlog = backlog([(1, ["a"]), (2, ["a"]), (3, ["b"])])
         #expect(backlog.ready() == [1, 3])
         backlog.remove(1)
         #expect(backlog.ready() == [2])
     }
 
-    @Test("Busy is who has more to send than may be under way, whether any of it has left or not")
+    @Test("A backlog is busy if more webhooks are due than may be in flight")
     func busy() {
         let backlog = backlog([(1, ["a"]), (2, ["b"])], sendsMax: 2)
         #expect(!backlog.isBusy())
@@ -75,10 +75,10 @@ import Testing
         backlog.postpone(1, until: 1_000)
         #expect(backlog.ready() == [4])
         #expect(!backlog.isBusy(at: 999))
-        #expect(backlog.isBusy(at: 1_000), "it would be tried again")
+        #expect(backlog.isBusy(at: 1_000), "its retry is due")
     }
 
-    @Test func whatFailsHoldsBackItsChannelAlone() {
+    @Test func aFailureBlocksItsChannelAlone() {
         let backlog = backlog([(1, ["a"]), (2, ["a"]), (3, ["b"])])
         #expect(backlog.ready() == [1, 3])
         backlog.postpone(1, until: 1_000)
@@ -101,7 +101,7 @@ import Testing
         #expect(backlog.ready() == [4])
     }
 
-    @Test func onlySoManyAreUnderWay() {
+    @Test func limitsConcurrentSends() {
         let backlog = backlog([(1, ["a"]), (2, ["b"]), (3, ["c"])], sendsMax: 2)
         #expect(backlog.ready() == [1, 2])
         #expect(backlog.nextDue == nil)
@@ -123,12 +123,12 @@ import Testing
     @Test func theLengthIsBoundedToo() {
         let backlog = backlog([(1, ["a"]), (2, ["b"])], lengthMax: 30)
         #expect(backlog.append(delivery(3, ["c"], length: 20)) == [1])
-        // One that is longer than all together may still go alone.
+        // One that is longer than the limit is still sent alone.
         #expect(backlog.append(delivery(4, ["d"], length: 99)) == [2, 3])
         #expect(backlog.ready() == [4])
     }
 
-    @Test func whatWaitsCanBeTakenAway() {
+    @Test func waitingWebhooksCanBeRemoved() {
         let backlog = backlog([(1, ["a"]), (2, ["a"]), (3, ["b"]), (4, ["c", "a"])], sendsMax: 1)
         #expect(backlog.ready() == [1])
         #expect(backlog.removeWaiting() == [2, 3, 4])
@@ -138,7 +138,7 @@ import Testing
         #expect(backlog.nextDue == nil)
     }
 
-    /// Compared with a list that is searched from the front for each question.
+    /// Compares the backlog with a linear search over random operations.
     @Test func isLikeASearchFromTheFront() {
         for seed in 0..<200 {
             var random = SeededRandom(seed: UInt64(seed))
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func oneThatIsStuckDoesNotLetTheRestPileUp() {
+    @Test func aStuckWebhookDoesNotBlockCompaction() {
         let backlog = backlog([(1, ["stuck"])])
         #expect(backlog.ready() == [1])
         for id in 2...10_000 {

@@ -11,7 +11,7 @@ struct DepartureDebouncerTests {
     private static let room = channel("presence-room")
     private static let other = channel("presence-other")
 
-    /// A report, or a look at the clock, at a time in milliseconds.
+    /// A report, or an advance of the clock, at a time in milliseconds.
     struct Step: Sendable {
         let time: Int64
         var event: ReportedEvent?
@@ -20,29 +20,30 @@ struct DepartureDebouncerTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let rule: String
         let steps: [Step]
-        /// What is told, in this order.
+        /// The sent events, in order.
         let told: [ReportedEvent]
         var testDescription: String { rule }
     }
 
     @Test(arguments: [
         Row(
-            rule: "an arrival is told at once",
+            rule: "an arrival is sent at once",
             steps: [Step(time: 0, event: .channelOccupied(room))],
             told: [.channelOccupied(room)]
         ),
         Row(
-            rule: "a departure is not told before the delay is over",
+            rule: "a departure is not sent before the delay is over",
             steps: [Step(time: 0, event: .channelVacated(room)), Step(time: 2_999)],
             told: []
         ),
         Row(
-            rule: "a departure is told when the delay is over",
+            rule: "a departure is sent when the delay is over",
             steps: [Step(time: 0, event: .channelVacated(room)), Step(time: 3_000)],
             told: [.channelVacated(room)]
         ),
         Row(
-            rule: "who comes back within the delay was never away: nothing is told, not even later",
+            rule:
+                "a return within the delay cancels the departure, and nothing is sent, not even later",
             steps: [
                 Step(time: 0, event: .channelVacated(room)),
                 Step(time: 2_999, event: .channelOccupied(room)), Step(time: 10_000),
@@ -50,7 +51,7 @@ struct DepartureDebouncerTests {
             told: []
         ),
         Row(
-            rule: "who comes back after the delay has left and come",
+            rule: "after a return beyond the delay, both are sent",
             steps: [
                 Step(time: 0, event: .channelVacated(room)), Step(time: 3_000),
                 Step(time: 3_000, event: .channelOccupied(room)),
@@ -58,7 +59,7 @@ struct DepartureDebouncerTests {
             told: [.channelVacated(room), .channelOccupied(room)]
         ),
         Row(
-            rule: "a second departure has a delay of its own",
+            rule: "a second departure has its own delay",
             steps: [
                 Step(time: 0, event: .channelVacated(room)),
                 Step(time: 1_000, event: .channelOccupied(room)),
@@ -67,7 +68,7 @@ struct DepartureDebouncerTests {
             told: []
         ),
         Row(
-            rule: "members are told of like channels",
+            rule: "members are debounced like channels",
             steps: [
                 Step(time: 0, event: .memberAdded(room, userID: a)),
                 Step(time: 1, event: .memberRemoved(room, userID: a)),
@@ -77,7 +78,7 @@ struct DepartureDebouncerTests {
             told: [.memberAdded(room, userID: a), .memberRemoved(room, userID: a)]
         ),
         Row(
-            rule: "one member's return is no other's",
+            rule: "the return of one member does not affect others",
             steps: [
                 Step(time: 0, event: .memberRemoved(room, userID: a)),
                 Step(time: 1, event: .memberAdded(room, userID: b)), Step(time: 3_000),
@@ -85,7 +86,7 @@ struct DepartureDebouncerTests {
             told: [.memberAdded(room, userID: b), .memberRemoved(room, userID: a)]
         ),
         Row(
-            rule: "a channel that another member keeps occupied is not told of",
+            rule: "a channel that another member keeps occupied has no departure",
             steps: [
                 Step(time: 0, event: .memberRemoved(room, userID: a)),
                 Step(time: 0, event: .channelVacated(room)),
@@ -95,7 +96,7 @@ struct DepartureDebouncerTests {
             told: [.memberAdded(room, userID: b), .memberRemoved(room, userID: a)]
         ),
         Row(
-            rule: "the arrivals are told in their order, the channel's first",
+            rule: "arrivals are sent in order, the channel's first",
             steps: [
                 Step(time: 0, event: .channelOccupied(room)),
                 Step(time: 0, event: .memberAdded(room, userID: a)),
@@ -103,7 +104,7 @@ struct DepartureDebouncerTests {
             told: [.channelOccupied(room), .memberAdded(room, userID: a)]
         ),
         Row(
-            rule: "the channel's departure is told last, however it was reported",
+            rule: "the channel's departure is sent last, however it was reported",
             steps: [
                 Step(time: 0, event: .channelVacated(room)),
                 Step(time: 0, event: .memberRemoved(room, userID: a)), Step(time: 3_000),
@@ -111,7 +112,7 @@ struct DepartureDebouncerTests {
             told: [.memberRemoved(room, userID: a), .channelVacated(room)]
         ),
         Row(
-            rule: "departures of several channels are told in their order",
+            rule: "departures of several channels are sent in order",
             steps: [
                 Step(time: 0, event: .channelVacated(room)),
                 Step(time: 1, event: .channelVacated(other)), Step(time: 9_000),
@@ -119,7 +120,7 @@ struct DepartureDebouncerTests {
             told: [.channelVacated(room), .channelVacated(other)]
         ),
         Row(
-            rule: "a departure without an arrival between says nothing new",
+            rule: "a repeated departure is ignored",
             steps: [
                 Step(time: 0, event: .channelVacated(room)),
                 Step(time: 2_000, event: .channelVacated(room)), Step(time: 3_000),
@@ -128,7 +129,7 @@ struct DepartureDebouncerTests {
             told: [.channelVacated(room)]
         ),
         Row(
-            rule: "what is no arrival and no departure is told at once",
+            rule: "other events are sent at once",
             steps: [
                 Step(time: 0, event: .cacheMiss(room)),
                 Step(time: 0, event: .subscriptionCount(room, 3)),
@@ -137,14 +138,14 @@ struct DepartureDebouncerTests {
         ),
     ])
     func tells(_ row: Row) {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 100)
         var told: [ReportedEvent] = []
         for step in row.steps {
             if let event = step.event {
                 let report = Report(app: appID, event: event, uptime: step.time)
-                if absences.admit(report) { told.append(event) }
+                if debouncer.process(report) { told.append(event) }
             } else {
-                told += absences.takeDue(at: step.time).map(ReportedEvent.init)
+                told += debouncer.takeDue(at: step.time).map(ReportedEvent.init)
             }
         }
         #expect(told == row.told)
@@ -158,50 +159,50 @@ struct DepartureDebouncerTests {
         Report(app: app, event: event, uptime: time)
     }
 
-    @Test func oneAppIsNoOther() {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
-        _ = absences.admit(report(.channelVacated(channel()), at: 0))
-        let isTold = absences.admit(report(.channelOccupied(channel()), of: AppID("2"), at: 1))
+    @Test func appsAreSeparate() {
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 100)
+        _ = debouncer.process(report(.channelVacated(channel()), at: 0))
+        let isTold = debouncer.process(report(.channelOccupied(channel()), of: AppID("2"), at: 1))
         #expect(isTold)
-        let told = absences.takeDue(at: 3_000)
+        let told = debouncer.takeDue(at: 3_000)
         #expect(told.map(\.address.app) == [appID])
     }
 
-    @Test func saysWhenTheNextIsDue() {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
-        var dues = [absences.nextDue()]
+    @Test func reportsTheNextDueTime() {
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 100)
+        var dues = [debouncer.nextDue()]
         for event in [
             report(.channelVacated(channel("a")), at: 5),
             report(.channelVacated(channel("b")), at: 7),
             report(.channelOccupied(channel("a")), at: 8),
             report(.channelOccupied(channel("b")), at: 9),
         ] {
-            _ = absences.admit(event)
-            dues.append(absences.nextDue())
+            _ = debouncer.process(event)
+            dues.append(debouncer.nextDue())
         }
         #expect(dues == [nil, 3_005, 3_005, 3_007, nil])
     }
 
-    @Test func beyondTheBoundTheOldestIsToldAtOnce() {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 2)
+    @Test func beyondTheLimitTheOldestIsSentAtOnce() {
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 2)
         for (time, name) in ["a", "b", "c"].enumerated() {
-            _ = absences.admit(report(.channelVacated(channel(name)), at: Int64(time)))
+            _ = debouncer.process(report(.channelVacated(channel(name)), at: Int64(time)))
         }
-        let told = absences.takeDue(at: 2)
+        let told = debouncer.takeDue(at: 2)
         #expect(told.map(ReportedEvent.init) == [.channelVacated(channel("a"))])
-        #expect(absences.count == 2)
+        #expect(debouncer.count == 2)
     }
 
     @Test func leavingAndRejoiningForeverTakesNoMemory() {
-        var absences = DepartureDebouncer(delay: 3_000, countMax: 100)
+        var debouncer = DepartureDebouncer(delay: 3_000, countMax: 100)
         let name = channel()
         for time in 0..<100_000 {
             let event: ReportedEvent =
                 time % 2 == 0 ? .channelVacated(name) : .channelOccupied(name)
-            _ = absences.admit(report(event, at: Int64(time / 1_000)))
+            _ = debouncer.process(report(event, at: Int64(time / 1_000)))
         }
-        #expect(absences.count == 0)
-        let stored = Mirror(reflecting: absences).descendant("departures") as? [Any]
+        #expect(debouncer.count == 0)
+        let stored = Mirror(reflecting: debouncer).descendant("departures") as? [Any]
         #expect((stored?.count ?? .max) < 1_000)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("What is sent when, Pusher: Webhooks", .timeLimit(.minutes(1))) struct DispatcherTests {
+@Suite("Dispatch, Pusher: Webhooks", .timeLimit(.minutes(1))) struct DispatcherTests {
     private let room = channel("presence-room")
 
     @Test func oneEventIsOneRequestWithItsTime() async throws {
@@ -34,7 +34,7 @@ import Testing
     @Test func whoStaysAwayIsToldOfAfterThreeSeconds() async throws {
         let stage = try await Stage(apps: [app(endpoints: [endpoint()])])
         await stage.report(.memberRemoved(room, userID: UserID("a")), .channelVacated(room))
-        // Nobody calls: the timer itself is what wakes.
+        // The timer alone triggers the turn.
         stage.clock.advance(by: 3_000)
         try await stage.expectRequests(2)
         #expect(
@@ -101,7 +101,7 @@ import Testing
         await stage.stop()
     }
 
-    @Test func aFullBatchLeavesAtOnce() async throws {
+    @Test func aFullBatchIsSentAtOnce() async throws {
         let stage = try await Stage(apps: [app(endpoints: [endpoint(isBatched: true)])])
         for count in 1...101 {
             stage.webhooks.report(.subscriptionCount(channel(), count), of: appID)
@@ -123,7 +123,7 @@ import Testing
             settings: settings,
             apps: [app(endpoints: [endpoint(isBatched: true)])]
         )
-        // 44 bytes each: a third would make 134.
+        // 44 bytes each: three would be 134.
         for name in ["a-12", "b-12", "c-12"] { await stage.report(.channelOccupied(channel(name))) }
         await stage.advance(by: 50)
         try await stage.expectRequests(2)
@@ -156,7 +156,7 @@ import Testing
             random: SystemRandomNumberGenerator(),
             transport: ScriptedTransport()
         )
-        // Nobody looks at them before the start.
+        // Nothing processes them before the start.
         for count in 1...25 { webhooks.report(.subscriptionCount(channel(), count), of: appID) }
         try await webhooks.start()
         try await eventually { webhooks.counters.delivered == 10 }
@@ -172,7 +172,7 @@ import Testing
         let stage = try await Stage(apps: [app(endpoints: [old])], transport: transport)
         await stage.report(.channelOccupied(channel()), .cacheMiss(channel()))
         try await stage.expectRequests(1)
-        // Another key, the same endpoint: what waits is signed with the key in force.
+        // Same endpoint, new key: queued webhooks are signed with the new key.
         await stage.webhooks.replace(apps: [
             WebhookApp(id: appID, key: "new-key", secret: AppSecret("new"), endpoints: [old])
         ])
@@ -182,7 +182,7 @@ import Testing
         #expect(second.headers.contains { $0.name == "X-Pusher-Key" && $0.value == "new-key" })
         let signature = second.headers.first { $0.name == "X-Pusher-Signature" }?.value
         #expect(verify(signature, second.body, "new"))
-        // The endpoint goes, and with it what waits for it.
+        // Removing the endpoint removes its queue.
         await stage.report(.channelOccupied(channel("b")), .cacheMiss(channel("b")))
         await stage.webhooks.replace(apps: [app(endpoints: [try endpoint("http://new.test")])])
         #expect(stage.webhooks.counters.dead == 1)
@@ -191,7 +191,7 @@ import Testing
         await stage.stop()
     }
 
-    @Test func afterTheEndNothingIsSentAndDeparturesAreForgotten() async throws {
+    @Test func afterTheStopNothingIsSentAndDeparturesAreDropped() async throws {
         let stage = try await Stage(apps: [app(endpoints: [endpoint()])])
         await stage.report(.channelVacated(room))
         await stage.stop()
@@ -203,7 +203,7 @@ import Testing
 
     @Test func whileClientsAreSentAwayDeparturesAreNotTold() async throws {
         let stage = try await Stage(apps: [app(endpoints: [endpoint()])])
-        await stage.webhooks.holdDepartures()
+        await stage.webhooks.suppressDepartures()
         await stage.report(.channelVacated(room), .cacheMiss(channel("cache-a")))
         await stage.advance(by: 60_000)
         try await stage.waitForCounters { $0.delivered == 1 }
@@ -211,13 +211,13 @@ import Testing
         await stage.stop()
     }
 
-    @Test func theEndWaitsForWhatIsUnderWay() async throws {
+    @Test func theStopWaitsForRequestsInFlight() async throws {
         let transport = ScriptedTransport { _, _ in nil }
         let stage = try await Stage(
             apps: [app(endpoints: [endpoint(isBatched: true)])],
             transport: transport
         )
-        // Not even the batch's window is waited for.
+        // Not even the batch window is awaited.
         await stage.report(.channelOccupied(channel()))
         async let stop: Void = stage.webhooks.stop(within: .seconds(5))
         try await eventually { transport.waitingCount == 1 }

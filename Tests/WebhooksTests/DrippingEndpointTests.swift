@@ -5,14 +5,14 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("Endpoints that answer byte by byte, without end", .timeLimit(.minutes(1)))
+@Suite("Endpoints that answer byte by byte, endlessly", .timeLimit(.minutes(1)))
 struct DrippingEndpointTests {
     private static let interim = "HTTP/1.1 100 Continue\r\n\r\n"
 
-    /// The most reads within a time: eight at once, five at doubling pauses, and then one each 250 ms.
+    /// The maximum number of reads: eight at once, five with doubling pauses, then one each 250 ms.
     private func readCountMax(in time: Duration) -> Int { 14 + Int(time / .milliseconds(250)) }
 
-    /// Makes one attempt, and returns how often the connection was read, and how long it took.
+    /// Makes one attempt; returns the number of reads and the elapsed time.
     private func attempt(
         _ endpoint: DrippingEndpoint,
         timeout: Duration
@@ -36,7 +36,7 @@ struct DrippingEndpointTests {
     }
 
     @Test(
-        "A head costs few reads, and has failed when the time is over or it is too long",
+        "A head costs few reads, and fails at the timeout or at the length limit",
         arguments: [
             ("HTTP/1.1 200 OK\r\nX: ", "a"), ("HTTP/1.1 200 OK\r\n", "A: b\r\n"), ("", interim),
         ]
@@ -54,7 +54,7 @@ struct DrippingEndpointTests {
     }
 
     @Test(
-        "Content changes nothing: the status is the answer, and is not held up",
+        "Content is ignored: the status is the answer, without delay",
         arguments: [
             ("\r\n", "a"), ("Content-Length: 60000\r\n\r\n", "a"),
             ("Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n"),
@@ -69,7 +69,7 @@ struct DrippingEndpointTests {
         #expect(time < .seconds(10))
     }
 
-    @Test("A record of TLS costs few reads, too") func record() async throws {
+    @Test("A TLS record costs few reads, too") func record() async throws {
         let folder = try TemporaryFolder()
         let (certificate, key) = try DevelopmentCertificate.make(hosts: ["127.0.0.1"])
         try Data(certificate).write(to: folder.url.appendingPathComponent("trust.pem"))
@@ -83,14 +83,14 @@ struct DrippingEndpointTests {
             timeout: .seconds(2),
             trustFile: folder.path("trust.pem")
         )
-        // The status is inside the record, which has not come as a whole.
+        // The status is inside the record, which is incomplete.
         #expect(outcome == .failed("no answer came within 2.0 seconds"))
         #expect(reads <= readCountMax(in: time), "\(forwarder.dripCount) writes")
         #expect(forwarder.dripCount > 50)
         await receiver.stop()
     }
 
-    @Test("An answer that is no status and grows without end is cut off")
+    @Test("Endless interim answers are refused")
     func endlessInterimAnswers() async throws {
         let drip = String(repeating: Self.interim, count: 1_000)
         let endpoint = try DrippingEndpoint(start: "", drip: drip, pause: 0)

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "Arrivals are observed for departures, and the other way round",
+        "Arrivals are observed for departures, and vice versa",
         arguments: [
             (WebhookKind.channelOccupied, BrokerEventKinds.occupancy),
             (.channelVacated, .occupancy), (.memberAdded, .members), (.memberRemoved, .members),

@@ -58,7 +58,7 @@ import Testing
         let request = try #require(receiver.requests.first)
         #expect(request.method == .post)
         #expect(request.head.target == "/hooks?a=b")
-        // Names compared by their case: some receivers look them up so.
+        // Compares names with their case, since some receivers do.
         let fields = Dictionary(grouping: request.head.fields, by: \.name).mapValues {
             $0.map(\.value)
         }
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: [200, 204, 299, 400, 404, 410, 500, 503] as [Status])
-    func saysWhatWasAnswered(status: Status) async throws {
+    func reportsTheStatus(status: Status) async throws {
         let receiver = try Receiver { _ in Response(status: status) }
         let outcome = try await send(receiver.url)
         #expect(outcome == .answered(status: status.code))
@@ -112,12 +112,12 @@ import Testing
         await receiver.stop()
     }
 
-    @Test func aReceiverThatIsNotThereHasFailed() async throws {
-        // A port that the kernel gives to nobody: that of a receiver just stopped might be another test's by now.
+    @Test func anUnreachableReceiverHasFailed() async throws {
+        // The kernel never assigns port 1; the port of a stopped receiver may be another test's by now.
         #expect(isFailure(try await send("http://127.0.0.1:1/hooks")))
     }
 
-    @Test func aSlowEndpointHoldsUpNoOtherOnItsHost() async throws {
+    @Test func aSlowEndpointBlocksNoOtherOnItsHost() async throws {
         let receiver = try Receiver { request in
             if request.path == "/slow" { try? await Task.sleep(for: .seconds(60)) }
             return .text("OK")
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func aKeptConnectionThatHasEndedIsReplaced() async throws {
-        // The second request finds it closed, and is sent again: an event may arrive twice, but not never.
+        // The second request finds it closed, and is repeated: an event may arrive twice, but must arrive.
         let server = try ScriptedServer { _, index in
             index == 1 ? .close : .answer(response("ok"))
         }
@@ -168,9 +168,9 @@ import Testing
         server.stop()
     }
 
-    @Test func anAddressOfVersion6StandsInBrackets() async throws {
+    @Test func anIPv6AddressIsInBrackets() async throws {
         let address = try #require(SocketAddress(ip: "::1", port: 0))
-        // A machine may have no IPv6 at all.
+        // A machine may have no IPv6.
         let service = try? HTTPService.start(on: [address]) { _ in .text("OK") }
         guard let service else { return }
         let port = try #require(service.addresses.first?.port)
@@ -211,7 +211,7 @@ import Testing
         await receiver.stop()
     }
 
-    @Test func aTrustFileThatIsNoneIsRefusedAtTheStart() async throws {
+    @Test func anInvalidTrustFileIsRefusedAtTheStart() async throws {
         let path = try TemporaryFolder().path("none.pem")
         let webhooks = Webhooks(
             settings: WebhookSettings(trustFile: path),

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A file that is deleted, moved or replaced while it is in use", .timeLimit(.minutes(1)))
 struct MissingFileTests {
-    /// What others do to the files of a running broker.
+    /// The interference of another process with the files of a running broker.
     enum Deed: CaseIterable {
         case deleteDatabase, deleteAll, deleteLog, deleteIndex, moveDatabase, moveAll
         case replaceByDatabase, replaceByText
@@ -41,7 +41,7 @@ struct MissingFileTests {
         try WebhookQueue(reading: path ?? self.path)
     }
 
-    /// The numbers of what the file at the path has; `nil` when there is no readable one.
+    /// The row counts of the file at the path; `nil` if it cannot be read.
     private func counts() -> [Int]? {
         guard let queue = try? queue() else { return nil }
         return try? [queue.deliveryCount(), queue.deadLetterCount()]
@@ -75,7 +75,7 @@ struct MissingFileTests {
         }
     }
 
-    /// Has webhooks wait in the file, of which one is under way, and one dead letter.
+    /// Creates a stage with queued webhooks in the file, one in flight, and one dead letter.
     private func waitingStage() async throws -> Stage {
         let stage = try await stage { _, number in number == 0 ? .answered(status: 410) : nil }
         await stage.report(.channelOccupied(channel("dead")))
@@ -87,19 +87,19 @@ struct MissingFileTests {
     }
 
     @Test(
-        "Nothing is lost: a new file has all that waits, and the dead letters",
+        "Nothing is lost: the new file has all queued webhooks and dead letters",
         arguments: Deed.allCases
     )
     func isMadeAgain(deed: Deed) async throws {
         let first = try await waitingStage()
         try await perform(deed)
         if deed == .replaceByText {
-            // It is not touched; webhooks wait in memory until it is out of the way.
+            // It is not touched; webhooks wait in memory until it is removed.
             try await eventually {
                 await first.advance(by: 20)
                 return log.has(
                     .error,
-                    "cannot be used; they wait in memory",
+                    "cannot be used; webhooks wait in memory",
                     "app 1 http://backend.test/hooks: 3"
                 )
             }
@@ -107,15 +107,15 @@ struct MissingFileTests {
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 5_000)
             remove([""])
         }
-        // Until then nobody else opens the files: SQLite must not find one half.
+        // Until then the test must not open the files: SQLite must not find one half.
         try await eventually {
             await first.advance(by: 20)
-            return log.has(.notice, "is made again", path)
+            return log.has(.notice, "is recreated", path)
         }
-        #expect(log.has(.error, "is gone: deleted, moved or replaced", path))
+        #expect(log.has(.error, "was deleted, moved or replaced", path))
         try await eventually { counts() == [3, 1] }
         try await first.waitForCounters { $0.isOnDisk }
-        // It is in use like the first one.
+        // It is used like the first one.
         await first.report(.channelOccupied(channel("later")))
         try await eventually { counts() == [4, 1] }
         await first.stop()
@@ -129,7 +129,7 @@ struct MissingFileTests {
     }
 
     @Test(
-        "Deleted a moment before the broker stops: nothing is lost either",
+        "If it is deleted just before the broker stops, nothing is lost either",
         arguments: [false, true]
     )
     func beforeTheStop(isAllGone: Bool) async throws {
@@ -137,10 +137,10 @@ struct MissingFileTests {
         try await perform(isAllGone ? .deleteAll : .deleteDatabase)
         await stage.stop()
         #expect(counts() == [3, 1])
-        #expect(log.has(.error, "is gone: deleted, moved or replaced"))
+        #expect(log.has(.error, "was deleted, moved or replaced"))
     }
 
-    @Test("While its folder is gone webhooks wait in memory, and the log says which")
+    @Test("While its folder is missing, webhooks wait in memory, and the log lists them")
     func withoutItsFolder() async throws {
         let inner = folder.url.appendingPathComponent("inner")
         try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
@@ -156,7 +156,7 @@ struct MissingFileTests {
         await stage.report(.channelOccupied(channel("waiting")))
         try await eventually {
             await stage.advance(by: 20)
-            return log.has(.error, "they wait in memory", "app 1 http://backend.test/hooks: 1")
+            return log.has(.error, "webhooks wait in memory", "app 1 http://backend.test/hooks: 1")
         }
         #expect(!stage.webhooks.counters.isOnDisk)
         #expect(stage.webhooks.counters.unsaved == 1)
@@ -173,7 +173,7 @@ struct MissingFileTests {
         #expect(try queue(path).deliveryCount() == 1)
     }
 
-    @Test("What waits in memory alone when the broker stops is said to be lost, by endpoint")
+    @Test("Webhooks in memory alone are logged as lost when the broker stops, by endpoint")
     func stopWithoutItsFolder() async throws {
         let stage = try await waitingStage()
         try FileManager.default.removeItem(at: folder.url)
@@ -181,7 +181,7 @@ struct MissingFileTests {
         #expect(log.has(.error, "webhooks are lost", "app 1 http://backend.test/hooks: 3"))
     }
 
-    @Test("What is delivered while the file is away does not come back with it")
+    @Test("Webhooks delivered while the file is missing do not return with it")
     func deliveredMeanwhile() async throws {
         let stage = try await waitingStage()
         try await perform(.deleteAll)
@@ -196,7 +196,7 @@ struct MissingFileTests {
         await stage.stop()
     }
 
-    @Test("Webhooks of the file that takes its place are sent")
+    @Test("Webhooks of a replacing file are sent")
     func ofAnotherFile() async throws {
         let other = folder.path("other.sqlite")
         let earlier = try await stage(path: other)
@@ -214,7 +214,7 @@ struct MissingFileTests {
         await stage.stop()
     }
 
-    @Test("A copy that a killed broker has rescued is taken in by the next")
+    @Test("The rescued copy of a killed broker is imported by the next")
     func rescuedByAnEarlierRun() async throws {
         let first = try await waitingStage()
         let open = try #require(await first.webhooks.dispatcher.queue)
@@ -235,13 +235,13 @@ struct MissingFileTests {
         #expect(!FileManager.default.fileExists(atPath: WebhookQueue.rescuePath(of: path)))
     }
 
-    @Test("A copy that cannot be read is set aside")
+    @Test("An unreadable copy is renamed")
     func unreadableCopy() async throws {
         let rescued = WebhookQueue.rescuePath(of: path)
         try Data(repeating: 0x41, count: 5_000).write(to: URL(fileURLWithPath: rescued))
         let stage = try await stage { _, _ in .answered(status: 200) }
         #expect(stage.webhooks.counters.isOnDisk)
-        #expect(log.has(.error, "it is set aside", rescued + "-unreadable"))
+        #expect(log.has(.error, "it is renamed", rescued + "-unreadable"))
         #expect(FileManager.default.fileExists(atPath: rescued + "-unreadable"))
         await stage.stop()
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("Where reports wait") struct ReportQueueTests {
+@Suite("The queue of reports") struct ReportQueueTests {
     private func report(_ number: Int) -> Report {
         Report(
             app: appID,
@@ -18,12 +18,12 @@ import Testing
         #expect(!queue.post(report(2)))
         #expect(queue.take().reports.map(\.uptime) == [1, 2])
         #expect(queue.take().reports.isEmpty)
-        // Taken: somebody has to be told again.
+        // After ``take()``, the actor has to be woken again.
         #expect(queue.post(report(3)))
     }
 
     @Test(arguments: 0...7)
-    func theOldestMakeRoom(excess: Int) {
+    func theOldestReportsAreDropped(excess: Int) {
         let queue = ReportQueue(countMax: 3, lengthMax: 1_000)
         for number in 0..<3 + excess { _ = queue.post(report(number)) }
         let (reports, dropped) = queue.take()
@@ -33,7 +33,7 @@ import Testing
         #expect(queue.take().dropped == 0)
     }
 
-    @Test func theOldestMakeRoomForLongEvents() {
+    @Test func theOldestReportsAreDroppedForLongEvents() {
         let queue = ReportQueue(countMax: 10, lengthMax: 100)
         for (time, length) in [40, 40, 40, 999].enumerated() {
             let event = ReportedEvent.clientEvent(
@@ -53,7 +53,7 @@ import Testing
         #expect(queue.take().reports.map(\.uptime) == [3])
     }
 
-    @Test func takesNothingInWhenClosed() {
+    @Test func ignoresReportsWhenClosed() {
         let queue = ReportQueue(countMax: 3, lengthMax: 1_000)
         queue.close()
         #expect(!queue.post(report(1)))

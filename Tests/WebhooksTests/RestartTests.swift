@@ -5,7 +5,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("The queue outlives the broker", .timeLimit(.minutes(1))) struct RestartTests {
+@Suite("The queue survives restarts", .timeLimit(.minutes(1))) struct RestartTests {
     private let folder: TemporaryFolder
     private let settings: WebhookSettings
 
@@ -45,15 +45,15 @@ import Testing
         #expect(second.transport.events.map { $0.contains(":1}") } == [true, false])
         await second.stop()
         #expect(try queue().deliveryCount() == 0)
-        // The first was cancelled, not refused: nothing is dead.
+        // The first was cancelled, not refused: there is no dead letter.
         #expect(try queue().deadLetterCount() == 0)
     }
 
-    @Test func whatKillLeavesIsEnough() async throws {
+    @Test func aKilledBrokerLosesNothing() async throws {
         let first = try await stage { _, _ in nil }
         await first.report(.channelOccupied(channel()))
         try await eventually { try queue().deliveryCount() == 1 }
-        // What lies on the disk now, in the midst of everything, is all that a killed process leaves.
+        // The content of the disk at any moment is all that a killed process leaves.
         let copy = folder.path("copy.sqlite")
         for ending in ["", "-wal"] {
             try FileManager.default.copyItem(atPath: folder.path() + ending, toPath: copy + ending)
@@ -78,7 +78,7 @@ import Testing
         #expect(try queue().deadLetters().map(\.cause) == [.expired])
     }
 
-    @Test func anEndpointThatIsGoneAtTheStartGetsNothing() async throws {
+    @Test func aRemovedEndpointReceivesNothingAfterTheStart() async throws {
         let first = try await stage { _, _ in nil }
         await first.report(.channelOccupied(channel()))
         await first.stop()
@@ -123,7 +123,7 @@ import Testing
         #expect(try queue().deadLetterCount() == 0)
     }
 
-    @Test func aFileThatCannotBeOpenedStopsNoWebhook() async throws {
+    @Test func webhooksAreSentWithoutAUsableFile() async throws {
         let missing = folder.path("missing/webhooks.sqlite")
         let stage = try await stage(path: missing) { _, number in
             number == 0 ? .answered(status: 200) : nil
@@ -131,7 +131,7 @@ import Testing
         #expect(!stage.webhooks.counters.isOnDisk)
         await stage.report(.channelOccupied(channel("a")))
         try await stage.waitForCounters { $0.delivered == 1 }
-        // It is tried again, and gets what has happened meanwhile.
+        // It is retried, and receives the changes made meanwhile.
         await stage.report(.channelOccupied(channel("b")))
         try FileManager.default.createDirectory(
             at: folder.url.appendingPathComponent("missing"),
@@ -145,7 +145,7 @@ import Testing
         await stage.stop()
     }
 
-    @Test func aFileThatAnotherHoldsStopsNoWebhook() async throws {
+    @Test func webhooksAreSentWhileAnotherProcessLocksTheFile() async throws {
         let stage = try await stage()
         try await stage.waitForCounters { $0.isOnDisk }
         let holder = try FileHolder(path: folder.path())

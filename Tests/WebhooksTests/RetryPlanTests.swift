@@ -3,7 +3,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("When webhooks are tried again, Pusher: exponential backoff for five minutes")
+@Suite("The schedule of retries, Pusher: exponential backoff for five minutes")
 struct RetryPlanTests {
     private let plan = RetryPlan(period: 300_000)
 

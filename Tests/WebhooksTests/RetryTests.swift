@@ -8,7 +8,7 @@ import Testing
     private let a = channel("a")
     private let b = channel("b")
 
-    /// Moves the clock in small steps until a condition holds.
+    /// Advances the clock in small steps until a condition holds.
     private func run(
         _ stage: Stage,
         for limit: Int64 = 400_000,
@@ -18,7 +18,7 @@ import Testing
         let end = stage.clock.uptime + limit
         while !condition(), stage.clock.uptime < end {
             await stage.advance(by: step)
-            // A request that is under way ends without the clock.
+            // Requests in flight end without the clock.
             try await eventually { await stage.webhooks.dispatcher.sends.isEmpty }
         }
         #expect(condition())
@@ -37,16 +37,16 @@ import Testing
         try await run(stage, for: 10_000) { stage.webhooks.counters.delivered == 1 }
         let requests = transport.requests
         #expect(requests.count == 4)
-        // The same bytes, the same time_ms, the same signature and the same id.
+        // The same bytes, `time_ms`, signature and ID.
         #expect(requests.allSatisfy { $0 == requests.first })
-        // 1 + 2 + 4 seconds, a fifth more or less, and at most a step of the clock each.
+        // 1 + 2 + 4 seconds, each ±20 %, and at most a step of the clock each.
         #expect((5_600...8_700).contains(stage.clock.uptime))
         #expect(stage.webhooks.counters.failedAttempts == 3)
         await stage.stop()
     }
 
     @Test(
-        "A calendar that is set to another time neither ends the attempts nor prolongs them",
+        "Setting the calendar neither ends the attempts nor prolongs them",
         arguments: [3_600_000, -3_600_000, 31_536_000_000]
     )
     func calendar(step: Int64) async throws {
@@ -111,7 +111,7 @@ import Testing
         let stage = try await Stage(apps: [app(endpoints: [endpoint()])], transport: transport)
         await stage.report(.subscriptionCount(a, 1), .subscriptionCount(a, 2))
         for count in 1...3 { await stage.report(.subscriptionCount(b, count)) }
-        // Those of the other channel pass.
+        // Those of the other channel are sent.
         try await stage.waitForCounters { $0.delivered == 3 }
         #expect(stage.webhooks.counters.queued == 2)
         try await run(stage, for: 30_000) { stage.webhooks.counters.delivered == 5 }
@@ -132,13 +132,13 @@ import Testing
         )
         for number in 0..<50 { await stage.report(.channelOccupied(channel("c\(number)"))) }
         try await stage.waitForCounters { $0.delivered == 50 }
-        // Of the slow one only so many are under way.
+        // Only as many of the slow one are in flight.
         #expect(transport.waitingCount == 8)
         #expect(stage.webhooks.counters.queued == 50)
         await stage.stop()
     }
 
-    @Test func aFullQueueGivesUpTheOldest() async throws {
+    @Test func aFullQueueEvictsTheOldest() async throws {
         var settings = WebhookSettings()
         settings.queueCountMax = 3
         let transport = ScriptedTransport { _, _ in nil }
@@ -150,7 +150,7 @@ import Testing
         for count in 1...5 { await stage.report(.subscriptionCount(a, count)) }
         #expect(stage.webhooks.counters.queued == 3)
         #expect(stage.webhooks.counters.dead == 2)
-        // The first was under way; the second and the third made room.
+        // The first was in flight; the second and the third were evicted.
         for number in 0..<3 {
             try await stage.expectRequests(number + 1)
             try await eventually { transport.waitingCount == 1 }

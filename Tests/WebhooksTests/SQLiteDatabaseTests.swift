@@ -79,8 +79,8 @@ import Testing
         try database.write { _ in }
     }
 
-    /// Earlier brokers wrote the file by way of GRDB, which keeps a list of its own of what has been done to it.
-    @Test func takesOverTheFileOfAnEarlierBroker() async throws {
+    /// Earlier brokers used GRDB, which records its migrations in a table.
+    @Test func opensTheFileOfAnEarlierBroker() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path()
         var migrator = DatabaseMigrator()

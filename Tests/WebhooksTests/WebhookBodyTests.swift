@@ -41,7 +41,7 @@ import Testing
             json: #"{"name":"client_event","channel":"presence-x","event":"client-typing","#
                 + #""data":"{\"n\":1}","socket_id":"123.456","user_id":"u-1"}"#
         ),
-        // No member, no user_id; and what the client wrote stays as it wrote it.
+        // No member, no user_id; the client's data is kept verbatim.
         Row(
             event: .clientEvent(
                 channel("private-x"),
@@ -79,7 +79,7 @@ import Testing
         var testDescription: String { signature }
     }
 
-    /// The first is accepted by the official Python library as it is here.
+    /// The official Python library accepts the first one.
     @Test(arguments: [
         Vector(
             events: [.channelOccupied(channel())],

@@ -23,7 +23,7 @@ import Testing
         Fault(url: "https:///hooks", fault: .notAnHTTPURL("https:///hooks")),
         Fault(url: "http://me:secret@backend.test", fault: .credentialsInURL),
         Fault(url: "http://me@backend.test/a", fault: .credentialsInURL),
-        // Of such a name the form that is looked up has to be given: xn--…
+        // An internationalized name must be given in its ASCII form: xn--…
         Fault(url: "http://żółć.test/", fault: .notAnHTTPURL("http://żółć.test/")),
         Fault(
             url: url + String(repeating: "a", count: 2_048),
@@ -70,7 +70,7 @@ import Testing
         ("", "", "my-channel", true), ("private-", "", "private-x", true),
         ("private-", "", "public", false), ("", "-eu", "a-eu", true), ("", "-eu", "a-us", false),
         ("private-", "-eu", "private-a-eu", true), ("private-", "-eu", "private-a", false),
-        // The texts may overlap: both are true of the name.
+        // The texts may overlap: the name has both.
         ("a-b", "b-c", "a-b-c", true), ("abc", "", "ab", false), ("", "abc", "bc", false),
     ])
     func filtersByName(prefix: String, suffix: String, name: String, accepts: Bool) throws {

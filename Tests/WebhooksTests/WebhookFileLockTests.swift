@@ -4,8 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A file of webhooks serves one broker", .timeLimit(.minutes(1))) struct WebhookFileLockTests
-{
+@Suite("Each broker needs its own file", .timeLimit(.minutes(1))) struct WebhookFileLockTests {
     private let folder: TemporaryFolder
     private let path: String
 
@@ -50,7 +49,7 @@ import Testing
         await third.stop(within: .zero)
     }
 
-    @Test func aBrokerThatRunsAlreadyWaitsInMemoryForTheFile() async throws {
+    @Test func aRunningBrokerWaitsForTheFileInMemory() async throws {
         let (first, log) = (try webhooks(), KeptLog())
         try await first.start()
         let transport = ScriptedTransport { _, number in
@@ -59,7 +58,7 @@ import Testing
         let second = try webhooks(transport: transport, log: log)
         try await second.start(refusesFileInUse: false)
         #expect(!second.counters.isOnDisk)
-        #expect(log.has(.error, "\(path) is in use by \(holder), and a file serves one broker"))
+        #expect(log.has(.error, "\(path) is in use by \(holder); each broker needs its own file"))
         second.report(.channelOccupied(channel("a")), of: appID)
         try await eventually { second.counters.delivered == 1 }
         await first.stop(within: .zero)
@@ -67,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "The file of a lock that nobody holds hinders nobody, whatever is in it",
+        "The file of an unheld lock does not matter, whatever its content",
         arguments: ["", "1 host\n", "x"]
     )
     func abandoned(content: String) throws {
@@ -92,7 +91,7 @@ import Testing
         _ = lock
     }
 
-    @Test func aLockWhoseFileIsDeletedIsTakenAgain() async throws {
+    @Test func aLockIsAcquiredAgainAfterItsFileIsDeleted() async throws {
         let clock = ManualClock()
         let stage = try await Stage(
             settings: WebhookSettings(path: path),
@@ -107,7 +106,7 @@ import Testing
         await stage.stop()
     }
 
-    @Test("Where another broker has got the path, it is left alone")
+    @Test("A lock file that another broker has recreated is left alone")
     func lostToAnother() async throws {
         let log = KeptLog()
         let first = try await Stage(
@@ -127,11 +126,11 @@ import Testing
         try await eventually { try WebhookQueue(reading: path).deliveryCount() == 1 }
         try await eventually {
             await first.advance(by: 20)
-            return log.has(.error, "they wait in memory", "is in use by \(holder)")
+            return log.has(.error, "webhooks wait in memory", "is in use by \(holder)")
         }
         await first.stop()
         #expect(log.has(.error, "webhooks are lost", "app 1 http://backend.test/hooks: 1"))
-        // The log of changes of the second, which has its name, is not removed by the first.
+        // The first must not remove the write-ahead log of the second, which has the same name.
         #expect(FileManager.default.fileExists(atPath: path + "-wal"))
         second.report(.channelOccupied(channel("c")), of: appID)
         try await eventually { try WebhookQueue(reading: path).deliveryCount() == 2 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("The file of the webhooks") struct WebhookQueueTests {
+@Suite("The webhook file") struct WebhookQueueTests {
     private let folder: TemporaryFolder
     private let path: String
 
@@ -32,7 +32,7 @@ import Testing
         )
     }
 
-    private func bury(
+    private func addDeadLetters(
         _ ids: ClosedRange<Int64>,
         in queue: WebhookQueue,
         events: String = "{}",
@@ -40,12 +40,12 @@ import Testing
         lengthMax: Int = 1_000_000
     ) async throws {
         var changes = PendingWrites.Changes()
-        changes.deaths = ids.map { letter($0, events: events) }
+        changes.deadLetters = ids.map { letter($0, events: events) }
         try await queue.apply(changes, countMax: countMax, lengthMax: lengthMax)
     }
 
-    /// As where `fanfare webhooks` looks while the broker makes the file.
-    @Test func severalMayMakeItAtOnce() async throws {
+    /// Like `fanfare webhooks`, while the broker creates the file.
+    @Test func canBeCreatedConcurrently() async throws {
         for round in 0..<20 {
             let path = "\(path)-\(round)"
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -84,7 +84,7 @@ import Testing
 
     @Test func listsDeadLettersNewestFirstAPageAtATime() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(1...5, in: queue, events: #"{"name":"cache_miss","channel":"a"}"#)
+        try await addDeadLetters(1...5, in: queue, events: #"{"name":"cache_miss","channel":"a"}"#)
         #expect(try queue.deadLetterCount() == 5)
         let page = try queue.deadLetters(countMax: 2)
         #expect(page.map(\.id) == [5, 4])
@@ -98,7 +98,7 @@ import Testing
 
     @Test func marksDeadLettersForReplay() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(1...3, in: queue)
+        try await addDeadLetters(1...3, in: queue)
         #expect(try queue.replay(2))
         #expect(try !queue.replay(99))
         #expect(try await queue.replays(countMax: 9).map(\.id) == [2])
@@ -109,7 +109,7 @@ import Testing
 
     @Test func deletesDeadLetters() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(1...3, in: queue)
+        try await addDeadLetters(1...3, in: queue)
         #expect(try queue.delete(2))
         #expect(try !queue.delete(2))
         try queue.replay(1)
@@ -119,15 +119,15 @@ import Testing
 
     @Test func keepsTheNewestDeadLettersByNumber() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(1...5, in: queue, countMax: 3)
+        try await addDeadLetters(1...5, in: queue, countMax: 3)
         #expect(try queue.deadLetters().map(\.id) == [5, 4, 3])
-        try await bury(6...6, in: queue, countMax: 3)
+        try await addDeadLetters(6...6, in: queue, countMax: 3)
         #expect(try queue.deadLetters().map(\.id) == [6, 5, 4])
     }
 
     @Test func keepsTheNewestDeadLettersByLength() async throws {
         let queue = try WebhookQueue(path: path)
-        try await bury(
+        try await addDeadLetters(
             1...5,
             in: queue,
             events: String(repeating: "a", count: 100),
@@ -144,12 +144,12 @@ import Testing
     @Test func theCommandLineReadsWhileTheBrokerHasItOpen() async throws {
         let broker = try WebhookQueue(path: path)
         let commandLine = try WebhookQueue(reading: path)
-        try await bury(1...1, in: broker)
+        try await addDeadLetters(1...1, in: broker)
         #expect(try commandLine.replayAll() == 1)
         #expect(try await broker.replays(countMax: 9).map(\.id) == [1])
     }
 
-    @Test func saysThatAFileIsSomethingElse() throws {
+    @Test func reportsAFileThatIsNoDatabase() throws {
         try Data(repeating: 0x41, count: 5_000).write(to: URL(fileURLWithPath: path))
         do {
             _ = try WebhookQueue(reading: path)

@@ -293,14 +293,14 @@ def test_disk_full(tmp_path, disk):
             receiver.status = 503
             rooms = [f"room-{number}-{'x' * 150}" for number in range(200)]
             occupy(*rooms)
-            broker.await_line("the file of the webhooks cannot be used; they wait in memory")
+            broker.await_line("the webhook file cannot be used; webhooks wait in memory")
             # They wait in memory, and are sent from there; clients notice nothing.
             receiver.status = 200
             assert sorted(occupied(receiver, len(rooms))) == sorted(rooms)
             occupy("meanwhile")
             assert occupied(receiver, 1) == ["meanwhile"]
             disk.empty(broker)
-            broker.await_line("the file of the webhooks can be used again")
+            broker.await_line("the webhook file can be used again")
             receiver.status = 503
             occupy("after")
             await_true(lambda: waiting(broker, disk, tmp_path) == ["after"], "it waits in the file")
@@ -380,7 +380,7 @@ def test_names_that_cannot_be_looked_up(tmp_path):
                 assert time.monotonic() - start < 4
                 assert occupied(numbered, 1) == [f"news-{fate}"]
                 if fate == FAILING:
-                    broker.await_line("a webhook's endpoint fails; it is tried again")
+                    broker.await_line("a webhook endpoint fails; webhooks are retried")
                 world.set_names(FOUND)
                 assert sorted(occupied(named, len(rooms) + 1)) == sorted([*rooms, f"news-{fate}"])
             client.close()

@@ -146,7 +146,7 @@ def test_nginx_answers_by_itself(tmp_path, location, settings, status):
             assert [line[1:] for line in server.requests] == [["POST", str(status)]]
             assert "fails" not in "\n".join(broker.new_lines)
         else:
-            reason = "the other side closed it" if status == 444 else f"answered {status}"
+            reason = "the server closed the connection" if status == 444 else f"answered {status}"
             broker.await_line(f"webhook's endpoint fails.*{reason}")
 
 

@@ -1,44 +1,48 @@
 import Primitives
 public import PusherProtocol
 
-/// The identifier of an app, as it stands in the path of the HTTP API.
+/// The identifier of an app, as used in the paths of the HTTP API.
 ///
 /// The official Python and Swift libraries accept digits only; the broker takes any text.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
-    /// The identifier as it is written in a path.
+    /// The identifier as written in a path.
     public let text: String
 
-    /// Makes the identifier that reads `text`.
+    /// Creates the identifier with this text.
     public init(_ text: String) { self.text = text }
 
-    /// The identifier as it is written in a path.
+    /// The identifier as written in a path.
     public var description: String { text }
 }
 
-/// A tenant of the broker: its credentials and its limits, fixed while it is in force.
+/// A tenant of the broker: credentials, features and limits.
+///
+/// Immutable; a configuration reload replaces it.
 public final class App: Sendable {
     /// The identifier in the paths of the HTTP API.
     public let id: AppID
-    /// The keys that clients put into the connection URL, and the secrets that sign under them.
+    /// The keys in clients' connection URLs, and the secret of each.
     public let credentials: Credentials
     /// Whether clients may connect and backends may trigger.
     public let isEnabled: Bool
     /// Whether clients must use TLS.
     public let isTLSOnly: Bool
-    /// The web pages that may connect; empty for all of them.
+    /// The origins that may connect; empty for all.
     public let allowedOrigins: [OriginPattern]
-    /// Whether `subscription_count` may be asked for.
+    /// Whether clients and backends may request `subscription_count`.
     public let countsSubscriptions: Bool
-    /// What the app's clients may do.
+    /// The features of the app's clients.
     public let features: AppFeatures
-    /// What the app's clients and backends may use.
+    /// The limits of the app's clients and backends.
     public let limits: AppLimits
-    /// The requests that backends have left.
+    /// The rate limits of the backends' requests.
     public let requests: RequestAllowance
-    /// The connections that the app may have, and has; whatever replaces the app goes on with the same.
+    /// The connections of the app.
+    ///
+    /// The app's replacement shares it.
     public let quota: ConnectionQuota
 
-    /// Makes an app.
+    /// Creates an app.
     public init(
         id: AppID,
         credentials: Credentials,
@@ -62,7 +66,7 @@ public final class App: Sendable {
         requests = RequestAllowance(limits.requestRates)
     }
 
-    /// Makes an app that has one key and one secret.
+    /// Creates an app with one key and one secret.
     public convenience init(
         id: AppID,
         key: String,
@@ -85,13 +89,15 @@ public final class App: Sendable {
     /// The oldest of the app's keys.
     public var key: String { credentials.key }
 
-    /// What the app itself signs with, and what signs under its oldest key.
+    /// The secret of the oldest key; the broker signs with it.
     public var secret: AppSecret { credentials.secret }
 
-    /// What signs under a key; `nil` when it is not one of the app's.
+    /// The secret of a key; `nil` if the key is not one of the app's.
     public func secret(of key: Span<UInt8>) -> AppSecret? { credentials.secret(of: key) }
 
-    /// Whether a client that names `origin` may connect; one that names none is no web page, and may.
+    /// Whether a client with this `Origin` may connect.
+    ///
+    /// A client without one is no web page, and may.
     public func admits(origin: Span<UInt8>) -> Bool {
         if allowedOrigins.isEmpty { return true }
         for pattern in allowedOrigins where pattern.admits(origin) { return true }
@@ -104,26 +110,28 @@ public struct Apps: Sendable {
     private let byID: AppIndex
     private let byKey: AppIndex
 
-    /// Makes the table of `apps`, whose identifiers and keys differ.
+    /// Creates the table of `apps`, whose identifiers and keys must differ.
     public init(_ apps: [App]) {
         byID = AppIndex(apps.map { ($0.id.text, $0) })
         byKey = AppIndex(apps.flatMap { app in app.credentials.keys.map { ($0, app) } })
     }
 
-    /// The app whose identifier is written `id`.
+    /// The app with identifier `id`.
     public subscript(id id: Span<UInt8>) -> App? { byID[id] }
 
     /// The app with identifier `id`.
     public subscript(id: AppID) -> App? { byID[id.text] }
 
-    /// The app that has the public key `key`.
+    /// The app with public key `key`.
     public subscript(key key: Span<UInt8>) -> App? { byKey[key] }
 
-    /// The app that has the public key `key`.
+    /// The app with public key `key`.
     public subscript(key key: String) -> App? { byKey[key] }
 }
 
-/// Apps in the order of a text of theirs, found by its bytes: no string is made for a request.
+/// Apps sorted by a text.
+///
+/// A binary search compares bytes, so that a request creates no string.
 private struct AppIndex: Sendable {
     private let entries: [(text: String, app: App)]
 
@@ -132,7 +140,7 @@ private struct AppIndex: Sendable {
             let (left, right) = ($0.text, $1.text)
             return left.withUTF8Bytes { $0.order(against: right) } < 0
         }
-        precondition(Set(entries.map(\.text)).count == entries.count, "two apps with one text")
+        precondition(Set(entries.map(\.text)).count == entries.count, "duplicate identifier or key")
     }
 
     subscript(text: String) -> App? { text.withUTF8Bytes { self[$0] } }

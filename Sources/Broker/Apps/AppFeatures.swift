@@ -1,26 +1,25 @@
-/// What an app's clients may do, and what they are told.
+/// The features of an app's clients.
 public struct AppFeatures: Sendable, Equatable {
-    /// Whether clients may send events to private and presence channels that they have joined.
+    /// Whether clients may send events to private and presence channels that they are subscribed to.
     public var clientEvents: Bool
-    /// Whether subscribers are told how many they are, on every channel but presence ones.
+    /// Whether subscribers receive the number of subscribers, on every channel but presence channels.
     ///
-    /// Backends may ask for the number in any case.
+    /// Backends may query the number in any case.
     public var subscriptionCount: Bool
     /// Whether clients may sign in as users.
     public var users: Bool
-    /// Whether users who sign in with a watchlist are told who on it comes and goes.
+    /// Whether users that sign in with a watchlist receive its online and offline events.
     public var watchlist: Bool
-    /// How long a connection may take to prove that the app's backend knows it, in seconds; `nil` when it need not.
+    /// The seconds within which a connection must be authorized; `nil` for no deadline.
     public var authorizationTimeout: Int?
-    /// How long a cache channel holds its event, in seconds.
+    /// The lifetime of a cache channel's event, in seconds.
     public var cacheLifetime: Int
-    /// How long notices of arrivals and departures in a large presence channel may wait for others, in milliseconds; 0 for
-    /// not at all.
+    /// The maximum delay of membership notices in a large presence channel, in milliseconds; 0 for none.
     ///
-    /// Each notice costs a send to every member; those that share a send cost hardly more than one.
+    /// Each notice costs a send to every member. Delayed notices are coalesced into one send.
     public var presenceNoticeDelay: Int
 
-    /// Makes features, each with its default.
+    /// Creates features, with defaults.
     public init(
         clientEvents: Bool = false,
         subscriptionCount: Bool = false,

@@ -1,34 +1,41 @@
 public import PusherProtocol
 
-/// What an app's clients and backends may use at the most.
+/// The limits of an app's clients and backends.
 ///
-/// The defaults are those of the Pusher documentation where it names one, and otherwise generous enough that only a
-/// mistake or an attack meets them.
+/// The defaults are those of the Pusher documentation, or else high enough that only a mistake or an attack reaches
+/// them.
 public struct AppLimits: Sendable, Equatable {
-    /// The limits of the protocol's own texts: names, data, channels of a trigger, events of a batch.
+    /// The limits of the protocol's texts: names, data, channels of a trigger, events of a batch.
     public var texts: ProtocolLimits
-    /// Subscriptions of one connection at a time; one more is refused, and the connection stays open.
+    /// The maximum number of subscriptions of one connection; one more is refused, and the connection stays open.
     public var subscriptionsMax: Int
-    /// Members of one presence channel, each with any number of connections; one more user is refused.
+    /// The maximum number of members of one presence channel, each with any number of connections; one more user is
+    /// refused.
     public var membersMax: Int
-    /// The longest `user_info` of a member, in bytes of JSON text; the longest id is one of ``texts``.
+    /// The maximum length of a member's `user_info`, in bytes of JSON text.
+    ///
+    /// ``texts`` limits the user ID.
     public var userInfoLengthMax: Int
-    /// Users that one user may watch; of a longer list the first ones are taken, and the client is told 4302.
+    /// The maximum number of users on a watchlist.
+    ///
+    /// A longer list is cut off, and the client receives error 4302.
     public var watchlistMax: Int
-    /// Events that the app's cache channels hold, one each; one more takes the place of the oldest.
+    /// The maximum number of cached events, one for each cache channel; one more evicts the oldest.
     public var cachedEventsMax: Int
-    /// What all that waits to be sent to the app's clients may hold of memory, in bytes; `nil` for no limit of its own.
+    /// The maximum size of all send queues of the app's clients, in bytes; `nil` for no limit of the app.
     public var queuedBytesMax: Int?
-    /// The client events of one connection; one more is dropped, and its sender is told.
+    /// The client events of one connection; one more is dropped, and its sender receives an error.
     public var clientEventRate: Rate
-    /// The subscriptions of one connection, or `nil` for any number; one more is refused.
+    /// The subscriptions of one connection; one more is refused.
+    ///
+    /// `nil` for no limit.
     public var subscriptionRate: Rate?
-    /// The requests of all the app's backends; one more is answered with 429.
+    /// The requests of all backends of the app; one more is answered with 429.
     public var requestRates: RequestRates
-    /// Messages a minute that break a rule of the protocol before the connection is closed with 4100.
+    /// The faulty messages per minute after which the connection is closed with 4100.
     public var faultsPerMinuteMax: Int
 
-    /// Makes limits, each with its default.
+    /// Creates limits, with defaults.
     public init(
         texts: ProtocolLimits = ProtocolLimits(),
         subscriptionsMax: Int = 10_000,

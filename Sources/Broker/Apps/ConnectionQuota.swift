@@ -1,16 +1,16 @@
 import Synchronization
 
-/// How many connections there may be at a time, over all shards: the one number that they share.
+/// A limit on the number of connections, shared by all shards.
 public final class ConnectionQuota: Sendable {
     private let limit: Atomic<Int>
     private let taken = Atomic(0)
 
-    /// Makes a quota of `limit` places, none of which is taken.
+    /// Creates a quota of `limit` places, all free.
     public init(limit: Int) {
         self.limit = Atomic(limit)
     }
 
-    /// Takes one place, if one is left.
+    /// Takes one place; false if none is free.
     public func take() -> Bool {
         guard taken.add(1, ordering: .relaxed).newValue <= limit.load(ordering: .relaxed) else {
             giveBack()
@@ -19,13 +19,15 @@ public final class ConnectionQuota: Sendable {
         return true
     }
 
-    /// Gives a taken place back.
+    /// Returns a taken place.
     public func giveBack() { taken.subtract(1, ordering: .relaxed) }
 
-    /// Changes how many places there are; if more are taken, none is given until enough are given back.
+    /// Changes the number of places.
+    ///
+    /// If more are taken, ``take()`` fails until enough are returned.
     public func resize(to limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 
-    /// How many places are taken.
+    /// The number of taken places.
     public var takenCount: Int { taken.load(ordering: .relaxed) }
 
     /// Whether no place is taken.

@@ -1,10 +1,10 @@
 import Primitives
 public import PusherProtocol
 
-/// The keys of an app, each with what signs under it.
+/// The keys of an app, with the secrets of each.
 ///
-/// An app has one key and one secret, and more for as long as they are being replaced: whatever any of them has signed
-/// is accepted. What the broker signs itself, it signs with the oldest, which everybody has.
+/// An app has one key and one secret, and several while they are rotated: signatures of all are accepted. The broker
+/// itself signs with the oldest, which all clients have.
 public struct Credentials: Sendable {
     /// The oldest key.
     public let key: String
@@ -13,14 +13,14 @@ public struct Credentials: Sendable {
     /// The other keys.
     private let others: [(key: String, secret: AppSecret)]
 
-    /// Takes an app's only key and secret.
+    /// Creates credentials of one key and one secret.
     public init(key: String, secret: AppSecret) {
         self.key = key
         self.secret = secret
         others = []
     }
 
-    /// Takes pairs of key and secret, the oldest first; a key may have several secrets.
+    /// Creates credentials from pairs of key and secret, the oldest first; a key may have several secrets.
     ///
     /// - Parameter pairs: One or more; the first signs, all are accepted.
     public init(_ pairs: [(key: String, secret: String)]) {
@@ -41,7 +41,7 @@ public struct Credentials: Sendable {
     /// All keys, the oldest first.
     public var keys: [String] { [key] + others.map(\.key) }
 
-    /// What signs under a key; `nil` when it is not one of the app's.
+    /// The secret of a key; `nil` if the key is not one of the app's.
     public func secret(of key: Span<UInt8>) -> AppSecret? {
         if key.order(against: self.key) == 0 { return secret }
         for other in others where key.order(against: other.key) == 0 {
@@ -50,7 +50,7 @@ public struct Credentials: Sendable {
         return nil
     }
 
-    /// What signs under a key; `nil` when it is not one of the app's.
+    /// The secret of a key; `nil` if the key is not one of the app's.
     public func secret(of key: String) -> AppSecret? {
         key == self.key ? secret : others.first { $0.key == key }?.secret
     }

@@ -1,19 +1,18 @@
-/// What the origin of a web page must be for its clients to be let in: `https://example.com`, or
-/// `https://*.example.com` for every name beneath that one.
+/// A pattern of allowed origins: `https://example.com`, or `https://*.example.com` for all its subdomains.
 ///
-/// An origin is a scheme, a host and a port unless that is the scheme's own (RFC 6454 §7.1); browsers send it with a
-/// handshake, and a page cannot forge it.
+/// An origin is a scheme, a host and a port, unless the port is the scheme's default (RFC 6454 §7.1). Browsers send it
+/// with a handshake, and a page cannot forge it.
 public struct OriginPattern: Sendable, Equatable {
     /// The scheme and `://`, in lower case.
     private let scheme: [UInt8]
-    /// The host and the port, in lower case; behind a wildcard, what the host must end with.
+    /// The host and the port, in lower case; after a wildcard, the required suffix of the host.
     private let place: [UInt8]
     private let isWildcard: Bool
 
-    /// Reads a pattern; `nil` when it is none.
+    /// Parses a pattern; `nil` if it is malformed.
     ///
-    /// - Parameter text: A scheme, `://`, a host that may begin with `*.`, and a port if it is not the scheme's own;
-    ///   no path, and no slash at the end.
+    /// - Parameter text: A scheme, `://`, a host that may begin with `*.`, and a port if it is not the scheme's
+    ///   default; no path, and no slash at the end.
     public init?(_ text: String) {
         let bytes = text.utf8.map(OriginPattern.lowercased)
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
@@ -33,14 +32,14 @@ public struct OriginPattern: Sendable, Equatable {
         guard let number = UInt16(String(decoding: port, as: UTF8.self)), number > 0,
             let digit = port.first, (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(digit)
         else { return nil }
-        // Browsers leave the scheme's own port out.
+        // Browsers omit the scheme's default port.
         let isImplied =
             (scheme, number) == (Array("https://".utf8), 443)
             || (scheme, number) == (Array("http://".utf8), 80)
         self.place = Array(isImplied ? host : place)
     }
 
-    /// Whether the pattern admits an origin, as it stands in the field `Origin`.
+    /// Whether the pattern matches an origin, as in the field `Origin`.
     public func admits(_ origin: Span<UInt8>) -> Bool {
         let start = scheme.count
         let end = origin.count - place.count
@@ -48,13 +47,13 @@ public struct OriginPattern: Sendable, Equatable {
             OriginPattern.matches(place, origin, at: end)
         else { return false }
         guard isWildcard else { return end == start }
-        // One name or more, and nothing else: `https://evil.test/.example.com` is not beneath `example.com`.
+        // At least one label, and nothing else: `https://evil.test/.example.com` is no subdomain of `example.com`.
         guard end > start, origin[start] != UInt8(ascii: ".") else { return false }
         for index in start..<end where !OriginPattern.isNameByte(origin[index]) { return false }
         return true
     }
 
-    /// The host and the port of `host:port`; the host may be an IPv6 address in brackets.
+    /// Splits `host:port`; the host may be an IPv6 address in brackets.
     private static func parts(
         of place: ArraySlice<UInt8>
     ) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>?)? {
@@ -86,7 +85,7 @@ public struct OriginPattern: Sendable, Equatable {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 
-    /// Whether a byte may stand in the name of a host; in a scheme, too.
+    /// Whether a byte may occur in the name of a host or in a scheme.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch lowercased(byte) {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),

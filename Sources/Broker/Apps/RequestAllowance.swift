@@ -1,17 +1,17 @@
 public import PusherProtocol
 
-/// How many requests an app's backends may make, of each kind and of all together; `nil` for any number.
+/// The rate limits of the requests of an app's backends, in total and by kind; `nil` for no limit.
 public struct RequestRates: Sendable, Equatable {
-    /// The requests of any kind.
+    /// All requests.
     public var all: Rate?
-    /// Those that trigger events.
+    /// Requests that trigger events.
     public var triggers: Rate?
-    /// Those that ask about channels and users.
+    /// Requests that query channels and users.
     public var queries: Rate?
-    /// Those that close the connections of a user.
+    /// Requests that terminate the connections of a user.
     public var terminations: Rate?
 
-    /// Makes rates.
+    /// Creates rate limits.
     public init(
         all: Rate? = nil,
         triggers: Rate? = nil,
@@ -25,21 +25,21 @@ public struct RequestRates: Sendable, Equatable {
     }
 }
 
-/// The requests that an app's backends have left, whichever loop serves them.
+/// The remaining requests of an app's backends, shared by all loops.
 public final class RequestAllowance: Sendable {
-    /// What a request is for.
+    /// The kind of a request.
     public enum Kind: Sendable {
-        /// To trigger events.
+        /// Triggers events.
         case trigger
-        /// To ask about channels and users.
+        /// Queries channels and users.
         case query
-        /// To close the connections of a user.
+        /// Terminates the connections of a user.
         case termination
     }
 
-    /// A rate that is used up.
+    /// The error when a rate limit is exceeded.
     public struct Refusal: Error, Equatable, Sendable {
-        /// By what name it is counted.
+        /// The limit, for counting.
         public let limit: Limit
         /// The rate.
         public let rate: Rate
@@ -50,7 +50,7 @@ public final class RequestAllowance: Sendable {
     private let queries: SharedTokenBucket?
     private let terminations: SharedTokenBucket?
 
-    /// Makes an allowance of which nothing is used.
+    /// Creates an allowance of unused rates.
     public init(_ rates: RequestRates) {
         all = rates.all.map(SharedTokenBucket.init)
         triggers = rates.triggers.map(SharedTokenBucket.init)
@@ -58,13 +58,13 @@ public final class RequestAllowance: Sendable {
         terminations = rates.terminations.map(SharedTokenBucket.init)
     }
 
-    /// Takes a request.
+    /// Counts a request.
     ///
     /// - Parameters:
-    ///   - kind: What it is for.
-    ///   - now: The time in nanoseconds, on the same steady clock every time.
-    /// - Throws: The rate that leaves none; that of its kind comes first, so that a kind without any left takes nothing
-    ///   from the others.
+    ///   - kind: The kind of the request.
+    ///   - now: The time in nanoseconds of a steady clock.
+    /// - Throws: The exceeded rate. The rate of the kind is checked first, so that a kind beyond its limit does not
+    ///   consume the common rate.
     public func take(_ kind: Kind, at now: Int64) throws(Refusal) {
         let (limit, bucket): (Limit, SharedTokenBucket?) =
             switch kind {

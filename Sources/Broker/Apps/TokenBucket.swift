@@ -1,22 +1,22 @@
 import Synchronization
 
-/// The tokens that one connection has left, in eight bytes; full at first.
+/// The remaining tokens of one connection, in eight bytes; full at first.
 public struct TokenBucket: Sendable {
-    /// When it will be full again, in nanoseconds on a steady clock.
+    /// The time at which it is full, in nanoseconds of a steady clock.
     private var fullAt = Int64.min
 
-    /// Makes a full bucket.
+    /// Creates a full bucket.
     public init() {}
 
-    /// Whether it is full: then another, new one would do as well.
+    /// Whether it is full, and so equal to a new one.
     public func isFull(at now: Int64) -> Bool { fullAt <= now }
 
     /// Takes a token.
     ///
     /// - Parameters:
-    ///   - now: The time in nanoseconds, on the same steady clock every time.
-    ///   - rate: How fast tokens come back, and how many there can be.
-    /// - Returns: Whether there was one.
+    ///   - now: The time in nanoseconds of a steady clock.
+    ///   - rate: The refill rate and the capacity.
+    /// - Returns: Whether there was a token.
     public mutating func take(at now: Int64, _ rate: Rate) -> Bool {
         guard let next = rate.afterTaking(from: fullAt, at: now) else { return false }
         fullAt = next
@@ -24,13 +24,13 @@ public struct TokenBucket: Sendable {
     }
 }
 
-/// The tokens that all loops share, as for the requests of an app; nobody waits for a lock.
+/// A lock-free token bucket shared by all loops, as for the requests of an app.
 public final class SharedTokenBucket: Sendable {
-    /// How fast tokens come back, and how many there can be.
+    /// The refill rate and the capacity.
     public let rate: Rate
     private let fullAt = Atomic(Int64.min)
 
-    /// Makes a full bucket.
+    /// Creates a full bucket.
     public init(_ rate: Rate) { self.rate = rate }
 
     /// Takes a token; see ``TokenBucket/take(at:_:)``.

@@ -6,7 +6,7 @@ public import PusherProtocol
 /// A value without I/O: a request goes in, its effects come out, and the caller performs them in order. All effects of a
 /// channel travel over one first-in, first-out link to each shard, so every subscriber sees them in the home's order.
 public struct ChannelHome: Sendable {
-    /// What the caller has to do, in order.
+    /// An effect that the caller has to perform.
     ///
     /// Large payloads are indirect: nearly every subscription has one effect, the grant.
     public enum Effect: Sendable {
@@ -24,9 +24,9 @@ public struct ChannelHome: Sendable {
         case limitMet(Limit)
     }
 
-    /// What a subscription begins with.
+    /// The grant of a subscription.
     public struct Grant: Sendable {
-        /// What follows the acknowledgement, ahead of live events.
+        /// The first message after the acknowledgement, ahead of live events.
         public enum Opening: Sendable {
             /// Nothing.
             case live
@@ -38,7 +38,7 @@ public struct ChannelHome: Sendable {
 
         /// The members of a presence channel, the subscriber included; empty on any other.
         public let members: [Member]
-        /// What follows the acknowledgement.
+        /// The first message after the acknowledgement.
         public let opening: Opening
     }
 
@@ -55,13 +55,13 @@ public struct ChannelHome: Sendable {
     /// Whether the channel has no subscribers.
     public var isVacant: Bool { subscribers.isEmpty }
 
-    /// Counts a connection in, on a presence channel as a member if there is room.
+    /// Counts a subscription, and adds a member to a presence channel that is not full.
     ///
     /// - Parameters:
     ///   - subscriber: A connection that is not on the channel.
     ///   - address: The channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - state: What the channels of this home shard share.
+    ///   - state: The state shared by the channels of this home shard.
     ///   - now: The time, in milliseconds of a steady clock.
     /// - Returns: The effects to perform.
     public mutating func subscribe(
@@ -98,14 +98,14 @@ public struct ChannelHome: Sendable {
         return effects
     }
 
-    /// Counts a connection out, and announces the departure of a member.
+    /// Counts an unsubscription, and announces the departure of a member.
     ///
     /// - Parameters:
-    ///   - connection: The connection; if it was refused, nothing happens.
+    ///   - connection: The connection; ignored if its subscription was refused.
     ///   - shard: The connection's shard.
     ///   - address: The channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - state: What the channels of this home shard share.
+    ///   - state: The state shared by the channels of this home shard.
     ///   - now: The time, in milliseconds of a steady clock.
     /// - Returns: The effects to perform.
     public mutating func unsubscribe(
@@ -185,14 +185,14 @@ public struct ChannelHome: Sendable {
             && address.name.kind != .serverToUser
     }
 
-    /// How long a notice about a member may wait: in a large channel, each costs a send to every member.
+    /// The maximum delay of a membership notice: in a large channel, each costs a send to every member.
     private func noticeDelay(_ app: App?, _ state: HomeShardState) -> Int {
         guard presence.members.count > state.smallPresenceChannelMax else { return 0 }
         return app?.features.presenceNoticeDelay ?? 0
     }
 }
 
-/// A connection that asks for a subscription.
+/// A connection that requests a subscription.
 public struct Subscriber: Sendable {
     /// The connection.
     public let socketID: SocketID

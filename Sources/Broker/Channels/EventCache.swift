@@ -1,37 +1,39 @@
 public import PusherProtocol
 
-/// The last event of each cache channel whose home is one shard (Pusher documentation, "Cache channels").
+/// The last event of each cache channel of one home shard (Pusher documentation, "Cache channels").
 ///
-/// An event outlives the channel's subscribers, but not its lifetime, and not more recent events than the app may have
-/// cached. All times are milliseconds of one steady clock.
+/// An event stays when the channel becomes vacant. It expires after its lifetime, or is evicted by newer events of the
+/// app. All times are milliseconds of one steady clock.
 public struct EventCache: Sendable {
-    /// An event that is kept for later subscribers.
+    /// A cached event.
     public struct Entry: Sendable {
         /// The event as it was triggered.
         public let publication: Publication
-        /// When it is forgotten.
+        /// The time of its expiry.
         public let expiry: Int64
     }
 
-    /// An app's events.
+    /// The events of one app.
     private struct Store {
         var entries: [ChannelName: Entry] = [:]
-        /// The channels in the order of their events, a channel once for each; all but its last are out of date.
+        /// The channels in the order of their events, one entry for each event.
         ///
-        /// One app's events live equally long, so that the first in the line is also the first to expire.
+        /// Only a channel's last entry is valid.
+        ///
+        /// All events of an app have the same lifetime, so the first entry is the first to expire.
         var line: [(channel: ChannelName, expiry: Int64)] = []
         var lineStart = 0
-        /// When a miss was last noted.
+        /// The time at which a miss was last reported.
         var misses: [ChannelName: Int64] = [:]
 
-        /// Drops the event that is the next to expire.
+        /// Removes the event that expires next.
         mutating func dropFirst() {
             let (channel, expiry) = line[lineStart]
             lineStart += 1
             if entries[channel]?.expiry == expiry { entries[channel] = nil }
         }
 
-        /// Leaves out what is out of date, when it is most of the line.
+        /// Removes the processed entries when they are the greater part.
         mutating func shortenLine() {
             guard line.count > 2 * entries.count + 64 else { return }
             line = line[lineStart...].filter { entries[$0.channel]?.expiry == $0.expiry }
@@ -39,29 +41,29 @@ public struct EventCache: Sendable {
         }
     }
 
-    /// For so long a channel's misses after the first are not reported, unless an event came between.
+    /// The time for which further misses of a channel are not reported, unless an event came between.
     public static let missInterval: Int64 = 60_000
 
     private var stores: [AppID: Store] = [:]
 
-    /// Makes an empty cache.
+    /// Creates an empty cache.
     public init() {}
 
-    /// The number of events held, expired ones included until ``expire(at:)``.
+    /// The number of cached events, expired ones included until ``expire(at:)``.
     public var count: Int { stores.values.reduce(0) { $0 + $1.entries.count } }
 
-    /// Whether nothing is remembered: ``expire(at:)`` would have nothing to do.
+    /// Whether ``expire(at:)`` has nothing to remove.
     public var isEmpty: Bool { stores.isEmpty }
 
-    /// Keeps an event in place of the channel's last.
+    /// Caches an event in place of the channel's last.
     ///
     /// - Parameters:
     ///   - publication: The event.
     ///   - address: The channel.
     ///   - now: The time.
-    ///   - lifetime: For how long, in milliseconds.
-    ///   - eventsMax: How many events the app may have here; the oldest make room.
-    /// - Returns: Whether another event had to make room.
+    ///   - lifetime: The lifetime, in milliseconds.
+    ///   - eventsMax: The maximum number of events of the app; the oldest are evicted.
+    /// - Returns: Whether another event was evicted.
     @discardableResult
     public mutating func store(
         _ publication: Publication,
@@ -71,7 +73,7 @@ public struct EventCache: Sendable {
         eventsMax: Int
     ) -> Bool {
         guard eventsMax > 0, lifetime > 0 else { return false }
-        // Two events of one millisecond must differ in the line.
+        // Expiries identify entries, so two events of one millisecond must differ.
         var expiry = now + lifetime
         if let former = stores[address.app]?.entries[address.name], former.expiry >= expiry {
             expiry = former.expiry + 1
@@ -87,7 +89,7 @@ public struct EventCache: Sendable {
         return isFull
     }
 
-    /// The event that a new subscriber of the channel begins with; `nil` is a miss.
+    /// The cached event of a channel; `nil` is a miss.
     public func event(on address: ChannelAddress, at now: Int64) -> Entry? {
         guard let entry = stores[address.app]?.entries[address.name], entry.expiry > now else {
             return nil
@@ -95,14 +97,14 @@ public struct EventCache: Sendable {
         return entry
     }
 
-    /// Notes a miss.
+    /// Records a miss.
     ///
     /// - Parameters:
-    ///   - address: The cache channel, which has no event.
+    ///   - address: A cache channel without an event.
     ///   - now: The time.
-    ///   - missesMax: How many channels are remembered; a miss of one more is reported each time.
-    /// - Returns: Whether it is to be reported: it is the first since the channel had an event, or for a minute.
-    public mutating func noteMiss(
+    ///   - missesMax: The maximum number of channels to remember; misses of others are reported each time.
+    /// - Returns: Whether to report the miss: it is the first since the last event, or within a minute.
+    public mutating func recordMiss(
         on address: ChannelAddress,
         at now: Int64,
         missesMax: Int
@@ -115,7 +117,7 @@ public struct EventCache: Sendable {
         return true
     }
 
-    /// Forgets what has expired.
+    /// Removes expired events and misses.
     public mutating func expire(at now: Int64) {
         for app in stores.keys {
             guard var store = stores.removeValue(forKey: app) else { continue }

@@ -1,7 +1,7 @@
 public import PusherProtocol
 
-/// What the channels of one home shard share: cached events, which outlive subscribers and compete for their app's limit,
-/// and the pace of count notices.
+/// The state shared by the channels of one home shard: cached events, which outlive subscribers and compete for their
+/// app's limit, and the schedule of count notices.
 ///
 /// All times are milliseconds of one steady clock.
 public struct HomeShardState: Sendable {
@@ -62,14 +62,14 @@ public struct HomeShardState: Sendable {
             eventsMax: cachedEventsMax(of: app)
         )
         if isFull { effects.append(.limitMet(.cachedEvents)) }
-        // An app without a place for events still has an empty cache.
+        // With a limit of 0 the cache stays empty.
         if wasEmpty, cache.event(on: address, at: now) != nil {
             effects.append(.notify(.cacheFilled))
         }
         return effects
     }
 
-    /// What a subscription begins with; reports the miss of a cache channel without an event.
+    /// The first message of a subscription; reports the miss of a cache channel without an event.
     mutating func opening(
         of address: ChannelAddress,
         _ app: App?,
@@ -79,7 +79,7 @@ public struct HomeShardState: Sendable {
         guard address.name.kind.isCache else { return .live }
         if let entry = cache.event(on: address, at: now) { return .cached(entry.publication) }
         if reportsCacheMisses, let app,
-            cache.noteMiss(on: address, at: now, missesMax: cachedEventsMax(of: app))
+            cache.recordMiss(on: address, at: now, missesMax: cachedEventsMax(of: app))
         {
             effects.append(.notify(.cacheMiss))
         }
@@ -89,7 +89,7 @@ public struct HomeShardState: Sendable {
     /// Removes expired events and misses.
     public mutating func removeExpired(at now: Int64) { cache.expire(at: now) }
 
-    /// This home shard's part of the app's limit, so that all shards together keep it.
+    /// This home shard's share of the app's limit.
     private func cachedEventsMax(of app: App) -> Int {
         (app.limits.cachedEventsMax + shardCount - 1) / shardCount
     }

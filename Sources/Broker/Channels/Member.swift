@@ -1,51 +1,51 @@
 import Primitives
 public import PusherProtocol
 
-/// The id of a user: two are the same when their bytes are.
+/// The ID of a user, compared by bytes.
 ///
-/// A `String` equals another that Unicode calls equivalent; in JavaScript, and so for clients, they are two.
+/// Swift compares a `String` by Unicode equivalence; JavaScript, and so clients, do not.
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
-    /// The id as it is written.
+    /// The ID as text.
     public let text: String
 
-    /// Makes the id that reads `text`.
+    /// Creates the ID with this text.
     public init(_ text: String) { self.text = text }
 
-    /// Whether two ids have the same bytes.
+    /// Whether two IDs have the same bytes.
     public static func == (left: UserID, right: UserID) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    /// Feeds the bytes.
+    /// Hashes the bytes.
     public func hash(into hasher: inout Hasher) {
         text.withUTF8Bytes { $0.withUnsafeBytes { hasher.combine(bytes: $0) } }
     }
 
-    /// The id as it is written.
+    /// The ID as text.
     public var description: String { text }
 }
 
-/// A user on a presence channel, as the app's backend describes them in `channel_data`.
+/// A user on a presence channel, as described in `channel_data` by the app's backend.
 public struct Member: Hashable, Sendable {
-    /// Who it is.
+    /// The ID of the user.
     public let id: UserID
-    /// What the others are told about the user, as JSON text; `nil` when that is nothing or `null`.
+    /// The `user_info` sent to other members, as JSON text; `nil` if it is missing or `null`.
     public let info: [UInt8]?
 
-    /// Takes the parts of a member, unchecked.
+    /// Creates a member without validation.
     public init(id: UserID, info: [UInt8]? = nil) {
         self.id = id
         self.info = info
     }
 
-    /// Reads `channel_data`: an object with `user_id` and, if there is something to tell, `user_info`.
+    /// Parses `channel_data`: an object with `user_id` and an optional `user_info`.
     ///
-    /// An id that is an integer becomes the text of its digits, which clients use as the key of the user anyway.
+    /// An integer ID becomes the text of its digits, which clients use as the key of the user anyway.
     ///
     /// - Parameters:
-    ///   - channelData: The text that was signed.
-    ///   - limits: The longest id and info.
-    /// - Throws: What is wrong with it.
+    ///   - channelData: The signed text.
+    ///   - limits: The maximum length of ID and info.
+    /// - Throws: The first fault of the text.
     public init(channelData: String, limits: AppLimits) throws(MemberError) {
         let text = Array(channelData.utf8)
         let (id, info) = try Member.parts(of: text.span, depthMax: limits.texts.depthMax)
@@ -62,7 +62,7 @@ public struct Member: Hashable, Sendable {
         self.info = info.token(in: text.span)
     }
 
-    /// The places of `user_id` and `user_info`.
+    /// The values of `user_id` and `user_info`.
     private static func parts(
         of text: Span<UInt8>,
         depthMax: Int
@@ -91,14 +91,14 @@ public struct Member: Hashable, Sendable {
         let value = id.string(in: text)
         switch id.kind {
         case .string: return value
-        // As text, and not as a number: ids may have more digits than a floating-point number holds.
+        // As text, not as a number: an ID may have more digits than a floating-point number holds.
         case .number where !value.utf8.contains(where: { ".eE".utf8.contains($0) }): return value
         default: throw .invalidID
         }
     }
 }
 
-/// Why `channel_data` makes nobody a member.
+/// The reason why `channel_data` is invalid.
 public enum MemberError: Error, Equatable, Sendable {
     /// It is not the JSON text of an object.
     case malformed(JSONError)
@@ -113,7 +113,7 @@ public enum MemberError: Error, Equatable, Sendable {
 }
 
 extension MemberError: CustomStringConvertible {
-    /// What is wrong, and what would be right.
+    /// The fault, and what is expected.
     public var description: String {
         switch self {
         case .malformed(let error): "Invalid channel_data: a JSON object is expected, but \(error)"

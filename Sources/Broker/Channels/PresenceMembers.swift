@@ -11,7 +11,7 @@ public struct PresenceMembers: Sendable {
         case newMember
         /// Another connection of a member.
         case knownMember
-        /// The channel has as many members as it may have, and this would be another one.
+        /// The channel has reached its maximum number of members, and this user is not one of them.
         case refused
     }
 
@@ -21,7 +21,7 @@ public struct PresenceMembers: Sendable {
         case memberLeft(UserID)
         /// One of several connections of a member.
         case memberStays
-        /// The connection was not on the channel: it had been refused.
+        /// The connection was not on the channel, because its subscription was refused.
         case unknown
     }
 
@@ -48,7 +48,7 @@ public struct PresenceMembers: Sendable {
     ///   - connection: A connection that is not on the channel.
     ///   - member: Its user; if the user is a member already, the info is ignored.
     ///   - membersMax: The maximum number of members.
-    /// - Returns: What has changed.
+    /// - Returns: The change.
     public mutating func add(
         _ connection: SocketID,
         as member: Member,

@@ -1,7 +1,7 @@
 public import PusherProtocol
 
 extension ServerMessage {
-    /// The acknowledgement of a subscription, on a presence channel with everybody on it.
+    /// The acknowledgement of a subscription, with all members on a presence channel.
     ///
     /// - Parameters:
     ///   - channel: The channel.
@@ -37,7 +37,7 @@ extension ServerMessage {
         return .subscriptionSucceeded(channel: channel.text, data: data)
     }
 
-    /// Tells the others on a presence channel of a new member.
+    /// The notice of a new member to the other members of a presence channel.
     public static func memberAdded(_ member: Member, to channel: ChannelName) -> ServerMessage {
         let info = member.info.map { String(decoding: $0, as: UTF8.self) }
         return .memberAdded(channel: channel.text, userID: member.id.text, userInfo: info)

@@ -1,9 +1,9 @@
 /// The number of subscribed connections of one channel, by shard.
 ///
-/// The channel's home counts them, and sends each event to the shards that have some. It holds no connections: those
+/// The channel's home counts them, and sends each event to the shards that have subscribers. The connections themselves
 /// belong to the shard that accepted them.
 public struct SubscriberCounts: Sendable {
-    /// Subscribed connections by shard, without the home's own and without shards that have none.
+    /// Subscribed connections by shard, without the home itself and shards that have none.
     private var elsewhere: [Int: Int] = [:]
     private var atHome = 0
     private let home: Int
@@ -22,7 +22,7 @@ public struct SubscriberCounts: Sendable {
     /// The other shards that have subscribers, in no particular order.
     public var otherShards: [Int] { elsewhere.isEmpty ? [] : Array(elsewhere.keys) }
 
-    /// Counts one more connection of `shard`.
+    /// Increments the count of `shard`.
     public mutating func add(from shard: Int) {
         if shard == home {
             atHome += 1
@@ -31,9 +31,9 @@ public struct SubscriberCounts: Sendable {
         }
     }
 
-    /// Counts one connection of `shard` less.
+    /// Decrements the count of `shard`.
     ///
-    /// - Precondition: The shard has one.
+    /// - Precondition: The count is positive.
     public mutating func remove(from shard: Int) {
         let count = shard == home ? atHome : elsewhere[shard] ?? 0
         precondition(count > 0, "more unsubscribed than subscribed")

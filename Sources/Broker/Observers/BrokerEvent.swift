@@ -1,28 +1,28 @@
 public import PusherProtocol
 
-/// Something that happened in the broker and that observers can see.
+/// An event in the broker, for observers.
 public enum BrokerEvent: Sendable {
     /// A client was admitted.
     case connected(SocketID)
     /// A client's connection has ended.
     case disconnected(SocketID)
-    /// Something happened on a channel, as its home saw it.
+    /// An event of a channel, reported by its home.
     case channel(ChannelEvent, ChannelAddress)
-    /// A connection was closed because it read too slowly: this many bytes of its queue were dropped.
+    /// A connection was closed because it read too slowly; `byteCount` bytes of its queue were dropped.
     case deliveriesDropped(SocketID, byteCount: Int)
-    /// A limit was met.
+    /// A limit was reached.
     ///
-    /// `consequence` says what happens to the peer, if that differs from the limit's documented consequence.
+    /// `consequence` is the effect on the peer, if it differs from the limit's documented consequence.
     case limitMet(Limit, count: Int, consequence: String?)
 }
 
-/// Something that happened on a channel, reported by its home in the order in which it happened.
+/// An event of a channel, reported by its home in order.
 ///
 /// Nothing is debounced: a departure is reported at once, even if the user returns in the next moment.
 public enum ChannelEvent: Sendable, Equatable {
-    /// The channel has its first subscriber; reported before the member that the subscriber is.
+    /// The channel has its first subscriber; reported before the subscriber's `memberAdded`.
     case occupied
-    /// The channel has lost its last subscriber; reported after the member that the subscriber was.
+    /// The channel has lost its last subscriber; reported after the subscriber's `memberRemoved`.
     case vacated
     /// A connection is subscribed, on a presence channel as this user.
     case subscribed(SocketID, userID: UserID?)
@@ -32,13 +32,13 @@ public enum ChannelEvent: Sendable, Equatable {
     case memberAdded(UserID)
     /// The last connection of a user has left a presence channel.
     case memberRemoved(UserID)
-    /// An event of a backend has its place in the channel's order.
+    /// An event of a backend was sequenced.
     indirect case published(Publication)
-    /// A client event has its place in the channel's order; `userID` is `nil` unless the channel is a presence channel.
+    /// A client event was sequenced; `userID` is `nil` unless the channel is a presence channel.
     indirect case clientEvent(ClientEvent, sender: SocketID, userID: UserID?)
     /// A client has subscribed to a cache channel that holds no event; reported once a minute until there is one.
     case cacheMiss
-    /// A cache channel that held no event has one.
+    /// A cache channel without an event has received one.
     case cacheFilled
     /// The number of subscribers was announced to them, or is 0.
     case subscriptionCount(Int)
@@ -65,7 +65,7 @@ public struct BrokerEventKinds: OptionSet, Sendable, Hashable {
     /// Creates a set from its bits.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Connections that begin and end.
+    /// Connections that open and close.
     public static let connections = BrokerEventKinds(rawValue: 1 << 0)
     /// Channels that become occupied and vacated.
     public static let occupancy = BrokerEventKinds(rawValue: 1 << 1)
@@ -81,8 +81,8 @@ public struct BrokerEventKinds: OptionSet, Sendable, Hashable {
     public static let cacheMisses = BrokerEventKinds(rawValue: 1 << 6)
     /// Numbers of subscribers.
     public static let subscriptionCounts = BrokerEventKinds(rawValue: 1 << 7)
-    /// Queues that were dropped.
+    /// Dropped send queues.
     public static let droppedDeliveries = BrokerEventKinds(rawValue: 1 << 8)
-    /// Limits that were met.
+    /// Limits that were reached.
     public static let limits = BrokerEventKinds(rawValue: 1 << 9)
 }

@@ -1,16 +1,16 @@
 internal import PusherProtocol
 
-/// Something that sees what happens in the broker, such as webhooks and metrics.
+/// An observer of the broker's events, such as webhooks and metrics.
 public protocol BrokerObserver: AnyObject, Sendable {
-    /// The kinds of events to observe; asked at the start, and again when the apps are replaced.
+    /// The kinds of events to observe; read at the start, and again when the apps are replaced.
     ///
     /// - Parameter app: The app, or `nil` for events that belong to no app.
     /// - Returns: The kinds.
     func observedKinds(of app: AppID?) -> BrokerEventKinds
 
-    /// Called on the thread of the shard where the event happened, in the order of events there.
+    /// Called on the thread of the shard where the event happened, in order.
     ///
-    /// It must not block: the loop waits for it.
+    /// It must not block the loop.
     ///
     /// - Parameters:
     ///   - event: An event of a kind in ``observedKinds(of:)``.
@@ -20,7 +20,7 @@ public protocol BrokerObserver: AnyObject, Sendable {
 
 /// The observers of one shard.
 ///
-/// As long as no observer asks for a kind of event, reporting one costs a test of a bit, and the event is not made.
+/// While no observer requests a kind of event, reporting one costs a test of a bit, and the event is not created.
 public struct BrokerObservers {
     private struct Entry {
         let observer: any BrokerObserver
@@ -34,15 +34,15 @@ public struct BrokerObservers {
     }
 
     private var entries: [Entry]
-    /// The kinds that any observer has asked for, of any app.
+    /// The kinds that any observer requests, of any app.
     public private(set) var kinds: BrokerEventKinds = []
 
-    /// Creates a list of observers, which see nothing until ``update(apps:)``.
+    /// Creates a list of observers, which receive nothing until ``update(apps:)``.
     public init(_ observers: [any BrokerObserver] = []) {
         entries = observers.map { Entry(observer: $0) }
     }
 
-    /// Asks the observers again which events to report.
+    /// Reads the requested kinds from the observers again.
     ///
     /// - Parameter apps: The apps that are served.
     public mutating func update(apps: some Sequence<AppID>) {
@@ -62,12 +62,12 @@ public struct BrokerObservers {
         }
     }
 
-    /// Reports an event to the observers that have asked for its kind.
+    /// Reports an event to the observers that request its kind.
     ///
     /// - Parameters:
     ///   - kind: The event's kind.
     ///   - app: The app it belongs to, if any.
-    ///   - event: The event; made only if any observer has asked for its kind.
+    ///   - event: The event; evaluated only if any observer requests its kind.
     public func notify(
         _ kind: BrokerEventKinds,
         of app: AppID?,

@@ -1,18 +1,18 @@
 import PusherProtocol
 
-/// What the app's backend has to say to a subscription: whether the connection may join, and as whom.
+/// Authorizes subscriptions by the backend's signature.
 enum Admission {
-    /// Checks that a connection may join a channel.
+    /// Checks whether a connection may subscribe to a channel.
     ///
     /// - Parameters:
     ///   - channel: The channel.
-    ///   - socketID: The connection that asks, which the signature must name.
+    ///   - socketID: The connection, which the signature must name.
     ///   - auth: The app's key and the backend's signature; public channels need none.
-    ///   - channelData: The text beside it, which the backend has signed too.
-    ///   - user: Who the connection is signed in as, if anybody.
+    ///   - channelData: The signed `channel_data`.
+    ///   - user: The user that the connection is signed in as; `nil` for none.
     ///   - app: The app of the connection.
-    /// - Returns: The member that the connection will belong to, on a presence channel.
-    /// - Throws: Why it may not.
+    /// - Returns: The member that the connection belongs to, on a presence channel.
+    /// - Throws: The reason of the refusal.
     static func member(
         joining channel: ChannelName,
         socketID: SocketID,

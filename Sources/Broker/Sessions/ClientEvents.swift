@@ -1,8 +1,8 @@
 import PusherProtocol
 
-/// The events that clients send to the others on a channel (Pusher documentation, "Triggering client events").
+/// Client events (Pusher documentation, "Triggering client events").
 extension Session {
-    /// Judges an event; what is accepted goes to the channel's home, and everything else is answered with an error.
+    /// Validates a client event: forwards it to the channel's home, or answers with an error.
     mutating func receive(_ event: ClientEvent, now: Int64) -> Effects {
         guard app.features.clientEvents else {
             return refuse(
@@ -23,11 +23,11 @@ extension Session {
         guard isActive(on: channel) else { return refuseUnsubscribed(event, now: now) }
         let rate = app.limits.clientEventRate
         guard extras.clientEventBucket.take(at: now, rate) else {
-            // No fault: who sends a little too much loses an event, and not the connection.
+            // Does not count as a faulty message: a client slightly over the rate loses an event, not the connection.
             let code = PusherCode.clientEventRejected
             let limit = "a connection may send \(rate.perSecond) a second"
             return [
-                .met(.clientEventRate),
+                .limitMet(.clientEventRate),
                 .send(.error(code: code, message: "\(code.message): \(limit)")),
             ]
         }

@@ -1,7 +1,7 @@
 extension Session {
-    /// What a message causes, in order.
+    /// The effects of a message, in order.
     ///
-    /// Nearly always it is one thing, which is held in place: an array is memory from the heap for each message.
+    /// Nearly always there is one, which is stored inline: an array would cost an allocation for each message.
     public struct Effects: Sendable {
         private enum Storage {
             case one(Effect)
@@ -13,18 +13,18 @@ extension Session {
         /// One effect.
         init(_ effect: consuming Effect) { storage = .one(effect) }
 
-        /// Any number of them.
+        /// Creates effects from an array.
         init(_ effects: [Effect]) { storage = .others(effects) }
 
-        /// Those of `first`, then those of `second`.
+        /// Concatenates effects.
         static func + (first: Effects, second: Effects) -> Effects {
             if first.isEmpty { return second }
             return second.isEmpty ? first : Effects(Array(first) + Array(second))
         }
 
-        /// Gives away each effect, in order.
+        /// Consumes the effects, in order.
         public consuming func carryOut(_ body: (consuming Effect) -> Void) {
-            // Taken out, for what is only read is copied.
+            // Moved out: reading the storage would copy it.
             switch exchange(&storage, with: .others([])) {
             case .one(let effect): body(effect)
             case .others(let effects): for effect in effects { body(effect) }
@@ -34,10 +34,10 @@ extension Session {
 }
 
 extension Session.Effects: RandomAccessCollection {
-    /// The first effect's place.
+    /// The index of the first effect.
     public var startIndex: Int { 0 }
 
-    /// The place behind the last effect.
+    /// The index after the last effect.
     public var endIndex: Int {
         switch storage {
         case .one: 1
@@ -45,7 +45,7 @@ extension Session.Effects: RandomAccessCollection {
         }
     }
 
-    /// The effect at a place.
+    /// The effect at an index.
     public subscript(index: Int) -> Session.Effect {
         switch storage {
         case .one(let effect):

@@ -1,66 +1,68 @@
 public import PusherProtocol
 
-/// One client's conversation with the broker, from `connection_established` to the close.
+/// The protocol state of one connection, from `connection_established` to the close.
 ///
-/// A value: a message goes in, the effects that it causes come out, and the caller carries them out in order. It
-/// knows neither the socket nor the clock.
+/// A value without I/O: each call takes a message and returns its effects, which the caller performs in order. It knows
+/// neither the socket nor the clock.
 public struct Session {
-    /// What the caller has to do.
+    /// An effect that the caller has to perform.
     public enum Effect: Sendable {
         /// Send this message to the client.
         case send(ServerMessage)
-        /// Ask the channel's home for a subscription, on a presence channel as a member; its answer comes back
-        /// with `request`.
+        /// Request a subscription from the channel's home, on a presence channel as a member. The answer carries
+        /// `request`.
         case join(ChannelName, as: Member?, request: UInt32)
-        /// Take the connection out of the channel, here and at its home.
+        /// Remove the connection from the channel, here and at its home.
         case leave(ChannelName)
-        /// Hand this event to the channel's home, for everybody on it but the client itself.
+        /// Forward this event to the channel's home, for all subscribers but the client itself.
         case publish(ClientEvent, on: ChannelName)
-        /// Count the connection as one that is signed in as the user, until it closes.
+        /// Count the connection as signed in as the user, until it closes.
         case signIn(UserID)
-        /// Tell the connection of these users' coming and going, and at first whether they are there.
+        /// Subscribe the connection to these users' presence, current state included.
         case watch([UserID])
-        /// Tell it no more of these.
+        /// Unsubscribe the connection from these users' presence.
         case unwatch([UserID])
-        /// Let the connection stay, if the app has room for one more: its probation is over.
-        case beginTenure
-        /// Count that the client has met this limit; what it is told of it is another effect.
-        case met(Limit)
-        /// Say why, close with this code, and drop the connection.
+        /// Count the connection towards the app's quota, if a place is free: it is authorized.
+        case claimQuota
+        /// Count that a limit was reached. The error to the client is another effect.
+        case limitMet(Limit)
+        /// Send an error with this code and message, and close the connection.
         case close(PusherCode, message: String)
     }
 
-    /// The identifier that the client signs with and that backends exclude.
+    /// The socket ID, which clients sign with and backends exclude.
     public let socketID: SocketID
-    /// The app that the client connected to, as it is now.
+    /// The app that the client connected to, in its current configuration.
     public private(set) var app: App
 
-    /// The channels that the connection has joined or asked to join.
+    /// The channels that the connection is subscribed to or has requested.
     public private(set) var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
-    /// Whether the connection still has to prove that the app's backend knows it; here it takes no room.
-    public internal(set) var isOnProbation: Bool
+    /// Whether authorization is pending, with a deadline.
+    ///
+    /// The property fits into padding, so it costs no memory.
+    public internal(set) var awaitsAuthorization: Bool
     private var subscriptionBucket = TokenBucket()
     private var faults = FaultCount()
-    /// What few sessions need; see the extensions.
+    /// State that few sessions need; see the extensions.
     var extras = SessionExtras()
 
-    /// Begins the conversation of the client `socketID` of `app`.
+    /// Creates the session of connection `socketID` of `app`.
     public init(socketID: SocketID, app: App) {
         self.socketID = socketID
         self.app = app
-        isOnProbation = app.features.authorizationTimeout != nil
+        awaitsAuthorization = app.features.authorizationTimeout != nil
     }
 
     /// Replaces the app's configuration; existing subscriptions stay.
     public mutating func replaceApp(_ app: App) { self.app = app }
 
-    /// Takes in one message of the client.
+    /// Handles a message of the client.
     ///
     /// - Parameters:
-    ///   - message: What the client said.
-    ///   - now: Nanoseconds on a steady clock, for rates.
-    /// - Returns: What to do, in order.
+    ///   - message: The message.
+    ///   - now: Nanoseconds of a steady clock, for rates.
+    /// - Returns: The effects to perform.
     public mutating func receive(_ message: ClientMessage, now: Int64) -> Effects {
         switch message {
         case .ping:
@@ -80,32 +82,32 @@ public struct Session {
         }
     }
 
-    /// Takes in a message that breaks the protocol's form: the connection stays, unless it makes a habit of it.
+    /// Handles a malformed message: answers with an error, or closes the connection after too many.
     public mutating func receive(_ fault: MessageError, now: Int64) -> Effects {
-        met(fault.limit) + refuse(fault.description, now: now)
+        limitMet(fault.limit) + refuse(fault.description, now: now)
     }
 
-    /// Takes in the home's grant of a subscription.
+    /// Handles the home's grant of a subscription.
     ///
     /// - Parameters:
     ///   - channel: The channel; this copy of its name replaces the client's own.
-    ///   - request: What the home grants.
-    /// - Returns: Whether the client still waits for this very grant. If not, it has unsubscribed meanwhile and the
-    ///   home has been told so already.
+    ///   - request: The number of the request.
+    /// - Returns: Whether the client still awaits this request. If not, it has unsubscribed meanwhile, and the home has
+    ///   received that already.
     public mutating func granted(_ channel: ChannelName, request: UInt32) -> Bool {
         guard case .awaited(request) = subscriptions[channel] else { return false }
         subscriptions.put(channel, .active)
         return true
     }
 
-    /// Takes in that the home does not grant a subscription.
+    /// Handles the home's refusal of a subscription.
     ///
     /// - Parameters:
     ///   - channel: The channel.
-    ///   - request: What the home does not grant.
-    ///   - refusal: Why.
-    ///   - now: Nanoseconds on a steady clock, for rates.
-    /// - Returns: What to tell the client, unless it has unsubscribed meanwhile.
+    ///   - request: The number of the request.
+    ///   - refusal: The reason.
+    ///   - now: Nanoseconds of a steady clock, for rates.
+    /// - Returns: The error to the client, unless it has unsubscribed meanwhile.
     public mutating func refused(
         _ channel: ChannelName,
         request: UInt32,
@@ -118,32 +120,32 @@ public struct Session {
         return refuseSubscription(channel.text, refusal, now: now)
     }
 
-    /// Takes in that the connection closes: it is subscribed to nothing, signed in as nobody and watches nobody.
+    /// Ends the session: removes subscriptions, user and watchlist.
     ///
-    /// - Returns: What it was, so that others can be told.
-    public mutating func end() -> Ties {
-        let ties = Ties(
+    /// - Returns: The removed registrations, for the homes of channels and users.
+    public mutating func end() -> Registrations {
+        let registrations = Registrations(
             subscriptions: exchange(&subscriptions, with: Subscriptions()),
             user: user,
             watchedUsers: watchedUsers
         )
         extras = SessionExtras()
-        return ties
+        return registrations
     }
 
-    /// What binds a connection to others.
-    public struct Ties {
-        /// The channels that it has joined or asked to join.
+    /// The registrations of a connection at the homes of channels and users.
+    public struct Registrations {
+        /// The channels that it is subscribed to or has requested.
         public let subscriptions: Subscriptions
         /// The user that it is signed in as.
         public let user: UserID?
-        /// The users whose coming and going it is told.
+        /// The users that it watches.
         public let watchedUsers: [UserID]
     }
 
     // MARK: - Subscriptions
 
-    /// Whether the channel's home has granted a subscription that the client has not given up.
+    /// Whether the subscription is granted and not cancelled.
     func isActive(on channel: ChannelName) -> Bool {
         if case .active = subscriptions[channel] { true } else { false }
     }
@@ -185,8 +187,8 @@ public struct Session {
         lastRequest &+= 1
         subscriptions.put(name, .awaited(request: lastRequest))
         let join = Effect.join(name, as: member, request: lastRequest)
-        guard isOnProbation, name.kind.requiresSignature else { return Effects(join) }
-        return Effects(join) + endProbation()
+        guard awaitsAuthorization, name.kind.requiresSignature else { return Effects(join) }
+        return Effects(join) + authorize()
     }
 
     private mutating func unsubscribe(_ text: String, now: Int64) -> Effects {
@@ -209,22 +211,22 @@ public struct Session {
         _ refusal: SubscriptionRefusal,
         now: Int64
     ) -> Effects {
-        let told = ServerMessage.subscriptionError(
+        let error = ServerMessage.subscriptionError(
             channel: channel,
             type: refusal.type,
             message: refusal.description,
             status: refusal.status
         )
-        return met(refusal.limit) + [.send(told)] + refuse(refusal.description, now: now)
+        return limitMet(refusal.limit) + [.send(error)] + refuse(refusal.description, now: now)
     }
 
-    private func met(_ limit: Limit?) -> Effects { limit.map { Effects(.met($0)) } ?? [] }
+    private func limitMet(_ limit: Limit?) -> Effects { limit.map { Effects(.limitMet($0)) } ?? [] }
 
-    /// Tells the client what is wrong with its message; the connection stays, unless it makes a habit of it.
+    /// Answers with an error; closes the connection after too many faulty messages within a minute.
     mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> Effects {
         if faults.record(at: now) > app.limits.faultsPerMinuteMax {
             return [
-                .met(.faultRate),
+                .limitMet(.faultRate),
                 .close(
                     .overCapacity,
                     message: "More than \(app.limits.faultsPerMinuteMax) faulty messages a minute"
@@ -235,12 +237,12 @@ public struct Session {
     }
 }
 
-/// How many faults fell into the current minute.
+/// The number of faulty messages in the current minute.
 struct FaultCount {
     private var minute: UInt32 = 0
     private var count: UInt32 = 0
 
-    /// Counts one more, `now` in nanoseconds, and returns how many this minute has seen.
+    /// Increments the count, `now` in nanoseconds, and returns it.
     mutating func record(at now: Int64) -> Int {
         let current = UInt32(truncatingIfNeeded: now / 60_000_000_000)
         if current != minute { (minute, count) = (current, 0) }

@@ -1,6 +1,6 @@
-/// What few sessions ever need, kept apart so that all others are eight bytes larger and no more.
+/// State that few sessions need, allocated on first use.
 ///
-/// A value like the session: it is made when something is first put into it.
+/// All other sessions are only eight bytes larger.
 struct SessionExtras {
     private struct Contents {
         var user: Member?
@@ -8,10 +8,10 @@ struct SessionExtras {
         var clientEventBucket = TokenBucket()
     }
 
-    /// None or one: an empty array has no storage of its own.
+    /// At most one element: an empty array allocates nothing.
     private var contents: [Contents] = []
 
-    /// The user that the connection is signed in as, as whom it joins presence channels too.
+    /// The user that the connection is signed in as, also on presence channels.
     var user: Member? {
         get { contents.first?.user }
         _modify {
@@ -20,7 +20,7 @@ struct SessionExtras {
         }
     }
 
-    /// The users whose coming and going the connection is told.
+    /// The users that the connection watches.
     var watchlist: Watchlist {
         get { contents.first?.watchlist ?? Watchlist() }
         _modify {
@@ -29,7 +29,7 @@ struct SessionExtras {
         }
     }
 
-    /// The client events that the connection may still send.
+    /// The remaining client events.
     var clientEventBucket: TokenBucket {
         get { contents.first?.clientEventBucket ?? TokenBucket() }
         _modify {

@@ -1,28 +1,28 @@
 public import PusherProtocol
 
-/// Users: who a connection is signed in as, and what it is told of others (Pusher protocol, "Users").
+/// Users: sign-in and watchlists (Pusher protocol, "Users").
 extension Session {
-    /// The user that the connection is signed in as; `nil` for nobody.
+    /// The user that the connection is signed in as; `nil` for none.
     public var user: UserID? { extras.user?.id }
 
-    /// The users whose coming and going the connection is told.
+    /// The users that the connection watches.
     var watchedUsers: [UserID] { extras.watchlist.users }
 
-    /// Takes in who is online and who is not of the users that the connection watches.
+    /// Updates which of the watched users are online.
     ///
     /// - Parameters:
-    ///   - online: Users who are online, or have come.
-    ///   - offline: Users who are not, or have left.
-    /// - Returns: What to tell the client: at first all of them together, then each change; `nil` for nothing.
-    public mutating func learn(online: [UserID], offline: [UserID]) -> ServerMessage? {
-        // A connection that watches nobody is told late by a home which has not heard so yet.
+    ///   - online: Users that are online.
+    ///   - offline: Users that are offline.
+    /// - Returns: The message to the client: at first all users together, then each change; `nil` for none.
+    public mutating func updatePresence(online: [UserID], offline: [UserID]) -> ServerMessage? {
+        // A home that has not processed an `unwatch` yet may still report.
         guard !extras.watchlist.isEmpty else { return nil }
-        return extras.watchlist.learn(online: online, offline: offline)
+        return extras.watchlist.update(online: online, offline: offline)
     }
 
-    /// Signs the connection in, or a user who is signed in again with other info and another watchlist.
+    /// Signs the connection in, or updates info and watchlist of its user.
     ///
-    /// Every refusal leaves the connection open, and as who it was: closed with 4009, clients would stay away for good.
+    /// A refusal leaves connection and user as they are: after a close with 4009, clients would not reconnect.
     mutating func signIn(auth: String, userData: String, now: Int64) -> Effects {
         guard app.features.users else {
             return refuse(
@@ -59,14 +59,14 @@ extension Session {
         var effects: [Effect] = []
         if user == nil { effects.append(.signIn(signedIn.id)) }
         extras.user = signedIn.member
-        effects += endProbation()
+        effects += authorize()
         effects.append(.send(.signinSuccess(userData: userData)))
         let watched = app.features.watchlist ? signedIn.watchlist : []
         if app.features.watchlist, signedIn.watchlistCount > app.limits.watchlistMax {
             let message =
                 "Watchlist limit exceeded: of the \(signedIn.watchlistCount) users that are named, "
                 + "the first \(watched.count) are watched"
-            effects.append(.met(.watchlist))
+            effects.append(.limitMet(.watchlist))
             effects.append(.send(.error(code: .watchlistLimitExceeded, message: message)))
         }
         guard !watched.isEmpty || !extras.watchlist.isEmpty else { return Effects(effects) }
@@ -76,14 +76,14 @@ extension Session {
         return Effects(effects)
     }
 
-    // MARK: - AuthorizationDeadlines
+    // MARK: - Authorization
 
-    /// Takes in that the app's backend knows the client, or need not any more: the connection may stay.
+    /// Marks the connection as authorized by the app's backend, or by a change of the configuration.
     ///
-    /// - Returns: What to do about it; nothing for a connection that may stay anyway.
-    public mutating func endProbation() -> Effects {
-        guard isOnProbation else { return [] }
-        isOnProbation = false
-        return Effects(.beginTenure)
+    /// - Returns: The effects to perform; none unless authorization was pending.
+    public mutating func authorize() -> Effects {
+        guard awaitsAuthorization else { return [] }
+        awaitsAuthorization = false
+        return Effects(.claimQuota)
     }
 }

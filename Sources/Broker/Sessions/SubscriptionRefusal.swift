@@ -1,24 +1,24 @@
 public import PusherProtocol
 
-/// Why a connection may not join a channel; the connection itself stays open.
+/// The reason why a subscription is refused; the connection stays open.
 public enum SubscriptionRefusal: Error, Equatable, Sendable {
     /// The name breaks the grammar of channel names.
     case invalidName(ChannelNameError)
-    /// The connection has as many subscriptions as the app allows.
+    /// The connection has the maximum number of subscriptions.
     case tooMany(limit: Int)
-    /// The connection subscribes faster than the app allows.
+    /// The connection exceeds the app's subscription rate.
     case tooFast(Rate)
-    /// There is no `auth`, which was to sign this text.
+    /// The `auth` is missing; the value is the string to sign.
     case unsigned(String)
-    /// The `auth` is not the app's signature.
+    /// The `auth` is not a signature of the app.
     case signature(SignatureError)
-    /// A presence channel was to be joined by nobody in particular.
+    /// The `channel_data` of a presence channel is missing, and the connection is not signed in.
     case noChannelData(ChannelName)
     /// The channel is that of a user, and the connection is not signed in as them.
     case notTheUser(ChannelName)
-    /// The `channel_data` makes nobody a member.
+    /// The `channel_data` is invalid.
     case member(MemberError)
-    /// The presence channel has as many members as the app allows.
+    /// The presence channel has the maximum number of members.
     case full(ChannelName, membersMax: Int)
 
     /// The `type` of `pusher:subscription_error`.
@@ -30,7 +30,7 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
         }
     }
 
-    /// The limit that is met, if that is why.
+    /// The limit that was reached, if that is the reason.
     var limit: Limit? {
         switch self {
         case .invalidName(let error): error.limit
@@ -53,7 +53,7 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
 }
 
 extension SubscriptionRefusal: CustomStringConvertible {
-    /// What is wrong, and what would be right.
+    /// The fault, and what is expected.
     public var description: String {
         switch self {
         case .invalidName(let error): error.description

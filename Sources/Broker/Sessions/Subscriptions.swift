@@ -1,39 +1,39 @@
 public import PusherProtocol
 
-/// How far a client has come with a channel.
+/// The state of a subscription.
 enum Subscription {
-    /// Asked for, and not yet granted by the channel's home.
+    /// Requested, and not yet granted by the channel's home.
     case awaited(request: UInt32)
     case active
 }
 
 /// A client's subscriptions, by channel.
 ///
-/// One is held in place: most clients have no more, and an idle client should cost no table.
+/// The first is stored inline: most clients have only one, and an idle client should not cost a table.
 public struct Subscriptions {
     private var first: (channel: ChannelName, state: Subscription)?
     private var others: [ChannelName: Subscription] = [:]
 
-    /// How many there are, awaited ones included.
+    /// The number of subscriptions, requested ones included.
     public var count: Int { others.count + (first == nil ? 0 : 1) }
 
-    /// Calls `body` with each channel, in no order.
+    /// Calls `body` with each channel, in no particular order.
     public func forEachChannel(_ body: (ChannelName) -> Void) {
         if let first { body(first.channel) }
         for channel in others.keys { body(channel) }
     }
 
-    /// The channels, in no order, for a caller that deals with some of them at a time.
+    /// Returns an iterator over the channels, for callers that process them in portions.
     public func makeIterator() -> Iterator {
         Iterator(first: first?.channel, others: others.keys.makeIterator())
     }
 
-    /// Goes through the channels of subscriptions as they were when it was made.
+    /// Iterates over a snapshot of the channels.
     public struct Iterator: IteratorProtocol {
         fileprivate var first: ChannelName?
         fileprivate var others: [ChannelName: Subscription].Keys.Iterator
 
-        /// The next channel; `nil` when all have been given.
+        /// The next channel; `nil` at the end.
         public mutating func next() -> ChannelName? { first.take() ?? others.next() }
     }
 
@@ -43,14 +43,14 @@ public struct Subscriptions {
         return others.isEmpty ? nil : others[channel]
     }
 
-    /// Adds a subscription to a channel that has none, or replaces it.
+    /// Adds or replaces the subscription to a channel.
     ///
-    /// The name given is the one that is kept: all subscribers can share one copy of a long name.
+    /// This copy of the name is the one stored: all subscribers can share one copy of a long name.
     mutating func put(_ channel: ChannelName, _ state: Subscription) {
         if first.map({ $0.channel == channel }) ?? others.isEmpty {
             first = (channel, state)
         } else {
-            // A value's update would keep the old name.
+            // Updating the value would keep the old copy of the name.
             others[channel] = nil
             others[channel] = state
         }

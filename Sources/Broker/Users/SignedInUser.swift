@@ -1,25 +1,25 @@
 import Primitives
 public import PusherProtocol
 
-/// The user of a connection, as the app's backend describes them in `user_data` (Pusher documentation,
-/// "Authenticating users").
+/// The user of a connection, as described in `user_data` by the app's backend (Pusher documentation, "Authenticating
+/// users").
 public struct SignedInUser: Equatable, Sendable {
-    /// As whom the user joins presence channels without `channel_data`.
+    /// The member on presence channels that the connection joins without `channel_data`.
     public let member: Member
-    /// The users whose coming and going this one is told, each once; never more than the app allows.
+    /// The users to watch, each once; at most as many as the app allows.
     public let watchlist: [UserID]
-    /// How many users the watchlist named.
+    /// The number of users on the watchlist as sent.
     public let watchlistCount: Int
 
-    /// Who it is.
+    /// The ID of the user.
     public var id: UserID { member.id }
 
-    /// Reads `user_data`: an object with `id`, and perhaps `user_info` and `watchlist`.
+    /// Parses `user_data`: an object with `id` and optional `user_info` and `watchlist`.
     ///
     /// - Parameters:
-    ///   - userData: The text that was signed.
-    ///   - limits: The longest id and info, and how many users can be watched.
-    /// - Throws: What is wrong with it.
+    ///   - userData: The signed text.
+    ///   - limits: The maximum length of ID and info, and of the watchlist.
+    /// - Throws: The first fault of the text.
     public init(userData: String, limits: AppLimits) throws(UserDataError) {
         let bytes = Array(userData.utf8)
         let text = bytes.span
@@ -49,7 +49,7 @@ public struct SignedInUser: Equatable, Sendable {
         in text: Span<UInt8>,
         _ limits: AppLimits
     ) throws(UserDataError) -> UserID {
-        // pusher-js takes no other type for a user, not even a number.
+        // pusher-js accepts no other type of ID, not even a number.
         guard let value, value.kind == .string, value.decodedLength > 0 else { throw .noID }
         let id = value.string(in: text)
         guard id.withUTF8Bytes({ ChannelName.isValidUserID($0, limits: limits.texts) }) else {
@@ -77,7 +77,7 @@ public struct SignedInUser: Equatable, Sendable {
     ) throws(UserDataError) -> ([UserID], count: Int) {
         guard let value, value.kind != .null else { return ([], 0) }
         guard value.kind == .array else { throw .invalidWatchlist }
-        // The text was scanned whole already: it can be walked without another look at its form.
+        // The text is well-formed: the first scan has checked it.
         var scanner = JSONScanner(at: value.range.lowerBound, depthMax: .max)
         try? scanner.beginArray(in: text)
         var users: [UserID] = []
@@ -94,11 +94,11 @@ public struct SignedInUser: Equatable, Sendable {
     }
 }
 
-/// Why `user_data` signs nobody in.
+/// The reason why `user_data` is invalid.
 public enum UserDataError: Error, Equatable, Sendable {
     /// It is not the JSON text of an object.
     case malformed(JSONError)
-    /// It has no `id`, or one that is no string, or an empty one.
+    /// It has no `id`, or one that is empty or no string.
     case noID
     /// The `id` has a character that ids must not have, or more than `lengthMax` of them.
     case invalidID(lengthMax: Int)
@@ -109,7 +109,7 @@ public enum UserDataError: Error, Equatable, Sendable {
 }
 
 extension UserDataError: CustomStringConvertible {
-    /// What is wrong, and what would be right.
+    /// The fault, and what is expected.
     public var description: String {
         switch self {
         case .malformed(let error): "Invalid user_data: a JSON object is expected, but \(error)"

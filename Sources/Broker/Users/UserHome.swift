@@ -13,18 +13,18 @@ public struct UserAddress: Hashable, Sendable {
         self.id = id
     }
 
-    /// The shard that is home to this user, among `shardCount`; see ``ChannelAddress/home(among:)``.
+    /// The home shard of this user, among `shardCount`; see ``ChannelAddress/home(among:)``.
     public func home(among shardCount: Int) -> Int { app.home(of: id.text, among: shardCount) }
 }
 
-/// The users whose home is one shard: which of them are online, and which connections watch them (Pusher documentation,
+/// The users of one home shard: which of them are online, and which connections watch them (Pusher documentation,
 /// "Watchlist events").
 ///
-/// A user is online while a connection is signed in as them, and for ``absenceMax`` after the last one: a page that loads
-/// anew is no absence. All times are milliseconds of one steady clock.
+/// A user is online while a connection is signed in as them, and for ``absenceMax`` after the last one, so that
+/// reloading a page is no absence. All times are milliseconds of one steady clock.
 ///
-/// A value without I/O: each call returns the reports that the caller has to send to the watchers. A report states
-/// whether users are online, not that this has changed: it may repeat what a watcher knows.
+/// A value without I/O: each call returns the reports to send to the watchers. A report contains states, not changes:
+/// it may repeat a known state.
 public struct UserHome: Sendable {
     /// A connection that watches users.
     public struct Watcher: Hashable, Sendable {
@@ -52,7 +52,7 @@ public struct UserHome: Sendable {
         public let watchers: [SocketID]
     }
 
-    /// How long a user without a connection is still online.
+    /// The time for which a user without a connection stays online.
     public static let absenceMax: Int64 = 3_000
 
     private struct User {
@@ -78,7 +78,7 @@ public struct UserHome: Sendable {
     /// Whether a user is online.
     public func isOnline(_ user: UserAddress) -> Bool { users[user]?.isOnline ?? false }
 
-    /// Counts one more connection that is signed in as a user.
+    /// Increments the number of a user's connections.
     public mutating func signIn(_ user: UserAddress) -> [Report] {
         let wasOnline = isOnline(user)
         users[user, default: User()].connectionCount += 1
@@ -86,9 +86,9 @@ public struct UserHome: Sendable {
         return wasOnline ? [] : reports(that: user, isOnline: true)
     }
 
-    /// Counts one connection less that is signed in as a user.
+    /// Decrements the number of a user's connections.
     ///
-    /// If it was the last, ``removeDeparted(at:)`` reports the user as offline a moment later.
+    /// After the last, ``removeDeparted(at:)`` reports the user as offline, ``absenceMax`` later.
     public mutating func signOut(_ user: UserAddress, at now: Int64) {
         guard let count = users[user]?.connectionCount else { return }
         precondition(count > 0, "more signed out than signed in")
@@ -99,13 +99,13 @@ public struct UserHome: Sendable {
         leaving.append((user, leavesAt))
     }
 
-    /// Reports the users that go offline until now.
+    /// Reports the users that are offline by now.
     public mutating func removeDeparted(at now: Int64) -> [Report] {
         let end = leaving.firstIndex { $0.at > now } ?? leaving.endIndex
         let due = leaving[..<end]
         leaving.removeFirst(end)
         return due.flatMap { user, at -> [Report] in
-            // A user that has come back leaves at another time, or not at all.
+            // A user that has returned leaves at another time, or not at all.
             guard users[user]?.leavesAt == at else { return [] }
             users[user]?.leavesAt = nil
             defer { removeIfUnused(user) }
@@ -118,7 +118,7 @@ public struct UserHome: Sendable {
 
     /// Adds a watcher of users.
     ///
-    /// - Returns: Which of them are online.
+    /// - Returns: Which of the users are online.
     public mutating func watch(
         _ watched: [UserID],
         of app: AppID,

@@ -1,32 +1,32 @@
 import PusherProtocol
 
-/// What one connection has been told of the users that it watches.
+/// The users that one connection watches, and the state of each that the connection knows.
 ///
-/// The homes of the users answer one after the other, each for its own. The connection is told when all have, and from
-/// then on of each change. What a home says twice, or says of a user who is not watched any more, changes nothing.
+/// The home of each user answers on its own. The connection receives one message when all have answered, and then one
+/// for each change. Repeated states, and states of users that are no longer watched, are ignored.
 struct Watchlist {
     private enum Presence: Equatable {
         /// The user's home has not answered yet.
         case awaited
-        /// It has, but others have not.
-        case heard(isOnline: Bool)
-        /// The connection knows.
-        case told(isOnline: Bool)
+        /// The home has answered, others have not.
+        case known(isOnline: Bool)
+        /// The connection has received the state.
+        case sent(isOnline: Bool)
     }
 
-    /// In the order of the list; there are few, so that they are found by a walk.
+    /// In the order of the list; short enough for a linear search.
     private var entries: [(user: UserID, presence: Presence)] = []
 
-    /// Whether nobody is watched.
+    /// Whether no user is watched.
     var isEmpty: Bool { entries.isEmpty }
 
     /// The users.
     var users: [UserID] { entries.map(\.user) }
 
-    /// Watches these users and no others; what is known of those who stay is kept.
+    /// Replaces the users; known states are kept.
     ///
     /// - Parameter users: The users, each once.
-    /// - Returns: Who is to be watched from now on, and who not any more.
+    /// - Returns: The users to watch, and those to unwatch.
     mutating func replace(with users: [UserID]) -> (added: [UserID], removed: [UserID]) {
         let old = Dictionary(entries.map { ($0.user, $0.presence) }) { first, _ in first }
         let new = Set(users)
@@ -37,37 +37,37 @@ struct Watchlist {
         )
     }
 
-    /// Takes in who is online and who is not, by the word of their home.
+    /// Updates the states of users, as reported by their home.
     ///
-    /// - Returns: What the connection is to be told; `nil` for nothing, or nothing yet.
-    mutating func learn(online: [UserID], offline: [UserID]) -> ServerMessage? {
-        var (came, went): ([String], [String]) = ([], [])
+    /// - Returns: The message to the connection; `nil` for none, or none yet.
+    mutating func update(online: [UserID], offline: [UserID]) -> ServerMessage? {
+        var (arrived, left): ([String], [String]) = ([], [])
         for (users, isOnline) in [(online, true), (offline, false)] {
-            for user in users where note(user, isOnline) {
-                if isOnline { came.append(user.text) } else { went.append(user.text) }
+            for user in users where update(user, isOnline) {
+                if isOnline { arrived.append(user.text) } else { left.append(user.text) }
             }
         }
         if !entries.contains(where: { $0.presence == .awaited }) {
             for index in entries.indices {
-                guard case .heard(let isOnline) = entries[index].presence else { continue }
-                entries[index].presence = .told(isOnline: isOnline)
+                guard case .known(let isOnline) = entries[index].presence else { continue }
+                entries[index].presence = .sent(isOnline: isOnline)
                 let id = entries[index].user.text
-                if isOnline { came.append(id) } else { went.append(id) }
+                if isOnline { arrived.append(id) } else { left.append(id) }
             }
         }
-        return came.isEmpty && went.isEmpty ? nil : .watchlist(online: came, offline: went)
+        return arrived.isEmpty && left.isEmpty ? nil : .watchlist(online: arrived, offline: left)
     }
 
-    /// Notes what a home says of a user, and returns whether the connection was told otherwise before.
-    private mutating func note(_ user: UserID, _ isOnline: Bool) -> Bool {
+    /// Updates the state of a user, and returns whether the connection has received the opposite.
+    private mutating func update(_ user: UserID, _ isOnline: Bool) -> Bool {
         guard let index = entries.firstIndex(where: { $0.user == user }) else { return false }
         switch entries[index].presence {
-        case .awaited, .heard:
-            entries[index].presence = .heard(isOnline: isOnline)
+        case .awaited, .known:
+            entries[index].presence = .known(isOnline: isOnline)
             return false
-        case .told(let wasOnline) where wasOnline == isOnline: return false
-        case .told:
-            entries[index].presence = .told(isOnline: isOnline)
+        case .sent(let wasOnline) where wasOnline == isOnline: return false
+        case .sent:
+            entries[index].presence = .sent(isOnline: isOnline)
             return true
         }
     }

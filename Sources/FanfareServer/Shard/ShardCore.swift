@@ -265,10 +265,10 @@ extension ShardCore: ConnectionDelegate {
         }
     }
 
-    func connectionIsClosing(_ connection: Connection, _ ties: Session.Ties) {
-        channels.unsubscribeAll(ties.subscriptions, of: connection)
-        guard let user = ties.user else { return }
-        users.unwatch(ties.watchedUsers, by: connection)
+    func connectionIsClosing(_ connection: Connection, _ registrations: Session.Registrations) {
+        channels.unsubscribeAll(registrations.subscriptions, of: connection)
+        guard let user = registrations.user else { return }
+        users.unwatch(registrations.watchedUsers, by: connection)
         users.signOut(connection, as: user)
     }
 

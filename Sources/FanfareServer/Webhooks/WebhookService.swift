@@ -51,7 +51,7 @@ actor WebhookService {
     }
 
     /// Stops the webhooks of departures, because the shutdown closes all clients.
-    func holdDepartures() async { await webhooks.holdDepartures() }
+    func suppressDepartures() async { await webhooks.suppressDepartures() }
 
     /// Sends due webhooks until the limit; the rest stays in the file.
     func stop(within limit: Duration) async {

@@ -1,36 +1,36 @@
-/// How a client gets through to its server.
+/// The route from a client to its server.
 package enum HTTPRoute: Sendable, Hashable {
-    /// As the system is set up: on Apple platforms by its settings; elsewhere without a proxy.
+    /// The system's settings on Apple platforms; elsewhere without a proxy.
     case system
-    /// Without a proxy, whatever the system's settings say.
+    /// Without a proxy, whatever the system's settings are.
     case direct
-    /// By this proxy, with TLS and without.
+    /// Through this proxy, with or without TLS.
     case proxy(ProxyAddress)
 
-    /// The proxy, where this names one.
+    /// The proxy, if this is one.
     package var proxy: ProxyAddress? {
         if case .proxy(let proxy) = self { proxy } else { nil }
     }
 }
 
-/// A proxy that opens tunnels (CONNECT, RFC 9110 §9.3.6), and who asks it to.
+/// A proxy that opens tunnels (CONNECT, RFC 9110 §9.3.6), with optional credentials.
 package struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
-    /// A name or an address; an IPv6 address without brackets.
+    /// A host name or an IP address; an IPv6 address without brackets.
     package let host: String
     /// The TCP port.
     package let port: UInt16
-    /// Who asks (RFC 7617), without a colon; `nil` for nobody in particular.
+    /// The user (RFC 7617), without a colon; `nil` for none.
     package let user: String?
-    /// That user's password.
+    /// The user's password.
     package let password: String
 
-    /// Names a proxy.
+    /// Creates a proxy address.
     ///
     /// - Parameters:
-    ///   - host: A name or an address; an IPv6 address without brackets.
+    ///   - host: A host name or an IP address; an IPv6 address without brackets.
     ///   - port: The TCP port.
-    ///   - user: Who asks; `nil` for nobody in particular.
-    ///   - password: That user's password.
+    ///   - user: The user; `nil` for none.
+    ///   - password: The user's password.
     package init(host: String, port: UInt16, user: String? = nil, password: String = "") {
         self.host = host
         self.port = port

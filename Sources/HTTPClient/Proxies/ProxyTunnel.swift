@@ -2,28 +2,28 @@
     import Digests
     import HTTP1
 
-    /// A request for a tunnel to a server (RFC 9110 §9.3.6), and what the proxy makes of it.
+    /// A CONNECT request (RFC 9110 §9.3.6), and the parser of the proxy's answer.
     package struct ProxyTunnel: Sendable {
-        /// Why there is no tunnel, and what to do about it.
+        /// The reason why there is no tunnel, with advice.
         package struct Refusal: Error, Equatable {
-            /// In words, with the proxy's URL.
+            /// The reason, with the proxy's URL.
             package let reason: String
         }
 
-        /// What to write to the proxy.
+        /// The encoded request.
         package let request: [UInt8]
         private let proxy: ProxyAddress
         private let target: String
-        /// Whatever content a refusal announces is not read.
+        /// The content of a refusal is not read.
         private var answer = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
 
-        /// Prepares the request.
+        /// Creates the request.
         ///
         /// - Parameters:
-        ///   - proxy: Who is asked.
-        ///   - host: Where the tunnel is to lead: a name or an address, an IPv6 address without brackets.
-        ///   - port: The TCP port there.
-        /// - Throws: The host, the user or the password would break the request.
+        ///   - proxy: The proxy.
+        ///   - host: The server: a host name or an IP address, an IPv6 address without brackets.
+        ///   - port: The server's TCP port.
+        /// - Throws: The host, the user or the password is invalid in a request.
         package init(
             by proxy: ProxyAddress,
             to host: String,
@@ -34,13 +34,13 @@
             var text = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n"
             guard target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
                 throw Refusal(
-                    reason: "\"\(host)\" cannot be asked of a proxy: it is no host"
+                    reason: "\"\(host)\" is no valid host for a proxy request"
                 )
             }
             if let user = proxy.user {
                 guard !user.utf8.contains(UInt8(ascii: ":")) else {
                     throw Refusal(
-                        reason: "the user for \(proxy) has a colon in the name (RFC 7617)"
+                        reason: "the user of \(proxy) must not contain a colon (RFC 7617)"
                     )
                 }
                 let pair = Base64.encode(Array("\(user):\(proxy.password)".utf8))
@@ -50,13 +50,13 @@
             answer.expect(.connect)
         }
 
-        /// Reads the proxy's answer.
+        /// Parses the proxy's answer.
         ///
         /// - Parameters:
-        ///   - bytes: What has come and was not consumed.
-        ///   - position: Where to read on; left behind what was consumed.
-        /// - Returns: Whether the tunnel is open; if not, the answer is not complete.
-        /// - Throws: Why there is no tunnel.
+        ///   - bytes: The bytes that are not consumed yet.
+        ///   - position: The index of the first byte to parse; set to the end of the consumed bytes.
+        /// - Returns: Whether the tunnel is open; if not, the answer is incomplete.
+        /// - Throws: The reason why there is no tunnel.
         package mutating func isOpened(
             by bytes: Span<UInt8>,
             at position: inout Int
@@ -69,9 +69,9 @@
             }
             guard let head else { return false }
             guard head.status.isSuccess else { throw refusal(head) }
-            // Nothing was sent through the tunnel yet, so nothing can have come out of it.
+            // Nothing was sent through the tunnel yet, so the server cannot have answered.
             guard position == bytes.count else {
-                throw refusal("says more than its answer; it is no proxy that opens tunnels")
+                throw refusal("sent data after its answer; check that it is an HTTP proxy")
             }
             return true
         }
@@ -91,17 +91,17 @@
 
         // MARK: Refusals
 
-        /// The proxy ended the connection before it answered.
+        /// The refusal if the proxy ends the connection without an answer.
         package var ended: Refusal {
             refusal("ended the connection instead of answering; check its log")
         }
 
-        /// The proxy was not reached, or has not answered, in the time there was.
+        /// The refusal if the proxy does not answer within the timeout.
         package func timedOut(after limit: Duration) -> Refusal {
             refusal("did not answer within \(limit); check its host and port, and that it runs")
         }
 
-        /// The proxy was not reached.
+        /// The refusal if the proxy is unreachable.
         package func unreachable(_ reason: String) -> Refusal {
             refusal("is not reached: \(reason). Check its host and port, and that it runs")
         }
@@ -113,10 +113,10 @@
         private func refusal(_ error: HTTPError) -> Refusal {
             switch error {
             case .statusLineTooLong, .fieldsTooMany, .fieldsTooLong:
-                refusal("answers at too great length: \(error) Check its host and port")
+                refusal("sent too long an answer: \(error) Check its host and port")
             default:
                 refusal(
-                    "answers no HTTP/1.1: \(error) Check its host and port, and that it is an HTTP proxy"
+                    "did not answer with HTTP/1.1: \(error) Check its host and port, and that it is an HTTP proxy"
                 )
             }
         }
@@ -129,12 +129,12 @@
                 return refusal(
                     """
                     does not allow a tunnel to \(target) (\(status)); have its operator allow CONNECT to that host \
-                    and port, many allow port 443 alone
+                    and port; many allow only port 443
                     """
                 )
             case 502, 503, 504:
                 return refusal(
-                    "does not get through to \(target) (\(status)); check its host and port as the proxy sees them"
+                    "cannot connect to \(target) (\(status)); check its host and port as the proxy sees them"
                 )
             default:
                 return refusal(
@@ -149,10 +149,10 @@
             guard asksBasic else {
                 let schemes = challenges.map { $0.prefix { $0 != " " } }.joined(separator: ", ")
                 return
-                    "asks for a login by \(schemes.prefix(80)), and only Basic is known; have it accept Basic"
+                    "requires \(schemes.prefix(80)) authentication; only Basic is supported, have it accept that"
             }
             guard let user = proxy.user else {
-                return "asks who you are; set a user and a password in ClientOptions.proxy"
+                return "requires authentication; set a user and a password in ClientOptions.proxy"
             }
             return
                 "does not accept the password of \(user); check both in ClientOptions.proxy"

@@ -9,12 +9,12 @@
         import Network
     #endif
 
-    /// Sets a session's proxy.
+    /// Configures a session's proxy.
     package enum SessionProxy {
-        /// Has a session go by a proxy.
+        /// Applies a route to a session's configuration.
         ///
         /// - Parameters:
-        ///   - route: How to get through; `.system` changes nothing.
+        ///   - route: The route; `.system` changes nothing.
         ///   - configuration: The session's configuration.
         package static func apply(
             _ route: HTTPRoute,
@@ -22,7 +22,7 @@
         ) {
             switch route {
             case .system: break
-            // Settings without any proxy in them, in place of the system's.
+            // An empty dictionary overrides the system's settings.
             case .direct: configuration.connectionProxyDictionary = [:]
             case .proxy(let proxy): apply(proxy, to: configuration)
             }
@@ -38,7 +38,7 @@
                     port: NWEndpoint.Port(integerLiteral: proxy.port)
                 )
                 var setting = ProxyConfiguration(httpCONNECTProxy: endpoint)
-                // Without the proxy nothing is to go out.
+                // Without the proxy, requests must fail.
                 setting.allowFailover = false
                 if let user = proxy.user {
                     setting.applyCredential(username: user, password: proxy.password)
@@ -50,7 +50,7 @@
                 _ proxy: ProxyAddress,
                 to configuration: URLSessionConfiguration
             ) {
-                // Only compiled for its spelling: there is no connection that it could apply to.
+                // Compiled only to check its spelling: no connection uses it.
                 configuration.connectionProxyDictionary = [
                     "HTTPSEnable": 1, "HTTPSProxy": proxy.host, "HTTPSPort": Int(proxy.port),
                 ]

@@ -1,17 +1,17 @@
 import Digests
 
-/// Reads certificates as people keep them, and says what is wrong with those that are not.
+/// Parses certificates in PEM or DER form, with precise errors.
 package enum CertificateText {
-    /// More than all the authorities of a system take.
+    /// The maximum length: more than the bundle of a system's authorities.
     package static let lengthMax = 4 << 20
 
-    /// The certificates in a text in PEM form (RFC 7468), or the one that the bytes are in DER form.
+    /// Parses a text in PEM form (RFC 7468), or a single certificate in DER form.
     ///
     /// - Parameters:
-    ///   - bytes: All of the text.
-    ///   - source: What the text is, for an error.
-    /// - Returns: At least one certificate in DER form; what is inside of it is not judged.
-    /// - Throws: What is wrong, with the number of the certificate and of its line.
+    ///   - bytes: The whole text.
+    ///   - source: The name of the text, for errors.
+    /// - Returns: At least one certificate in DER form; its content is not validated.
+    /// - Throws: The fault, with the number and the line of the certificate.
     package static func read(_ bytes: [UInt8], from source: String) throws(TrustFault) -> [[UInt8]]
     {
         guard bytes.count <= lengthMax else {
@@ -49,7 +49,7 @@ package enum CertificateText {
 
     private static let certificateLabel = "CERTIFICATE"
 
-    /// `X` of `-----BEGIN X-----`, whatever white space ends the line.
+    /// Returns `X` of `-----BEGIN X-----`; ignores trailing white space.
     private static func label(of line: ArraySlice<UInt8>, _ verb: String) -> String? {
         guard line.first == UInt8(ascii: "-") else { return nil }
         var text = String(decoding: line, as: UTF8.self)
@@ -69,7 +69,7 @@ package enum CertificateText {
     ) throws(TrustFault) -> [UInt8] {
         let name = "certificate \(number) in \(source), from line \(line) on,"
         guard let der = Base64.decode(digits.span), !der.isEmpty else {
-            throw TrustFault("\(name) is not base64: it was changed on its way here")
+            throw TrustFault("\(name) is not base64: it is damaged")
         }
         try check(der, name)
         return der
@@ -80,7 +80,7 @@ package enum CertificateText {
         _ source: String
     ) -> TrustFault {
         TrustFault(
-            "a \(block.label) begins in line \(block.line) of \(source) and does not end: the text is cut off"
+            "a \(block.label) begins in line \(block.line) of \(source) and does not end: the text is incomplete"
         )
     }
 
@@ -92,7 +92,7 @@ package enum CertificateText {
         }
         let advice =
             other.hasSuffix("PRIVATE KEY")
-            ? "the private key stays with the broker, give its certificate"
+            ? "the private key stays with the broker; pass its certificate"
             : "only blocks of -----BEGIN CERTIFICATE----- are read"
         return TrustFault("\(source) holds a \(other) and no certificate: \(advice)")
     }
@@ -101,27 +101,27 @@ package enum CertificateText {
 
     private static let sequenceTag: UInt8 = 0x30
 
-    /// A certificate is one sequence and nothing behind it.
+    /// Checks that a certificate is one sequence without trailing bytes.
     private static func check(_ der: [UInt8], _ name: String) throws(TrustFault) {
         var rest = der[...]
         guard let element = DERElement(from: &rest), element.tag == sequenceTag, rest.isEmpty else {
-            throw TrustFault("\(name) is no certificate: it is cut off, or something else")
+            throw TrustFault("\(name) is no certificate, or incomplete")
         }
     }
 
-    /// The key of a certificate with its algorithm (RFC 5280 §4.1), as it stands there.
+    /// The SubjectPublicKeyInfo of a certificate (RFC 5280 §4.1), as encoded there.
     ///
-    /// - Parameter certificate: In DER form.
-    /// - Returns: The key's bytes; `nil` if it is no certificate.
+    /// - Parameter certificate: The certificate in DER form.
+    /// - Returns: The encoded key; `nil` if it is no certificate.
     package static func publicKeyInfo(of certificate: [UInt8]) -> [UInt8]? {
         var outer = certificate[...]
         guard let whole = DERElement(from: &outer), whole.tag == sequenceTag else { return nil }
         var inner = whole.content
         guard let signed = DERElement(from: &inner), signed.tag == sequenceTag else { return nil }
         var fields = signed.content
-        // The version is there unless it is the first.
+        // The version is omitted if it is the first.
         if fields.first == 0xA0 { _ = DERElement(from: &fields) }
-        // Serial number, signature, issuer, validity, subject; then the key.
+        // Skips serial number, signature, issuer, validity and subject.
         for tag: UInt8 in [0x02, sequenceTag, sequenceTag, sequenceTag, sequenceTag] {
             guard DERElement(from: &fields)?.tag == tag else { return nil }
         }
@@ -130,14 +130,14 @@ package enum CertificateText {
     }
 }
 
-/// One element of DER (X.690 §8.1): a tag, a length, and as many bytes.
+/// An element of DER (X.690 §8.1): tag, length and content.
 private struct DERElement {
     let tag: UInt8
     let content: ArraySlice<UInt8>
-    /// With tag and length.
+    /// The encoded element, tag and length included.
     let bytes: ArraySlice<UInt8>
 
-    /// Takes the first element away from `rest`; nil if it is not complete.
+    /// Removes the first element of `rest`; `nil` if it is incomplete.
     init?(from rest: inout ArraySlice<UInt8>) {
         guard rest.count >= 2 else { return nil }
         let start = rest.startIndex
@@ -145,7 +145,7 @@ private struct DERElement {
         var position = start + 2
         var length = Int(rest[start + 1])
         if length >= 0x80 {
-            // Four bytes of length are more than any certificate has.
+            // More than four bytes of length would exceed any certificate.
             let count = length & 0x7F
             guard 1...4 ~= count, rest.count >= 2 + count else { return nil }
             length = rest[position..<position + count].reduce(0) { $0 << 8 | Int($1) }

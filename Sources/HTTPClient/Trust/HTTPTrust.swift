@@ -1,41 +1,41 @@
-/// Whose certificates a client accepts, with TLS.
+/// The server certificates that a client accepts.
 package struct HTTPTrust: Sendable, Hashable {
-    /// Who may sign.
+    /// The accepted issuers.
     package enum Roots: Sendable, Hashable {
-        /// The system's authorities, for the host's name.
+        /// The system's authorities, with a check of the host name.
         case system
-        /// Anybody: the connection is encrypted, but to whom is not known. For development alone, or with a pin.
+        /// Any: the connection is encrypted, but the server is not authenticated. For development only, or with a pin.
         case insecure
-        /// Those in this PEM or DER file, authorities or the server's own, for the host's name.
+        /// The certificates in this PEM or DER file, of authorities or of the server, with a check of the host name.
         case file(String)
-        /// The same, given as the text of such a file.
+        /// The content of such a file.
         case pem([UInt8])
-        /// The same, given as certificates in DER form.
+        /// The certificates in DER form.
         case certificates([[UInt8]])
     }
 
-    /// Who may sign.
+    /// The accepted issuers.
     package let roots: Roots
-    /// SHA-256 digests of public keys (SubjectPublicKeyInfo) of which one has to be there; any will do if there are none.
+    /// SHA-256 digests of public keys (SubjectPublicKeyInfo), one of which is required; empty for any key.
     package let pins: Set<[UInt8]>
 
-    /// Says whom to trust.
+    /// Creates a trust.
     ///
     /// - Parameters:
-    ///   - roots: Who may sign.
-    ///   - pins: SHA-256 digests of public keys of which one has to be there; none for any.
+    ///   - roots: The accepted issuers.
+    ///   - pins: SHA-256 digests of public keys, one of which is required; empty for any key.
     package init(_ roots: Roots, pins: Set<[UInt8]> = []) {
         self.roots = roots
         self.pins = pins
     }
 
-    /// Those that the system's authorities have signed, for the host's name.
+    /// The system's authorities, with a check of the host name.
     package static let system = HTTPTrust(.system)
 }
 
-/// What is wrong with what is to be trusted, and what to do about it.
+/// A fault of trusted certificates, with advice.
 package struct TrustFault: Error, Equatable, CustomStringConvertible {
-    /// What is wrong.
+    /// The fault and the advice.
     package let description: String
 
     init(_ description: String) { self.description = description }

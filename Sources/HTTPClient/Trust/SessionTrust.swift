@@ -3,20 +3,20 @@
     import Foundation
     package import Security
 
-    // A server's certificate, judged by Security.framework.
+    // Verification of a server's certificate by Security.framework.
     extension Verification {
-        /// Whether the system's own judgement is not enough.
+        /// Whether the system's default verification is insufficient.
         package var isOwn: Bool { roots != .system || !pins.isEmpty }
 
-        /// Judges a server.
+        /// Verifies a server.
         ///
         /// - Parameter trust: The server's certificates, with the policy for its name.
-        /// - Returns: Why it is not to be trusted; nil if it is.
+        /// - Returns: The reason why it is not trusted; `nil` if it is.
         package func distrust(of trust: SecTrust) -> String? {
             switch roots {
             case .system: break
             case .insecure:
-                // Its own certificate is the first; what stands behind it proves nothing here.
+                // Only the server's own certificate, the first, counts: nothing verifies the others here.
                 return unpinned(Array(Self.certificates(of: trust).prefix(1)))
             case .certificates(let der):
                 var anchors: [SecCertificate] = []
@@ -39,7 +39,7 @@
             return unpinned(Self.certificates(of: trust))
         }
 
-        /// In DER form, the server's own first.
+        /// The certificates in DER form, the server's own first.
         private static func certificates(of trust: SecTrust) -> [[UInt8]] {
             let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []
             return chain.map { Array(SecCertificateCopyData($0) as Data) }

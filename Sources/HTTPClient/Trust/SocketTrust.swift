@@ -2,11 +2,11 @@
     package import Net
 
     extension TLSContext {
-        /// A client's side.
+        /// Creates a client's TLS context.
         ///
-        /// - Parameter verification: Which servers it believes.
-        /// - Returns: The context, for any number of connections; it remembers a session for each host.
-        /// - Throws: Why the trusted certificates cannot be used.
+        /// - Parameter verification: The accepted certificates.
+        /// - Returns: The context, for any number of connections; it caches a session for each host.
+        /// - Throws: The reason why the trusted certificates cannot be used.
         package static func client(
             _ verification: Verification
         ) throws(TLSError) -> TLSContext {

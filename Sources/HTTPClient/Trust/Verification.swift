@@ -6,27 +6,27 @@ import Digests
     import Glibc
 #endif
 
-/// What an ``HTTPTrust`` comes to, once its files are read.
+/// An ``HTTPTrust`` with its files loaded.
 package struct Verification: Sendable, Hashable {
-    /// Who may sign.
+    /// The accepted issuers.
     package enum Roots: Sendable, Hashable {
         /// The system's authorities.
         case system
-        /// Anybody.
+        /// Any.
         case insecure
-        /// Those of these certificates, which are in DER form.
+        /// These certificates in DER form.
         case certificates([[UInt8]])
     }
 
-    /// Who may sign.
+    /// The accepted issuers.
     package let roots: Roots
-    /// SHA-256 digests of keys of which one has to be there; any will do if there are none.
+    /// SHA-256 digests of keys, one of which is required; empty for any key.
     package let pins: Set<[UInt8]>
 
-    /// Reads what is trusted; blocks for as long as a disk takes.
+    /// Loads the trusted certificates; blocks while reading files.
     ///
-    /// - Parameter trust: Whom to trust.
-    /// - Throws: What is wrong with the file or the text.
+    /// - Parameter trust: The trust.
+    /// - Throws: The fault of the file or the text.
     package init(reading trust: HTTPTrust) throws(TrustFault) {
         pins = trust.pins
         switch trust.roots {
@@ -38,12 +38,12 @@ package struct Verification: Sendable, Hashable {
             roots = .certificates(try CertificateText.read(Self.contents(of: path), from: path))
         case .certificates(let certificates):
             guard !certificates.isEmpty else {
-                throw TrustFault("the list of certificates to trust is empty: give at least one")
+                throw TrustFault("the list of certificates to trust is empty: pass at least one")
             }
             for (index, certificate) in certificates.enumerated() {
                 guard CertificateText.publicKeyInfo(of: certificate) != nil else {
                     throw TrustFault(
-                        "number \(index + 1) of the certificates to trust is none in DER form; for PEM there is pem(_:)"
+                        "certificate \(index + 1) of those to trust is not in DER form; for PEM use pem(_:)"
                     )
                 }
             }
@@ -51,22 +51,22 @@ package struct Verification: Sendable, Hashable {
         }
     }
 
-    /// Why a server is not trusted that has none of the pinned keys.
+    /// The error for a server without any pinned key.
     ///
-    /// - Parameter keys: The digests of those that it has, its own first.
-    /// - Returns: The reason, with the key to pin if the server is the right one.
+    /// - Parameter keys: The digests of its keys, its own first.
+    /// - Returns: The error, with the digest to pin if the server is the right one.
     package static func fault(unpinned keys: [[UInt8]]) -> String {
         let own = keys.first.map { "sha256/" + Base64.encode($0) } ?? "unknown"
         return "the key of its certificate is not pinned, it is \(own)"
     }
 
     private static func contents(of path: String) throws(TrustFault) -> [UInt8] {
-        // One byte more than is accepted tells that there are too many.
+        // One byte more than the limit detects a longer file.
         var bytes = [UInt8](repeating: 0, count: CertificateText.lengthMax + 1)
         guard let file = fopen(path, "r") else { throw unreadable(path, errno) }
         defer { fclose(file) }
         let count = fread(&bytes, 1, bytes.count, file)
-        // Such as of a folder, which can be opened.
+        // For example for a folder, which can be opened.
         guard ferror(file) == 0 else { throw unreadable(path, errno) }
         return Array(bytes[..<count])
     }

@@ -2,8 +2,8 @@ import Testing
 
 import Broker
 
-@Suite("The places of a quota") struct ConnectionQuotaTests {
-    @Test func areTakenAndGivenBack() {
+@Suite("Connection quotas") struct ConnectionQuotaTests {
+    @Test func placesAreTakenAndReturned() {
         let quota = ConnectionQuota(limit: 2)
         #expect(quota.take())
         #expect(quota.take())
@@ -15,7 +15,7 @@ import Broker
         #expect(!quota.take())
     }
 
-    @Test func areFewerOrMoreWhileTheyAreTaken() {
+    @Test func canBeResizedInUse() {
         let quota = ConnectionQuota(limit: 3)
         #expect(quota.isUnused)
         for _ in 0..<3 { #expect(quota.take()) }

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["", "ke", "keys", "KEY", "nobodys"])
-    func otherKeysAreNobodys(key: String) {
+    func unknownKeysHaveNoSecret(key: String) {
         #expect(!signs("first", under: key))
         #expect(credentials.secret(of: key) == nil)
     }

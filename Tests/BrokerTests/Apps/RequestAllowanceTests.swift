@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-@Suite("Requests that are left") struct RequestAllowanceTests {
+@Suite("Rate limits of requests") struct RequestAllowanceTests {
     private func refusal(
         _ allowance: RequestAllowance,
         _ kind: RequestAllowance.Kind,
@@ -22,7 +22,7 @@ import Testing
         for _ in 0..<1_000 { #expect(refusal(allowance, .trigger) == nil) }
     }
 
-    @Test("A kind without any left takes nothing from the others")
+    @Test("A kind beyond its limit does not consume the common rate")
     func ofOneKind() {
         let rates = RequestRates(all: Rate(perSecond: 3), triggers: Rate(perSecond: 1))
         let allowance = RequestAllowance(rates)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "Each kind has a rate of its own",
+        "Each kind has its own rate",
         arguments: [
             (RequestAllowance.Kind.trigger, Limit.triggerRate), (.query, .queryRate),
             (.termination, .terminationRate),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// A bucket that an expectation may take from.
+/// A bucket as a class, because `#expect` takes no mutating calls.
 private final class Bucket {
     private var bucket = TokenBucket()
     private let rate: Rate
@@ -17,7 +17,7 @@ private final class Bucket {
     private let second: Int64 = 1_000_000_000
 
     @Test(
-        "A full bucket gives as many tokens at once as come back in a second",
+        "A full bucket holds as many tokens as are added per second",
         arguments: [1, 3, 10, 1_000]
     )
     func burst(perSecond: Int) {
@@ -25,13 +25,13 @@ private final class Bucket {
             let bucket = Bucket(Rate(perSecond: perSecond))
             for _ in 0..<perSecond { #expect(bucket.take(at: start)) }
             #expect(!bucket.take(at: start))
-            // The refused one costs nothing: after a second the bucket is full again.
+            // The refused one consumes nothing: after a second the bucket is full again.
             for _ in 0..<perSecond { #expect(bucket.take(at: start + second)) }
             #expect(!bucket.take(at: start + second))
         }
     }
 
-    @Test func tokensComeBackEvenly() {
+    @Test func tokensAreAddedEvenly() {
         let bucket = Bucket(Rate(perSecond: 10))
         for _ in 0..<10 { #expect(bucket.take(at: 0)) }
         #expect(!bucket.take(at: second / 10 - 1))
@@ -51,14 +51,14 @@ private final class Bucket {
         #expect(!bucket.take(at: later))
     }
 
-    @Test func aClockThatIsATurnBehindCostsNothing() {
+    @Test func aClockOneTurnBehindConsumesNothing() {
         let bucket = Bucket(Rate(perSecond: 1))
         #expect(bucket.take(at: second))
         #expect(!bucket.take(at: second - 1))
         #expect(bucket.take(at: 2 * second))
     }
 
-    @Test("Over all loops no more is taken than the rate allows")
+    @Test("All loops together keep the rate")
     func sharedBucket() async {
         let bucket = SharedTokenBucket(Rate(perSecond: 1_000))
         let second = second
@@ -70,7 +70,7 @@ private final class Bucket {
             }
             return await group.reduce(0, +)
         }
-        // A full bucket, and what came back in the second that passed.
+        // A full bucket, and the tokens added within the second.
         #expect((1_000...2_000).contains(taken))
         #expect(!bucket.take(at: 0))
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// A home with what its shard holds; `#expect` takes no mutating calls of a value.
+/// A home with the state of its shard, as a class, because `#expect` takes no mutating calls.
 private final class Home {
     let address: ChannelAddress
     let app: App
@@ -124,7 +124,7 @@ private final class Home {
         #expect(home.home.subscribers.total == 2)
     }
 
-    @Test func aChannelWithoutRoomForMembersStaysVacant() throws {
+    @Test func aFullChannelStaysVacant() throws {
         var limits = AppLimits()
         limits.membersMax = 0
         let home = try Home("presence-x", limits: limits)
@@ -132,7 +132,7 @@ private final class Home {
         #expect(home.home.isVacant)
     }
 
-    @Test("Notices of a large presence channel may wait as long as the app allows")
+    @Test("Notices of a large presence channel are delayed as configured")
     func delaysNotices() throws {
         var features = AppFeatures()
         features.presenceNoticeDelay = 20
@@ -154,7 +154,7 @@ private final class Home {
         #expect(try home.cache("one") == ["notify cacheFilled"])
         #expect(try home.cache("two") == [])
         #expect(home.subscribe(3) == ["grant  with two"])
-        // The second of two events of one millisecond lives a millisecond longer.
+        // The second of two events of one millisecond expires a millisecond later.
         home.now = Int64(home.app.features.cacheLifetime) * 1_000 + 1
         #expect(home.subscribe(4).last == "grant  without event")
     }
@@ -167,7 +167,7 @@ private final class Home {
         #expect(home.state.isCacheEmpty)
     }
 
-    @Test("Subscribers get their number where the app says so", arguments: ["chat", "private-x"])
+    @Test("Subscribers receive counts if the app enables them", arguments: ["chat", "private-x"])
     func announcesCounts(channel: String) throws {
         var features = AppFeatures()
         features.subscriptionCount = true
@@ -181,7 +181,7 @@ private final class Home {
         #expect(last == ["notify subscriptionCount(0)", "notify vacated"])
     }
 
-    @Test("A large channel announces its number every five seconds at most")
+    @Test("A large channel announces its count every five seconds at most")
     func pacesCounts() throws {
         var features = AppFeatures()
         features.subscriptionCount = true

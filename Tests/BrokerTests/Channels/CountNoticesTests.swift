@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// `#expect` takes no mutating calls of a value.
+/// A class, because `#expect` takes no mutating calls.
 private final class Notices {
     private var notices = CountNotices()
     private let channel: ChannelAddress
@@ -18,7 +18,7 @@ private final class Notices {
     func due(at now: Int64) -> [ChannelAddress] { notices.due(at: now) }
 }
 
-@Suite("When subscribers are told how many they are") struct CountNoticesTests {
+@Suite("The schedule of subscriber counts") struct CountNoticesTests {
     private let channel: ChannelAddress
     private let notices: Notices
 
@@ -27,13 +27,13 @@ private final class Notices {
         notices = Notices(of: channel)
     }
 
-    @Test func inASmallChannelEachChangeIsTold() {
+    @Test func aSmallChannelAnnouncesEachChange() {
         for count in [1, 2, 100, 99, 1] {
             let isTold = notices.changed(to: count, at: 0)
             #expect(isTold)
         }
         let isTold = notices.changed(to: 0, at: 0)
-        #expect(!isTold, "nobody is there")
+        #expect(!isTold, "no subscriber is left")
         #expect(notices.isEmpty)
         #expect(notices.due(at: 100_000).isEmpty)
     }
@@ -52,7 +52,7 @@ private final class Notices {
         #expect(notices.changed(to: 105, at: 15_001))
     }
 
-    @Test func aChannelThatIsSmallAgainIsToldAtOnce() {
+    @Test func aChannelThatIsSmallAgainAnnouncesAtOnce() {
         #expect(notices.changed(to: 101, at: 0))
         #expect(!notices.changed(to: 102, at: 1))
         #expect(notices.changed(to: 100, at: 2))

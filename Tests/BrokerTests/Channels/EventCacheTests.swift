@@ -54,7 +54,7 @@ extension EventCache {
         #expect(cache.count == 1)
     }
 
-    @Test func theOldestEventsMakeRoomInTheirOwnAppOnly() throws {
+    @Test func theOldestEventsOfTheAppAreEvicted() throws {
         var cache = EventCache()
         try cache.store("other", on: "cache-1", at: 0, eventsMax: 3, app: AppID("2"))
         for number in 1...5 {
@@ -70,7 +70,7 @@ extension EventCache {
         #expect(cache.event(on: try address("cache-1", app: AppID("2")), at: 6) != nil)
     }
 
-    @Test func aBusyChannelPushesNobodyOut() throws {
+    @Test func aBusyChannelEvictsNoOther() throws {
         var cache = EventCache()
         try cache.store("quiet", on: "cache-quiet", at: 0, lifetime: 10_000, eventsMax: 2)
         for number in 1...5_000 {
@@ -81,7 +81,7 @@ extension EventCache {
         #expect(cache.count == 2)
     }
 
-    @Test func whatHasExpiredIsForgotten() throws {
+    @Test func removesExpiredEvents() throws {
         var cache = EventCache()
         try cache.store("1", on: "cache-a", at: 0)
         try cache.store("2", on: "cache-b", at: 600)
@@ -94,7 +94,7 @@ extension EventCache {
     }
 
     @Test(arguments: [(0, 100), (1_000, 0)])
-    func whereNothingMayBeKeptNothingIs(lifetime: Int64, eventsMax: Int) throws {
+    func aLimitOfZeroCachesNothing(lifetime: Int64, eventsMax: Int) throws {
         var cache = EventCache()
         try cache.store("1", on: "cache-a", at: 0, lifetime: lifetime, eventsMax: eventsMax)
         #expect(cache.count == 0)
@@ -104,7 +104,7 @@ extension EventCache {
         var cache = EventCache()
         let channel = try address("cache-a")
         func miss(at now: Int64, missesMax: Int = 9) -> Bool {
-            cache.noteMiss(on: channel, at: now, missesMax: missesMax)
+            cache.recordMiss(on: channel, at: now, missesMax: missesMax)
         }
         #expect(miss(at: 0))
         #expect(!miss(at: 59_999))

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(
-        "The id becomes text once, and the info stays as it was written",
+        "An integer ID becomes text, and the info is kept verbatim",
         arguments: [
             (#"{"user_id":"u-1"}"#, "u-1", nil),
             (
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "Whoever cannot be named is nobody",
+        "Invalid channel_data is refused",
         arguments: [
             ("{}", MemberError.noID), (#"{"user_id":""}"#, .noID), (#"{"user_id":null}"#, .noID),
             (#"{"user_id":true}"#, .invalidID), (#"{"user_id":{}}"#, .invalidID),

@@ -10,7 +10,7 @@ private func member(_ id: String, info: String? = nil) -> Member {
 
 private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
 
-@Suite("Who is on a presence channel") struct PresenceMembersTests {
+@Suite("The members of a presence channel") struct PresenceMembersTests {
     @Test func severalConnectionsOfAUserAreOneMember() {
         var presence = PresenceMembers()
         let arrivals = (1...3).map {
@@ -61,7 +61,7 @@ private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
         #expect(again == .newMember)
     }
 
-    /// Clients compare ids as JavaScript does, which takes these two for different.
+    /// Clients compare IDs as JavaScript does, for which these two differ.
     @Test func idsAreComparedByteByByte() {
         var presence = PresenceMembers()
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
@@ -72,13 +72,13 @@ private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
         #expect(presence.members.count == 2)
     }
 
-    @Test("A list kept by the notices alone stays equal to the presence's", arguments: 0..<20)
+    @Test("A list derived from the notices equals the presence's", arguments: 0..<20)
     func noticesAreExact(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var presence = PresenceMembers()
-        /// The model: which user each connection belongs to.
+        /// The reference: the user of each connection.
         var model: [UInt64: String] = [:]
-        /// What a subscriber knows who has seen every notice and nothing else.
+        /// The members known to a subscriber that has received every notice.
         var known: [String] = []
         let membersMax = 8
         for _ in 0..<2_000 {
@@ -108,7 +108,7 @@ private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
     }
 }
 
-@Suite("What is said on a presence channel") struct PresenceMessagesTests {
+@Suite("The messages of a presence channel") struct PresenceMessagesTests {
     @Test func theListHasTheIDsTheInfosAndTheCount() throws {
         let message = ServerMessage.subscriptionSucceeded(
             channel: try ChannelName("presence-x"),
@@ -124,7 +124,7 @@ private func connection(_ number: UInt64) -> SocketID { SocketID(number, 1) }
         )
     }
 
-    @Test func withoutMembersThereIsNothingToSay() throws {
+    @Test func withoutMembersTheDataIsEmpty() throws {
         #expect(
             ServerMessage.subscriptionSucceeded(channel: try ChannelName("chat"), members: [])
                 == .subscriptionSucceeded(channel: "chat", data: "{}")

@@ -26,7 +26,7 @@ private func address(_ name: String, app: String = "1") throws -> ChannelAddress
         #expect(counts.otherShards == [] && counts.isEmpty)
     }
 
-    @Test func noMoreLeaveThanHaveJoined() async {
+    @Test func neverCountsBelowZero() async {
         await #expect(processExitsWith: .failure) {
             var counts = SubscriberCounts(home: 0)
             counts.add(from: 1)
@@ -35,9 +35,9 @@ private func address(_ name: String, app: String = "1") throws -> ChannelAddress
     }
 }
 
-@Suite("The shard that is home to a channel") struct ChannelAddressTests {
+@Suite("The home shard of a channel") struct ChannelAddressTests {
     @Test func staysTheSame() throws {
-        // Golden: a broker of another build must agree when simulations are repeated.
+        // A golden value: simulations must be repeatable with another build.
         #expect(try address("userslist").home(among: 2) == address("userslist").home(among: 2))
         #expect(try address("userslist").home(among: 1) == 0)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Broker
 
-/// Records the events that it gets, as text.
+/// Records the received events as text.
 private final class Recorder: BrokerObserver {
     private let kinds: @Sendable (AppID?) -> BrokerEventKinds
     private let events = Mutex<[String]>([])
@@ -28,7 +28,7 @@ private final class Recorder: BrokerObserver {
         ChannelAddress(app: app, name: try ChannelName(name))
     }
 
-    @Test func seesNothingThatItHasNotAskedFor() throws {
+    @Test func receivesOnlyRequestedKinds() throws {
         let recorder = Recorder { $0 == AppID("1") ? .occupancy : [] }
         var observers = BrokerObservers([recorder])
         observers.notify(.occupancy, on: try address(one), .occupied)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// The documentation's app and connection.
+/// The app and the connection of the documentation.
 private let app = App(
     id: AppID("3"),
     key: "278d425bdf160c739803",
@@ -11,7 +11,7 @@ private let app = App(
 )
 private let socketID = SocketID(1234, 1234)
 
-@Suite("Who may join a channel, Pusher protocol §7.2") struct AdmissionTests {
+@Suite("Authorization of subscriptions, Pusher protocol §7.2") struct AdmissionTests {
     private func outcome(
         _ channel: String,
         _ auth: String?,
@@ -44,7 +44,7 @@ private let socketID = SocketID(1234, 1234)
         return refusal
     }
 
-    @Test("Channels open to everybody ignore auth and data", arguments: ["chat", "cache-chat"])
+    @Test("Public channels ignore auth and data", arguments: ["chat", "cache-chat"])
     func openChannels(channel: String) throws {
         #expect(try outcome(channel, "nonsense", "nonsense") == .success(nil))
         #expect(try outcome(channel, nil) == .success(nil))
@@ -81,13 +81,13 @@ private let socketID = SocketID(1234, 1234)
     }
 
     @Test(
-        "A signature of the app's lets in",
+        "A signature of the app is accepted",
         arguments: [
             (
                 "private-foobar",
                 "58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4", nil
             ),
-            // Data on a private channel is part of what was signed, and otherwise ignored.
+            // Data on a private channel is signed too, and otherwise ignored.
             (
                 "private-foobar",
                 "13cc18efb858e429b24bd58bb1e47f405d3d2f40c8bdfc96d933b65295139612",
@@ -102,7 +102,7 @@ private let socketID = SocketID(1234, 1234)
     }
 
     @Test(
-        "A signature over the very text of channel_data makes a member",
+        "A signature of the exact channel_data authorizes a member",
         arguments: [
             (
                 "31935e7d86dba64c2a90aed31fdc61869f9b22ba9d8863bba239c03ca481bc80",
@@ -133,7 +133,7 @@ private let socketID = SocketID(1234, 1234)
     }
 
     @Test(
-        "What is not the app's signature of this connection and channel does not let in",
+        "Any other signature is refused",
         arguments: [
             // The last digit changed; upper case; of another channel; cut; empty.
             "278d425bdf160c739803:58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a5",
@@ -153,7 +153,7 @@ private let socketID = SocketID(1234, 1234)
     }
 
     @Test(
-        "A key that is not the app's does not let in",
+        "An unknown key is refused",
         arguments: [
             "278d425bdf160c739804:58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4",
             ":58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4",
@@ -174,7 +174,7 @@ private let socketID = SocketID(1234, 1234)
         #expect(try refusal("private-foobar", auth, on: other)?.status == 401)
     }
 
-    @Test("Without a signature it is told what to sign", arguments: [nil, ""])
+    @Test("A missing signature is answered with the string to sign", arguments: [nil, ""])
     func refusesNothing(auth: String?) throws {
         let found = try refusal("presence-foobar", auth, "{}")
         let refusal = try #require(found)
@@ -192,7 +192,7 @@ private let socketID = SocketID(1234, 1234)
         #expect(refusal.type == "AuthError" && refusal.status == 401)
     }
 
-    @Test func dataThatNamesNobodyIsRefusedWithItsReason() throws {
+    @Test func invalidDataIsRefusedWithAReason() throws {
         for (data, type) in [
             ("{}", "AuthError"),
             (#"{"user_id":"\#(String(repeating: "x", count: 129))"}"#, "LimitReached"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// A session of an app, subscribed to what it is given.
+/// A session of an app, subscribed to given channels.
 private final class Sender {
     private var session: Session
 
@@ -43,7 +43,7 @@ private final class Sender {
         session.receive(message, now: now)
     }
 
-    /// What becomes of an event on a channel: the channel that it goes to, or the error that answers it.
+    /// Returns the effect of an event: the channel that it is forwarded to, or the error.
     func send(
         _ channel: String,
         nameToken: String = #""client-e""#,
@@ -55,7 +55,7 @@ private final class Sender {
             dataToken: Array(#""1""#.utf8)
         )
         let effects = session.receive(.clientEvent(event), now: now).filter {
-            if case .met = $0 { false } else { true }
+            if case .limitMet = $0 { false } else { true }
         }
         guard effects.count == 1 else { return "\(effects.count) effects" }
         return switch effects[0] {
@@ -70,7 +70,7 @@ private final class Sender {
 
 @Suite("Client events, Pusher protocol §9") struct ClientEventsTests {
     @Test(
-        "A client may send on every kind of channel that asks for a signature",
+        "Clients may send on every kind of channel that needs a signature",
         arguments: [
             "private-x", "private-cache-x", "private-encrypted-x", "private-encrypted-cache-x",
             "presence-x", "presence-cache-x",
@@ -80,7 +80,7 @@ private final class Sender {
         #expect(try Sender(on: [channel]).send(channel) == "to \(channel)")
     }
 
-    @Test("Where the app does not allow client events, the answer says how to")
+    @Test("If client events are disabled, the error says how to enable them")
     func featureOff() throws {
         let sender = try Sender(features: AppFeatures(clientEvents: false), on: ["private-x"])
         let answer = sender.send("private-x")
@@ -89,7 +89,7 @@ private final class Sender {
     }
 
     @Test(
-        "A channel open to everybody takes no client events",
+        "A public channel accepts no client events",
         arguments: ["chat", "cache-chat", "#server-to-user-ann", "privatefoo"]
     )
     func openChannels(channel: String) throws {
@@ -101,7 +101,7 @@ private final class Sender {
     }
 
     @Test(
-        "Who is not subscribed cannot send",
+        "A client that is not subscribed cannot send",
         arguments: ["private-other", "presence-other", "no name", ""]
     )
     func notSubscribed(channel: String) throws {
@@ -111,7 +111,7 @@ private final class Sender {
         )
     }
 
-    @Test("A subscription counts from its grant to its end")
+    @Test("A subscription is valid from its grant to its end")
     func onlyWhileSubscribed() throws {
         let sender = try Sender(on: ["private-x"])
         let auth = "app-key:" + AppSecret("app-secret").sign("1.2:private-late")
@@ -126,14 +126,14 @@ private final class Sender {
         #expect(sender.send("private-x").hasPrefix("null Cannot broadcast"))
     }
 
-    @Test("One event too many in a second is dropped with 4301, and the connection stays")
+    @Test("One event too many in a second is dropped with 4301, and the connection stays open")
     func rate() throws {
         let sender = try Sender(
             limits: AppLimits(clientEventRate: Rate(perSecond: 10), faultsPerMinuteMax: 5),
             on: ["private-x"]
         )
         for _ in 0..<10 { #expect(sender.send("private-x") == "to private-x") }
-        // As many as it likes: who sends too much has not broken the protocol.
+        // Any number: exceeding the rate is not a fault.
         for _ in 0..<100 {
             #expect(
                 sender.send("private-x")
@@ -145,7 +145,7 @@ private final class Sender {
         for _ in 0..<10 { #expect(sender.send("private-x", now: 2_000_000_000) == "to private-x") }
     }
 
-    @Test("What is refused takes nothing of the rate")
+    @Test("A refused event does not consume the rate")
     func refusedCostsNothing() throws {
         let sender = try Sender(
             limits: AppLimits(clientEventRate: Rate(perSecond: 1)),
@@ -156,7 +156,7 @@ private final class Sender {
         #expect(sender.send("private-x").hasPrefix("4301"))
     }
 
-    @Test("Who makes a habit of breaking the rules is closed with 4100")
+    @Test("Too many faults close the connection with 4100")
     func habit() throws {
         let sender = try Sender(limits: AppLimits(faultsPerMinuteMax: 3), on: ["private-x"])
         for _ in 0..<3 { #expect(sender.send("chat").hasPrefix("null")) }

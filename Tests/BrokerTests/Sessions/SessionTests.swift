@@ -18,7 +18,7 @@ import Testing
         let session = Client()
         let name = try ChannelName("userslist")
         #expect(session.receive(subscribe("userslist"), now: 0) == ["join userslist 1"])
-        // A subscription that still waits counts as existing.
+        // A requested subscription counts as existing.
         #expect(
             session.receive(subscribe("userslist"), now: 0)
                 == [error("Existing subscription to channel userslist")]
@@ -31,7 +31,7 @@ import Testing
         #expect(Array(session.channels) == [name])
     }
 
-    @Test func aGrantThatComesTooLateIsNotTaken() throws {
+    @Test func aLateGrantIsIgnored() throws {
         let session = Client()
         let name = try ChannelName("chat")
         _ = session.receive(subscribe("chat"), now: 0)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "A name outside the grammar is refused with both events",
+        "An invalid name is refused with both events",
         arguments: ["", "a b", "ä", "a/b"]
     )
     func refusesNames(name: String) {
@@ -63,20 +63,20 @@ import Testing
         #expect(session.channels.isEmpty)
     }
 
-    @Test func giveUpEverythingAtTheEnd() throws {
+    @Test func endRemovesEverything() throws {
         let client = Client()
         _ = client.receive(subscribe("one"), now: 0)
         _ = client.receive(subscribe("other"), now: 0)
-        let ties = client.end()
+        let registrations = client.end()
         let names = [try ChannelName("one"), try ChannelName("other")]
-        #expect(Set(ties.subscriptions.channels) == Set(names))
-        #expect(ties.user == nil && ties.watchedUsers.isEmpty)
+        #expect(Set(registrations.subscriptions.channels) == Set(names))
+        #expect(registrations.user == nil && registrations.watchedUsers.isEmpty)
         #expect(client.channels.isEmpty)
         #expect(client.end().subscriptions.count == 0)
     }
 
     @Test(
-        "Channels that need what is not there are refused",
+        "Channels without the required authorization are refused",
         arguments: [
             "private-x", "presence-x", "private-encrypted-x", "private-cache-x",
             "presence-cache-x", "private-encrypted-cache-x", "#server-to-user-1",
@@ -118,7 +118,7 @@ import Testing
         #expect(told.first?.contains(#"\"type\":\"LimitReached\""#) == true)
         #expect(told.first?.contains(#"\"status\":4100"#) == true)
         #expect(session.channels.isEmpty)
-        // It may try again, for somebody may have left.
+        // It may try again, since a member may have left.
         #expect(session.receive(subscribe, now: 0) == ["join presence-x as ann 3"])
     }
 
@@ -131,7 +131,7 @@ import Testing
             )
         }
         #expect(subscribe("a", now: 7) == ["join a 1"])
-        // What is there already, or cannot be, takes nothing of it.
+        // Refused for another reason, these do not consume the rate.
         #expect(subscribe("a", now: 7).count == 1)
         #expect(subscribe("no name", now: 7).count == 2)
         #expect(subscribe("b", now: 7) == ["join b 2"])
@@ -177,7 +177,7 @@ private final class Client {
 
     var channels: [ChannelName] { session.subscriptions.channels }
 
-    func end() -> Session.Ties { session.end() }
+    func end() -> Session.Registrations { session.end() }
 
     // `now` is in seconds.
     func receive(_ message: ClientMessage, now: Int64) -> [String] {
@@ -187,13 +187,13 @@ private final class Client {
     private func text(_ effects: Session.Effects) -> [String] {
         effects.compactMap { effect in
             switch effect {
-            case .met: nil
+            case .limitMet: nil
             case .send(let message): String(decoding: message.bytes, as: UTF8.self)
             case .join(let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
             case .leave(let channel): "leave \(channel.text)"
             case .publish(let event, let channel): "publish \(event.name) on \(channel.text)"
-            case .signIn, .watch, .unwatch, .beginTenure: "\(effect)"
+            case .signIn, .watch, .unwatch, .claimQuota: "\(effect)"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }
         }

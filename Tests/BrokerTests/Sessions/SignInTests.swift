@@ -11,13 +11,13 @@ import Testing
         return #"{"event":"pusher:signin_success","data":{"user_data":\#(data)}}"#
     }
 
-    @Test func aSignatureOfTheAppsSignsIn() {
+    @Test func aSignatureOfTheAppSignsIn() {
         let client = UserClient()
         #expect(client.signIn(ann) == ["sign in ann", success(ann)])
         #expect(client.user == UserID("ann"))
     }
 
-    @Test("Signing in again as the same user succeeds again, and takes the new info")
+    @Test("Signing in again as the same user succeeds, and replaces the info")
     func again() {
         let client = UserClient()
         _ = client.signIn(ann)
@@ -26,7 +26,7 @@ import Testing
         #expect(client.subscribe("presence-x") == ["join presence-x as ann 1"])
     }
 
-    @Test("Signing in as somebody else is refused with 4009, and the connection stays who it was")
+    @Test("Signing in as another user is refused with 4009, and the connection keeps its user")
     func asAnother() throws {
         let client = UserClient()
         _ = client.signIn(ann)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "What signs nobody in is refused with 4009, which closes nothing",
+        "Invalid user_data is refused with 4009, and the connection stays open",
         arguments: [
             #"{"id":7}"#, #"{"id":""}"#, "{}", "[]", "ann", #"{"id":"a b"}"#,
             #"{"id":"ann","watchlist":{}}"#, #"{"id":"ann","watchlist":[1]}"#,
@@ -56,7 +56,7 @@ import Testing
         #expect(client.user == nil)
     }
 
-    @Test func aSignatureOfSomebodyElsesIsRefused() {
+    @Test func aForeignSignatureIsRefused() {
         let client = UserClient()
         let effects = client.signIn(ann, secret: "other")
         #expect(effects.count == 1)
@@ -67,7 +67,7 @@ import Testing
         #expect(client.user == nil)
     }
 
-    @Test("Where users are switched off, signing in is refused with 4009")
+    @Test("If users are disabled, signing in is refused with 4009")
     func switchedOff() {
         let client = UserClient(features: AppFeatures(users: false))
         let effects = client.signIn(ann)
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: - Channels
 
-    @Test("A presence channel is joined as the signed-in user when there is no channel_data")
+    @Test("Without channel_data, a presence channel is joined as the signed-in user")
     func presenceWithoutChannelData() {
         let client = UserClient()
         #expect(client.subscribe("presence-x").first?.contains("AuthError") == true)
@@ -90,7 +90,7 @@ import Testing
         )
     }
 
-    @Test("Explicit channel_data wins over the sign-in")
+    @Test("Explicit channel_data takes precedence over the sign-in")
     func presenceWithChannelData() {
         let client = UserClient()
         _ = client.signIn(ann)
@@ -100,7 +100,7 @@ import Testing
         )
     }
 
-    @Test("A user's channel is joined by the user alone, and needs no signature")
+    @Test("Only the user can subscribe to a user's channel, without a signature")
     func serverToUser() {
         let client = UserClient()
         func subscribe(_ channel: String) -> [String] {
@@ -117,15 +117,15 @@ import Testing
         #expect(subscribe("#server-to-user-ann") == ["join #server-to-user-ann 1"])
     }
 
-    // MARK: - AuthorizationDeadlines
+    // MARK: - Authorization
 
-    @Test("A connection is on probation until it signs in or joins with a signature")
-    func probation() {
+    @Test("Authorization is pending until a connection signs in or subscribes with a signature")
+    func pendingAuthorization() {
         let features = AppFeatures(authorizationTimeout: 30)
-        #expect(!UserClient().isOnProbation)
+        #expect(!UserClient().awaitsAuthorization)
         let signedIn = UserClient(features: features)
-        #expect(signedIn.isOnProbation)
-        #expect(signedIn.signIn(ann) == ["sign in ann", "stay", success(ann)])
+        #expect(signedIn.awaitsAuthorization)
+        #expect(signedIn.signIn(ann) == ["sign in ann", "claim quota", success(ann)])
         #expect(signedIn.subscribe("private-x") == ["join private-x 1"])
         let joined = UserClient(features: features)
         #expect(
@@ -133,15 +133,15 @@ import Testing
                 == ["join news 1"]
         )
         #expect(joined.subscribe("private-x", secret: "other").count == 2)
-        #expect(joined.isOnProbation)
-        #expect(joined.subscribe("private-x") == ["join private-x 2", "stay"])
-        #expect(!joined.isOnProbation)
+        #expect(joined.awaitsAuthorization)
+        #expect(joined.subscribe("private-x") == ["join private-x 2", "claim quota"])
+        #expect(!joined.awaitsAuthorization)
         let forgiven = UserClient(features: features)
-        #expect(forgiven.endProbation() == ["stay"])
-        #expect(forgiven.endProbation() == [])
+        #expect(forgiven.authorize() == ["claim quota"])
+        #expect(forgiven.authorize() == [])
     }
 
-    @Test("What few sessions need makes all others eight bytes larger, and no more")
+    @Test("The extra state of few sessions adds only eight bytes to all others")
     func size() {
         #expect(MemoryLayout<SessionExtras>.size == 8)
         #expect(MemoryLayout<Session>.size <= 96)

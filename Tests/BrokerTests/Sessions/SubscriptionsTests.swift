@@ -4,7 +4,7 @@ import Testing
 @testable import Broker
 
 @Suite("A client's subscriptions") struct SubscriptionsTests {
-    /// The table and a plain dictionary stay the same, whatever is done to them.
+    /// Compares the table with a plain dictionary over random operations.
     @Test func agreeWithADictionary() throws {
         var subscriptions = Subscriptions()
         var model: [ChannelName: UInt32] = [:]

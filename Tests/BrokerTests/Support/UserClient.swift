@@ -2,11 +2,11 @@ import PusherProtocol
 
 @testable import Broker
 
-/// A session that signs in, and whose effects are read as text.
+/// A session whose effects are read as text.
 final class UserClient {
     private var session: Session
 
-    /// A client of the app `app-key`, `1.2`.
+    /// Creates a client of the app `app-key`, `1.2`.
     init(_ limits: AppLimits = AppLimits(), features: AppFeatures = AppFeatures()) {
         let app = App(
             id: AppID("1"),
@@ -26,7 +26,7 @@ final class UserClient {
     private func text(_ effects: Session.Effects) -> [String] {
         effects.compactMap { effect in
             switch effect {
-            case .met: nil
+            case .limitMet: nil
             case .send(let message): String(decoding: message.bytes, as: UTF8.self)
             case .join(let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
@@ -36,7 +36,7 @@ final class UserClient {
             case .watch(let users): "watch " + users.map(\.text).sorted().joined(separator: " ")
             case .unwatch(let users):
                 "unwatch " + users.map(\.text).sorted().joined(separator: " ")
-            case .beginTenure: "stay"
+            case .claimQuota: "claim quota"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }
         }
@@ -44,9 +44,9 @@ final class UserClient {
 
     var user: UserID? { session.user }
     var watchedUsers: [UserID] { session.watchedUsers }
-    var isOnProbation: Bool { session.isOnProbation }
+    var awaitsAuthorization: Bool { session.awaitsAuthorization }
 
-    /// Signs in as the backend of the app would have it.
+    /// Signs in with a signature of the backend.
     func signIn(_ userData: String, secret: String = "app-secret") -> [String] {
         let auth = UserSignature.auth(
             socketID: session.socketID,
@@ -57,7 +57,7 @@ final class UserClient {
         return receive(.signin(auth: auth, userData: userData), now: 0)
     }
 
-    /// Subscribes as the backend of the app would have it.
+    /// Subscribes with a signature of the backend.
     func subscribe(_ channel: String, data: String? = nil, secret: String = "app-secret")
         -> [String]
     {
@@ -74,11 +74,14 @@ final class UserClient {
         )
     }
 
-    /// What the client is told by what a home says of users.
-    func learn(online: [String] = [], offline: [String] = []) -> String? {
-        session.learn(online: online.map { UserID($0) }, offline: offline.map { UserID($0) })
-            .map { String(decoding: $0.bytes, as: UTF8.self) }
+    /// Returns the message to the client for a report of a home.
+    func updatePresence(online: [String] = [], offline: [String] = []) -> String? {
+        session.updatePresence(
+            online: online.map { UserID($0) },
+            offline: offline.map { UserID($0) }
+        )
+        .map { String(decoding: $0.bytes, as: UTF8.self) }
     }
 
-    func endProbation() -> [String] { text(session.endProbation()) }
+    func authorize() -> [String] { text(session.authorize()) }
 }

@@ -37,7 +37,7 @@ import Testing
         (#"{"id":"u","watchlist":"a"}"#, .invalidWatchlist),
         (#"{"id":"u","watchlist":[1]}"#, .invalidWatchlist),
     ])
-    func whatMakesNoUserIsRefused(text: String, expected: UserDataError) {
+    func invalidUserDataIsRefused(text: String, expected: UserDataError) {
         #expect(throws: expected) { try user(text) }
     }
 

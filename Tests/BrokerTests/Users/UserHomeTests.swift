@@ -12,7 +12,7 @@ private func watcher(_ number: UInt64) -> UserHome.Watcher {
     UserHome.Watcher(shard: 0, socketID: SocketID(number, 1))
 }
 
-/// `#expect` takes no mutating calls of a value.
+/// A class, because `#expect` takes no mutating calls.
 private final class Home {
     private var home = UserHome()
     var count: Int { home.count }
@@ -31,8 +31,8 @@ private final class Home {
     }
 }
 
-@Suite("Who is online, and who is told") struct UserHomeTests {
-    @Test func onlyTheFirstConnectionOfAUserIsTold() {
+@Suite("Presence of users, and reports to watchers") struct UserHomeTests {
+    @Test func onlyTheFirstConnectionOfAUserIsReported() {
         let home = Home()
         #expect(!home.watch(user("ann"), by: watcher(1)))
         #expect(home.signIn(user("ann")) == [watcher(1).socketID])
@@ -41,7 +41,7 @@ private final class Home {
         #expect(!home.isOnline(user("ann", of: "2")))
     }
 
-    @Test func onlyTheLastConnectionIsMissedAndAMomentLater() {
+    @Test func onlyTheLastConnectionIsReportedAfterADelay() {
         let home = Home()
         #expect(home.signIn(user("ann")).isEmpty)
         #expect(home.signIn(user("ann")).isEmpty)
@@ -71,7 +71,7 @@ private final class Home {
         #expect(home.removeDeparted(at: 7_000).count == 1)
     }
 
-    @Test func whoWatchesNoMoreIsNotTold() {
+    @Test func unwatchedUsersAreNotReported() {
         let home = Home()
         _ = home.watch(user("ann"), by: watcher(1))
         _ = home.watch(user("ann"), by: watcher(2))
@@ -80,7 +80,7 @@ private final class Home {
         #expect(home.signIn(user("ann")) == [watcher(2).socketID])
     }
 
-    @Test func nothingStaysOfThoseWhoLeftAndAreNotWatched() {
+    @Test func removesUnusedUsers() {
         let home = Home()
         var random = SeededRandom(seed: 7)
         var connections: [UserAddress: Int] = [:]

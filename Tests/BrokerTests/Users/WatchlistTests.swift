@@ -26,56 +26,56 @@ import Testing
             #"{"event":"pusher_internal:watchlist_events","data":{"events":[\#(groups.joined(separator: ","))]}}"#
     }
 
-    @Test("The state of all comes first, at once, when every home has answered")
+    @Test("The first message has the states of all users, once every home has answered")
     func firstState() {
         let client = client("a", "b", "c")
-        #expect(client.learn(online: ["c"]) == nil)
+        #expect(client.updatePresence(online: ["c"]) == nil)
         #expect(
-            client.learn(online: ["a"], offline: ["b"])
+            client.updatePresence(online: ["a"], offline: ["b"])
                 == told(online: #""a","c""#, offline: #""b""#)
         )
     }
 
-    @Test("A group of nobody is left out")
+    @Test("An empty group is omitted")
     func emptyGroups() {
-        #expect(client("a").learn(online: ["a"]) == told(online: #""a""#))
-        #expect(client("a").learn(offline: ["a"]) == told(offline: #""a""#))
+        #expect(client("a").updatePresence(online: ["a"]) == told(online: #""a""#))
+        #expect(client("a").updatePresence(offline: ["a"]) == told(offline: #""a""#))
     }
 
-    @Test("After the first state only changes are told")
+    @Test("After the first message only changes are sent")
     func changes() {
         let client = client("a", "b")
-        _ = client.learn(online: ["a"], offline: ["b"])
-        #expect(client.learn(online: ["a"]) == nil)
-        #expect(client.learn(online: ["b"]) == told(online: #""b""#))
-        #expect(client.learn(offline: ["a"]) == told(offline: #""a""#))
-        #expect(client.learn(offline: ["a"]) == nil)
+        _ = client.updatePresence(online: ["a"], offline: ["b"])
+        #expect(client.updatePresence(online: ["a"]) == nil)
+        #expect(client.updatePresence(online: ["b"]) == told(online: #""b""#))
+        #expect(client.updatePresence(offline: ["a"]) == told(offline: #""a""#))
+        #expect(client.updatePresence(offline: ["a"]) == nil)
     }
 
-    @Test("Who is not on the list, or not any more, is not spoken of")
-    func orphanedConnections() {
+    @Test("Users that are not on the list, or no longer, are ignored")
+    func unwatchedUsers() {
         let client = client("a", "b")
-        _ = client.learn(online: ["a"], offline: ["b"])
-        #expect(client.learn(online: ["x"]) == nil)
+        _ = client.updatePresence(online: ["a"], offline: ["b"])
+        #expect(client.updatePresence(online: ["x"]) == nil)
         _ = signIn(client, ["b"])
-        #expect(client.learn(offline: ["a"]) == nil)
-        #expect(UserClient().learn(online: ["a"]) == nil)
+        #expect(client.updatePresence(offline: ["a"]) == nil)
+        #expect(UserClient().updatePresence(online: ["a"]) == nil)
     }
 
-    @Test("A second sign-in changes the list, and tells only of those who are new on it")
+    @Test("A second sign-in replaces the list, and reports only the new users")
     func secondSignIn() {
         let client = client("a", "b")
-        _ = client.learn(online: ["a"], offline: ["b"])
+        _ = client.updatePresence(online: ["a"], offline: ["b"])
         let effects = signIn(client, ["b", "c"])
         #expect(Array(effects.dropFirst()) == ["unwatch a", "watch c"])
-        // What changes meanwhile does not wait for the home of the new one.
-        #expect(client.learn(online: ["b"]) == told(online: #""b""#))
-        #expect(client.learn(offline: ["c"]) == told(offline: #""c""#))
+        // Changes of other users do not wait for the home of the new one.
+        #expect(client.updatePresence(online: ["b"]) == told(online: #""b""#))
+        #expect(client.updatePresence(offline: ["c"]) == told(offline: #""c""#))
         #expect(Array(signIn(client, []).dropFirst()) == ["unwatch b c"])
         #expect(client.watchedUsers.isEmpty)
     }
 
-    @Test("Of a list that is too long the first are watched, and 4302 says how many")
+    @Test("A list that is too long is cut off, with error 4302")
     func tooLong() {
         let client = UserClient(AppLimits(watchlistMax: 2), features: AppFeatures(watchlist: true))
         let effects = signIn(client, ["a", "b", "c"])
@@ -89,7 +89,7 @@ import Testing
         #expect(signIn(UserClient(features: AppFeatures(watchlist: true)), ["a", "b"]).count == 3)
     }
 
-    @Test func withoutTheFeatureAListMeansNothing() {
+    @Test func withoutTheFeatureTheListIsIgnored() {
         let client = UserClient(AppLimits(watchlistMax: 1))
         #expect(signIn(client, ["a", "b"]).count == 2)
         #expect(client.watchedUsers.isEmpty)

@@ -27,7 +27,7 @@ final class SteppedBroker {
         for _ in 0..<count {
             for shard in 0..<shardCount { broker.turn(shard) }
             for speaker in 0..<shardCount {
-                for hearer in 0..<shardCount { broker.carry(.max, from: speaker, to: hearer) }
+                for hearer in 0..<shardCount { broker.deliver(.max, from: speaker, to: hearer) }
             }
         }
     }

@@ -2,15 +2,15 @@ import FanfareServer
 public import FuzzTargets
 
 extension FuzzTarget {
-    /// The configuration file, which needs all of the server.
+    /// The configuration file; a separate module, because it needs the whole server.
     public static let configuration = FuzzTarget("configuration", ConfigurationFuzzing.run)
 }
 
-/// The text of a configuration file, all of the input.
+/// The input is the text of a configuration file.
 enum ConfigurationFuzzing {
     static func run(_ input: [UInt8]) throws(Finding) {
         guard let yaml = String(validating: input, as: UTF8.self) else { return }
-        // A certificate may be any file, and these have no end.
+        // A certificate may be any file, and these are endless.
         guard !yaml.contains("/dev/"), !yaml.contains("/proc/") else { return }
         let first = load(yaml)
         try expectEqual(load(yaml), first, "read twice")

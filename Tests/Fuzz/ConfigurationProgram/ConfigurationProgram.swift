@@ -1,7 +1,7 @@
 import ConfigurationFuzzTarget
 import FuzzTargets
 
-/// What libFuzzer calls with each input; apart from the other targets, since the configuration needs all of the server.
+/// The entry point of libFuzzer; separate from the other targets, because the configuration needs the whole server.
 @c(LLVMFuzzerTestOneInput)
 public func run(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do throws(Finding) {

@@ -1,14 +1,15 @@
 import Broker
 import PusherProtocol
 
-/// Bytes become operations on the connections of a broker: the first chooses limits and features, then each operation
-/// is a byte and what it asks for.
+/// Operations on the connections of a broker: the first byte chooses limits and features, then each operation is a byte
+/// with its arguments.
 ///
-/// ``SmallBroker`` does with values what shards do with sockets; ``BrokerLedger`` notes in plain sets what must be true.
+/// ``ModelBroker`` connects the broker's values as shards do, without sockets, and tracks the expected state in plain
+/// sets.
 enum BrokerFuzzing {
     static func run(_ input: [UInt8]) throws(Finding) {
         var choices = Choices(input)
-        var broker = SmallBroker(options: choices.byte())
+        var broker = ModelBroker(options: choices.byte())
         while !choices.isEmpty {
             try operate(&broker, &choices)
             try broker.check()
@@ -17,7 +18,7 @@ enum BrokerFuzzing {
     }
 
     private static func operate(
-        _ broker: inout SmallBroker,
+        _ broker: inout ModelBroker,
         _ choices: inout Choices
     ) throws(Finding) {
         let operation = choices.byte()
@@ -33,7 +34,7 @@ enum BrokerFuzzing {
         case 8: try broker.trigger(choices.byte(), except: client, value: choices.byte())
         case 9: try broker.signIn(client, as: choices.byte(), watching: choices.byte())
         case 10: try broker.advance(by: Int64(choices.byte()) * 50)
-        case 11: try broker.say(choices.bytes(), client)
+        case 11: try broker.receive(choices.bytes(), client)
         case 12: try broker.receive(.ping, client)
         case 13: try broker.receive(.unsupported(event: "pusher:nothing"), client)
         case 14: broker.expire()
@@ -41,7 +42,7 @@ enum BrokerFuzzing {
         }
     }
 
-    /// One of few names, so that connections meet.
+    /// One of few names, so that connections interact.
     static func channel(_ choice: UInt8) -> String {
         let names = [
             "news", "cache-news", "private-room", "private-cache-room", "presence-hall",

@@ -1,4 +1,4 @@
-/// An input read as choices, one after the other; when it is used up, every choice is zero.
+/// Reads an input as a sequence of choices; at its end, every choice is zero.
 struct Choices {
     private var rest: ArraySlice<UInt8>
 
@@ -12,17 +12,17 @@ struct Choices {
     /// A number below `count`.
     mutating func index(below count: Int) -> Int { Int(byte()) % count }
 
-    /// One of two.
+    /// A boolean.
     mutating func bool() -> Bool { byte() & 1 == 1 }
 
-    /// A length in one byte, and so many bytes, or all that are left.
+    /// A length byte, and that many bytes, or all that are left.
     mutating func bytes() -> [UInt8] {
         let length = Int(byte())
         defer { rest = rest.dropFirst(length) }
         return Array(rest.prefix(length))
     }
 
-    /// Everything that is left.
+    /// All remaining bytes.
     mutating func remainder() -> [UInt8] {
         defer { rest = [] }
         return Array(rest)

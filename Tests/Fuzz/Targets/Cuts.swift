@@ -1,14 +1,14 @@
 import TestRandom
 
-/// The ways in which a stream may arrive: whole, byte by byte, and in pieces that the input itself settles.
+/// The fragmentations of a stream: byte by byte, and in pieces that the input determines.
 ///
-/// A short stream is cut once at each place, a long one at a few; one input always gives the same ways.
+/// A short stream is cut once at each position, a long one at a few. One input always gives the same fragmentations.
 struct Cuts: Sequence {
     private let stream: [UInt8]
 
     init(of stream: [UInt8]) { self.stream = stream }
 
-    /// All ways but the whole.
+    /// All fragmentations but the whole stream.
     func makeIterator() -> some IteratorProtocol<[[UInt8]]> {
         var random = SeededRandom(seed: UInt64(fingerprint: stream))
         let count = stream.count
@@ -30,7 +30,7 @@ struct Cuts: Sequence {
 }
 
 extension UInt64 {
-    /// A number that the bytes settle (FNV-1a).
+    /// Creates a number from bytes (FNV-1a).
     init(fingerprint bytes: [UInt8]) {
         self = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
     }

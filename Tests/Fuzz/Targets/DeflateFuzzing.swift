@@ -1,7 +1,8 @@
 import WebSocket
 
-/// Both sides of permessage-deflate: three bytes choose who wants what, then come messages, each a byte of what it is,
-/// a byte of how often it is repeated, and its bytes.
+/// Both sides of permessage-deflate: three bytes choose the options of both.
+///
+/// Messages follow, each a byte for its kind, a byte for its repetitions, and its bytes.
 enum DeflateFuzzing {
     private static let limits = WebSocketLimits(messageLengthMax: 40_000)
 
@@ -16,26 +17,31 @@ enum DeflateFuzzing {
         let listener: Role = speaker == .server ? .client : .server
         let compression = agreement.of(speaker)
         var mouth = WebSocketEndpoint(role: speaker, limits: limits, compression: compression)
-        var ear = Ear(listener, limits: limits, compression: agreement.of(listener))
-        var said: [Heard] = []
-        while !choices.isEmpty, said.count < 64 {
+        var receiver = Receiver(listener, limits: limits, compression: agreement.of(listener))
+        var sent: [ReceivedMessage] = []
+        while !choices.isEmpty, sent.count < 64 {
             let kind: MessageKind = choices.bool() ? .text : .binary
             let message = message(&choices, kind)
             let mask: UInt32? = speaker == .client ? 0x1234_5678 : nil
             guard let frame = mouth.encode(kind, message.span, mask: mask) else {
-                throw Finding(description: "nothing was sent although nothing was closed")
+                throw Finding(description: "nothing was sent on an open connection")
             }
             if speaker == .server { try checkShared(message, mouth, compression) }
-            try ear.feed(frame)
+            try receiver.feed(frame)
             guard message.count <= limits.messageLengthMax else {
-                // A bomb: refused at the limit, whatever it would have come to.
-                let failure = Heard.failed(.messageTooLong(limit: limits.messageLengthMax))
-                said.append(failure)
+                // A decompression bomb must be refused at the limit.
+                let failure = ReceivedMessage.failed(
+                    .messageTooLong(limit: limits.messageLengthMax)
+                )
+                sent.append(failure)
                 break
             }
-            said.append(kind == .text ? .text(message) : .binary(message))
+            sent.append(kind == .text ? .text(message) : .binary(message))
         }
-        try expect(ear.heard == said, "\(ear.heard.count) of \(said.count) messages were heard so")
+        try expect(
+            receiver.received == sent,
+            "\(receiver.received.count) of \(sent.count) messages were received unchanged"
+        )
     }
 
     private static func wishes(_ flags: UInt8, _ byte: UInt8) -> DeflateOptions {
@@ -58,7 +64,7 @@ enum DeflateFuzzing {
         return Array(String(decoding: message, as: UTF8.self).utf8)
     }
 
-    /// A frame that was compressed once for many says the same to an endpoint that has heard nothing before.
+    /// Checks that an endpoint without earlier messages can read a frame compressed for many.
     private static func checkShared(
         _ message: [UInt8],
         _ mouth: borrowing WebSocketEndpoint,
@@ -73,8 +79,13 @@ enum DeflateFuzzing {
         )
         for _ in 0..<2 {
             guard let frame = deflater.textFrame(message.span) else { return }
-            let heard = try hear([frame], as: .client, limits: limits, compression: compression)
-            try expect(heard == [.text(message)], "a shared frame says something else")
+            let received = try receive(
+                [frame],
+                as: .client,
+                limits: limits,
+                compression: compression
+            )
+            try expect(received == [.text(message)], "a shared frame has another content")
         }
     }
 }

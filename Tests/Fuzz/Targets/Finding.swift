@@ -1,9 +1,9 @@
-/// A property that an input disproves.
+/// A property that an input violates.
 public struct Finding: Error, CustomStringConvertible {
-    /// What should have held, and what was there instead.
+    /// The expectation, and the actual result.
     public let description: String
 
-    /// Says what should have held, and what was there instead.
+    /// Creates a finding.
     package init(description: String) { self.description = description }
 }
 
@@ -15,7 +15,7 @@ package func expect(
     guard condition else { throw Finding(description: description()) }
 }
 
-/// Throws a finding unless both sides are the same.
+/// Throws a finding unless both values are equal.
 package func expectEqual<Value: Equatable>(
     _ left: Value,
     _ right: Value,

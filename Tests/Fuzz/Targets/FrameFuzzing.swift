@@ -1,6 +1,6 @@
 import WebSocket
 
-/// Frames without compression: the first byte chooses the side and the limits, the rest is what arrives.
+/// Frames without compression: the first byte chooses the side and the limits, the rest is the received stream.
 enum FrameFuzzing {
     static func run(_ input: [UInt8]) throws(Finding) {
         var choices = Choices(input)
@@ -11,16 +11,16 @@ enum FrameFuzzing {
             fragmentCountMax: options & 8 == 0 ? 4 : 1_000
         )
         let stream = choices.remainder()
-        let heard = try hearEveryCut(of: stream, as: role, limits: limits)
+        let received = try receiveInAllCuts(of: stream, as: role, limits: limits)
 
-        // What was understood says the same again when it is written down and heard anew.
-        let understood = heard.filter { if case .failed = $0 { false } else { true } }
+        // Encoding and parsing the accepted messages again must give the same messages.
+        let understood = received.filter { if case .failed = $0 { false } else { true } }
         let mask: UInt32? = role == .server ? UInt32(options) &* 0x0101_0203 : nil
         let again = understood.flatMap { $0.frame(mask: mask) }
         try expectEqual(
-            try hear([again], as: role, limits: limits),
+            try receive([again], as: role, limits: limits),
             understood,
-            "written and heard anew"
+            "encoded and received again"
         )
     }
 }

@@ -1,26 +1,26 @@
-/// Something that can be fuzzed, by the name that `make fuzz FUZZ=…` and the folders of seeds know it by.
+/// A fuzz target, with the name used by `make fuzz FUZZ=…` and the folders of seeds.
 public struct FuzzTarget: Sendable {
-    /// Its name.
+    /// The name.
     public let name: String
     private let body: @Sendable ([UInt8]) throws(Finding) -> Void
 
-    /// Names a function that states properties.
+    /// Creates a target.
     ///
     /// - Parameters:
     ///   - name: The name of its folder of seeds.
-    ///   - body: Tries one input, and throws the property that it disproves.
+    ///   - body: Runs one input, and throws the violated property.
     public init(_ name: String, _ body: @escaping @Sendable ([UInt8]) throws(Finding) -> Void) {
         self.name = name
         self.body = body
     }
 
-    /// Tries one input.
+    /// Runs one input.
     ///
-    /// - Parameter input: Any bytes; the comment at each body says how it reads them.
-    /// - Throws: The property that the input disproves. What traps is a finding as well.
+    /// - Parameter input: Any bytes; the comment of each target describes their meaning.
+    /// - Throws: The violated property. A trap is a finding as well.
     public func run(_ input: [UInt8]) throws(Finding) { try body(input) }
 
-    /// All that need no more than the protocols and the broker's values.
+    /// All targets that need no more than the protocols and the broker's values.
     public static let all = [
         FuzzTarget("frames", FrameFuzzing.run),
         FuzzTarget("inflate", InflateFuzzing.run),

@@ -1,8 +1,10 @@
 import HTTP1
 import WebSocket
 
-/// The opening handshake: the first byte chooses the side, the second its options; the rest are the other side's fields,
-/// a line each, or for a client's own request its host, target and a field.
+/// The opening handshake: the first byte chooses the side, the second its options.
+///
+/// The rest are the other side's fields, one on each line, or, for a client's own request, its host, target and a
+/// field.
 enum HandshakeFuzzing {
     private static let nonce: [UInt8] = Array(1...16)
 
@@ -14,8 +16,8 @@ enum HandshakeFuzzing {
         let lines = HeadLines([0x0A] + choices.remainder())
         switch side {
         case 0: try serve(lines, ServerHandshake(subprotocols: ["chat", "v2"], deflate: deflate))
-        case 1: try judge(lines, deflate, takesRightKey: options & 0x80 == 0)
-        default: try ask(lines, deflate)
+        case 1: try validate(lines, deflate, takesRightKey: options & 0x80 == 0)
+        default: try encodeRequest(lines, deflate)
         }
     }
 
@@ -29,7 +31,7 @@ enum HandshakeFuzzing {
         )
     }
 
-    /// A server and any request: both ways to lend it the fields come to the same, and its answer is what it says.
+    /// A server and any request: both ways of passing the fields must be equal, and the answer must be consistent.
     private static func serve(_ lines: HeadLines, _ handshake: ServerHandshake) throws(Finding) {
         let byName = Result { () throws(HandshakeRefusal) in
             try handshake.accept(
@@ -64,15 +66,16 @@ enum HandshakeFuzzing {
         if let agreed = accepted.deflate {
             try expect(8...15 ~= agreed.serverMaxWindowBits, "\(agreed)")
             try expect(8...15 ~= agreed.clientMaxWindowBits, "\(agreed)")
-            try expect(handshake.deflate != nil, "compression that the server does not want")
+            try expect(handshake.deflate != nil, "compression without the server's consent")
         }
         if let name = accepted.subprotocol {
             try expect(handshake.subprotocols.contains(name), "subprotocol \(name)")
         }
     }
 
-    /// A client and any answer: only the key's proof opens the connection, and nothing that was not offered is agreed.
-    private static func judge(
+    /// A client and any answer: only the right `Sec-WebSocket-Accept` opens the connection, and only offered extensions
+    /// are accepted.
+    private static func validate(
         _ lines: HeadLines,
         _ deflate: DeflateOptions?,
         takesRightKey: Bool
@@ -104,7 +107,7 @@ enum HandshakeFuzzing {
         try expect(8...deflate.clientMaxWindowBits ~= agreed.clientMaxWindowBits, "\(agreed)")
         try expect(
             agreed.serverNoContextTakeover || !deflate.serverNoContextTakeover,
-            "the server may refer to what this side forgets"
+            "the server may exceed this side's window"
         )
     }
 
@@ -116,8 +119,10 @@ enum HandshakeFuzzing {
         return HeadLines(answer.response).values("sec-websocket-accept")[0]
     }
 
-    /// A client's own request of any parts: it is refused, or one request with just these fields.
-    private static func ask(_ lines: HeadLines, _ deflate: DeflateOptions?) throws(Finding) {
+    /// A client's own request of any parts is refused, or is one request with exactly these fields.
+    private static func encodeRequest(_ lines: HeadLines, _ deflate: DeflateOptions?)
+        throws(Finding)
+    {
         let host = lines.values("host").first ?? "localhost"
         let target = lines.values("target").first ?? "/"
         let others = lines.fields.filter { !["host", "target"].contains($0.name.lowercased()) }
@@ -131,14 +136,14 @@ enum HandshakeFuzzing {
             fields: fields
         )
         guard let request = handshake?.request else { return }
-        // However the values are meant, they must not become two requests, or more fields.
+        // No value may result in two requests, or additional fields.
         let sent = HeadLines(request)
         let lineEnds = request.count { $0 == 0x0A }
         try expectEqual(lineEnds, sent.fields.count + 2, "the lines of a request")
         try expectEqual(sent.startLine, "GET \(target) HTTP/1.1", "the first line")
         var parser = RequestParser()
         var index = 0
-        // A host that is none, or one that is named twice, is the server's to refuse.
+        // The server refuses an invalid or repeated host.
         guard case .head(let head)? = try? parser.advance(over: request.span, from: &index) else {
             return
         }

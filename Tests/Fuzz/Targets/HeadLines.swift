@@ -1,4 +1,4 @@
-/// The lines of a head by the most naive reading: a name, a colon, a value.
+/// A naive parser of a head's lines: a name, a colon, a value.
 struct HeadLines {
     let startLine: String
     let fields: [(name: String, value: String)]
@@ -22,7 +22,7 @@ struct HeadLines {
             }
     }
 
-    /// The values of a field, its name in lower case; only ASCII has any other.
+    /// The values of a field, by its name in lower case; ASCII only.
     func values(_ name: String) -> [String] {
         fields.filter { field in
             let bytes = field.name.utf8.map { $0 &- UInt8(ascii: "A") < 26 ? $0 | 0x20 : $0 }

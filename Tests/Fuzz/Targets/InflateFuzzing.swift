@@ -1,7 +1,7 @@
 import WebSocket
 
-/// permessage-deflate: the first byte chooses the side and the window, the second the limit and what the rest is,
-/// frames or the deflate streams of whole messages.
+/// permessage-deflate: the first byte chooses the side and the window, the second the limit and the form of the rest:
+/// frames, or the deflate streams of whole messages.
 enum InflateFuzzing {
     static func run(_ input: [UInt8]) throws(Finding) {
         var choices = Choices(input)
@@ -21,7 +21,7 @@ enum InflateFuzzing {
         )
         let stream = form & 4 == 0 ? choices.remainder() : frames(&choices, role)
         let agreed = try Agreement(deflate).of(role)
-        _ = try hearEveryCut(
+        _ = try receiveInAllCuts(
             of: stream,
             as: role,
             limits: limits,
@@ -30,7 +30,7 @@ enum InflateFuzzing {
         )
     }
 
-    /// Each message in one compressed frame, so that the streams are all that is tried.
+    /// Wraps each deflate stream in one frame, so that only the streams are fuzzed.
     private static func frames(_ choices: inout Choices, _ role: Role) -> [UInt8] {
         var stream: [UInt8] = []
         while !choices.isEmpty {
@@ -48,17 +48,17 @@ enum InflateFuzzing {
     }
 }
 
-/// What the two sides of a handshake agree about compression, both with the same options.
+/// The agreed compression of both sides of a handshake.
 struct Agreement {
     private let server: NegotiatedDeflate
     private let client: NegotiatedDeflate
 
-    /// Leads a whole handshake.
+    /// Performs a handshake between sides with the same options.
     init(_ options: DeflateOptions) throws(Finding) {
         try self.init(server: options, client: options)
     }
 
-    /// Leads a whole handshake between sides that want different things, which always comes about.
+    /// Performs a handshake between sides with different options, which must succeed.
     init(server: DeflateOptions, client: DeflateOptions) throws(Finding) {
         do {
             let handshake = try ClientHandshake(
@@ -73,7 +73,7 @@ struct Agreement {
             let answer = HeadLines(acceptance.response)
             let agreement = try handshake.verify(status: 101) { answer.values($0) }
             guard let client = agreement.deflate, let server = acceptance.deflate else {
-                throw Finding(description: "\(client) and \(server) agree about nothing")
+                throw Finding(description: "\(client) and \(server) have no common options")
             }
             (self.server, self.client) = (server, client)
         } catch let finding as Finding {
@@ -83,6 +83,6 @@ struct Agreement {
         }
     }
 
-    /// What one side keeps to.
+    /// The agreement of one side.
     func of(_ role: Role) -> NegotiatedDeflate { role == .server ? server : client }
 }

@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// One JSON text: the first byte chooses how deep it may nest, the rest is the text.
+/// A JSON text: the first byte chooses the maximum depth, the rest is the text.
 enum JSONFuzzing {
     static func run(_ input: [UInt8]) throws(Finding) {
         var choices = Choices(input)
@@ -22,7 +22,7 @@ enum JSONFuzzing {
         }
     }
 
-    /// The value with all that is in it, by the walk that the protocol's parsers take.
+    /// Reads a value completely, with the scanner calls of the protocol's parsers.
     private static func tree(_ value: JSONValue, _ text: [UInt8]) throws(Finding) -> NaiveJSON {
         let decoded = value.decoded(in: text.span)
         try expectEqual(decoded.count, value.decodedLength, "the length of \(value)")

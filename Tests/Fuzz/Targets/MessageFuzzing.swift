@@ -1,8 +1,8 @@
 import PusherProtocol
 
-/// A text message: the first byte chooses who says it, the rest is the text.
+/// A text message: the first byte chooses the sender, the rest is the text.
 enum MessageFuzzing {
-    /// Limits that short inputs meet.
+    /// Limits that short inputs reach.
     private static let limits = {
         var limits = ProtocolLimits()
         limits.eventNameLengthMax = 20
@@ -15,25 +15,25 @@ enum MessageFuzzing {
         var choices = Choices(input)
         let isClient = choices.bool()
         let text = choices.remainder()
-        if isClient { try hearClient(text) } else { try hearBroker(text) }
+        if isClient { try parseClientMessage(text) } else { try parseBrokerMessage(text) }
     }
 
-    private static func hearClient(_ text: [UInt8]) throws(Finding) {
+    private static func parseClientMessage(_ text: [UInt8]) throws(Finding) {
         let message: ClientMessage
         do throws(MessageError) {
             message = try ClientMessage.parse(text.span, limits: limits)
         } catch {
-            return try judgeRefusal(error.description)
+            return try validateError(error.description)
         }
         var written: [UInt8] = []
         message.append(to: &written)
-        // What was written for a client event is longer where its data was no string; its limits have been judged.
+        // Written client events are longer if their data was no string, so they are parsed without limits.
         let again = Result { () throws(MessageError) in try ClientMessage.parse(written.span) }
         try expectEqual(again, .success(message), "written and read")
-        if case .clientEvent(let event) = message { try judge(event) }
+        if case .clientEvent(let event) = message { try validate(event) }
     }
 
-    private static func judge(_ event: ClientEvent) throws(Finding) {
+    private static func validate(_ event: ClientEvent) throws(Finding) {
         try expect(event.name.utf8.starts(with: "client-".utf8), "the client event \(event.name)")
         let length = event.name.unicodeScalars.count
         try expect(length <= limits.eventNameLengthMax, "a name of \(length) characters")
@@ -45,7 +45,7 @@ enum MessageFuzzing {
             event.appendEnvelope(for: channel, userID: userID, to: &envelope)
             let announced = event.envelopeLength(for: channel, userID: userID)
             try expectEqual(envelope.count, announced, "the length of the envelope")
-            let heard = Result { () throws(MessageError) in
+            let received = Result { () throws(MessageError) in
                 try ServerMessage.parse(envelope.span)
             }
             let sent = ReceivedEvent(
@@ -54,26 +54,26 @@ enum MessageFuzzing {
                 data: event.data,
                 userID: userID.map { _ in "A" }
             )
-            try expectEqual(heard, .success(.event(sent)), "what the others hear")
+            try expectEqual(received, .success(.event(sent)), "the event of the other clients")
         }
     }
 
-    private static func hearBroker(_ text: [UInt8]) throws(Finding) {
+    private static func parseBrokerMessage(_ text: [UInt8]) throws(Finding) {
         let message: ServerMessage
         do throws(MessageError) {
             message = try ServerMessage.parse(text.span)
         } catch {
-            return try judgeRefusal(error.description)
+            return try validateError(error.description)
         }
         let written = message.bytes
         let again = Result { () throws(MessageError) in try ServerMessage.parse(written.span) }
         try expectEqual(again, .success(message), "written and read")
     }
 
-    /// What is said about a message fits into the answer to it.
-    private static func judgeRefusal(_ description: String) throws(Finding) {
+    /// Checks that the description of an error fits into the answer.
+    private static func validateError(_ description: String) throws(Finding) {
         let answer = ServerMessage.error(code: nil, message: description).bytes
-        let heard = Result { () throws(MessageError) in try ServerMessage.parse(answer.span) }
-        try expectEqual(heard, .success(.error(code: nil, message: description)), "the answer")
+        let received = Result { () throws(MessageError) in try ServerMessage.parse(answer.span) }
+        try expectEqual(received, .success(.error(code: nil, message: description)), "the answer")
     }
 }

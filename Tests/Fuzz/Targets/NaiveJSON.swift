@@ -1,9 +1,9 @@
-/// The naive twin of the JSON scanner: RFC 8259 read letter by letter, into values.
+/// A naive JSON parser (RFC 8259), for comparison with the scanner.
 enum NaiveJSON: Equatable {
     case object([Member])
     case array([NaiveJSON])
     case string([UInt8])
-    /// A number, or one of the literals, as it is written.
+    /// A number or a literal, as written.
     case word(String)
 
     struct Member: Equatable {
@@ -11,7 +11,7 @@ enum NaiveJSON: Equatable {
         var value: NaiveJSON
     }
 
-    /// Reads a whole text; nil when it is not JSON, or nested deeper than `depthMax`.
+    /// Parses a whole text; `nil` if it is no JSON, or nested deeper than `depthMax`.
     init?(_ text: [UInt8], depthMax: Int) {
         guard let string = String(validating: text, as: UTF8.self) else { return nil }
         var reader = Reader(rest: Array(string.unicodeScalars)[...], depthLeft: depthMax)
@@ -95,7 +95,7 @@ enum NaiveJSON: Equatable {
             return .word(String(text))
         }
 
-        /// `[ minus ] int [ frac ] [ exp ]` (§6), by its states.
+        /// `[ minus ] int [ frac ] [ exp ]` (§6).
         static func isNumber(_ text: [UInt8]) -> Bool {
             var rest = text[...]
             func digits(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -1,7 +1,7 @@
 import HTTP1
 import Primitives
 
-/// Requests: the first byte chooses the limits, the rest is what a connection brings.
+/// Requests: the first byte chooses the limits, the rest is the received stream.
 enum RequestFuzzing {
     static func run(_ input: [UInt8]) throws(Finding) {
         var choices = Choices(input)
@@ -14,7 +14,7 @@ enum RequestFuzzing {
         }
     }
 
-    /// What became of the bytes.
+    /// The result of parsing.
     private enum Outcome: Equatable {
         case head(String, fields: [Field])
         case content([UInt8])
@@ -43,7 +43,7 @@ enum RequestFuzzing {
                 try expect(before <= index && index <= kept.count, "\(before) to \(index)")
                 if case .needsMore = progress { break }
                 if case .head(let head) = progress {
-                    try judge(head, limits)
+                    try validate(head, limits)
                     outcomes.append(
                         .head(
                             "\(head.method) \(head.target) \(head.keepAlive)",
@@ -64,21 +64,21 @@ enum RequestFuzzing {
         return outcomes
     }
 
-    /// What holds for every head that is accepted, and what is made of it.
-    private static func judge(_ head: RequestHead, _ limits: HTTPLimits) throws(Finding) {
+    /// Checks the rules for every accepted head, and the values derived from it.
+    private static func validate(_ head: RequestHead, _ limits: HTTPLimits) throws(Finding) {
         try expect(head.fieldCount <= limits.fieldCountMax, "\(head.fieldCount) fields")
         try expectEqual(head.fieldCount, head.fields.count, "the number of fields")
         try expect(head.target.utf8.count <= limits.requestLineLengthMax, "a long target")
         try expect(head.target.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }, "\(head.target)")
-        for field in head.fields { try judge(field) }
-        // Two readers must not find two lengths, or two hosts.
+        for field in head.fields { try validate(field) }
+        // Two parsers must not disagree about the length or the host.
         try expect(head.fields("content-length").count <= 1, "two lengths")
         try expect(!(head.isChunked && head.contentLength != nil), "a length and chunks")
         try expect((head.contentLength ?? 0) <= limits.bodyLengthMax, "a long content")
         try expect(head.fields("host").count == 1 || head.minorVersion == 0, "not one Host")
 
         try again(head)
-        if let query = head.query { try judge(query: query) }
+        if let query = head.query { try validate(query: query) }
         let path = head.path
         if let decoded = PercentEncoding.decode(path) {
             let encoded = PercentEncoding.encode(decoded)
@@ -86,7 +86,7 @@ enum RequestFuzzing {
         }
     }
 
-    private static func judge(_ field: Field) throws(Finding) {
+    private static func validate(_ field: Field) throws(Finding) {
         try expect(!field.name.isEmpty, "a field without a name")
         let isToken = field.name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x3A }
         try expect(isToken, "the field \(field.name)")
@@ -94,12 +94,12 @@ enum RequestFuzzing {
         try expect(isValue, "the value of \(field.name)")
     }
 
-    /// A request that is passed on as it was understood is understood in the same way.
+    /// Checks that an encoded head is parsed again as the same head.
     private static func again(_ head: RequestHead) throws(Finding) {
         guard head.targetForm == .origin, let host = head.field("host") else { return }
         let others = head.fields.filter { $0.name.lowercased() != "expect" }
         let request = Request(head.method, head.target, host: host, fields: others)
-        // What a head keeps as text has lost the bytes that were no UTF-8.
+        // Text values have lost bytes that are not UTF-8.
         guard let bytes = try? request.encode() else { return }
         var parser = RequestParser(
             limits: HTTPLimits(
@@ -122,7 +122,7 @@ enum RequestFuzzing {
         try expectEqual(kept(copy.fields), kept(others), "the fields")
     }
 
-    private static func judge(query: String) throws(Finding) {
+    private static func validate(query: String) throws(Finding) {
         for item in Query(query).items {
             guard let name = item.name, let value = item.value else { continue }
             let found = Query(query).all(name)
@@ -136,7 +136,7 @@ enum RequestFuzzing {
 }
 
 extension HTTPLimits {
-    /// Limits that short inputs meet, or those of the defaults.
+    /// Limits that short inputs reach, or the defaults.
     init(fuzzing choice: UInt8) {
         self.init()
         if choice & 1 != 0 { requestLineLengthMax = 40 }

@@ -1,7 +1,8 @@
 import HTTP1
 
-/// Responses: the first byte chooses the limits, the second the methods that were asked with; the rest is what a
-/// connection brings before it ends.
+/// Responses: the first byte chooses the limits, the second the methods of the requests.
+///
+/// The rest is the received stream up to its end.
 enum ResponseFuzzing {
     static func run(_ input: [UInt8]) throws(Finding) {
         var choices = Choices(input)
@@ -18,7 +19,7 @@ enum ResponseFuzzing {
         }
     }
 
-    /// What became of the bytes.
+    /// The result of parsing.
     private enum Outcome: Equatable {
         case interim(Int)
         case head(Int, fields: [Field], keepAlive: Bool)
@@ -79,7 +80,7 @@ enum ResponseFuzzing {
             let bytes = content.copy(from: kept.span)
             try expect(bytes.count <= limits.bodyLengthMax, "\(bytes.count) bytes of content")
             return .content(bytes)
-        case .needsMore: throw Finding(description: "nothing came of more bytes")
+        case .needsMore: throw Finding(description: "a complete answer was not detected")
         }
     }
 }

@@ -1,8 +1,8 @@
 import PusherProtocol
 
-/// What backends send: the first byte chooses what the rest is, a body, a batch, a query or a name.
+/// Requests of backends: the first byte chooses the form of the rest: a body, a batch, a query or a name.
 enum TriggerFuzzing {
-    /// Limits that short inputs meet.
+    /// Limits that short inputs reach.
     private static let limits = {
         var limits = ProtocolLimits()
         limits.eventNameLengthMax = 20
@@ -26,7 +26,7 @@ enum TriggerFuzzing {
             let event = Result { () throws(APIError) in
                 try TriggerRequest.parse(rest.span, limits: limits)
             }
-            try judge(event.map { [$0] })
+            try validate(event.map { [$0] })
         case 1:
             let events = Result { () throws(APIError) in
                 try TriggerRequest.parseBatch(rest.span, limits: limits)
@@ -34,22 +34,22 @@ enum TriggerFuzzing {
             if case .success(let events) = events {
                 try expect(events.count <= limits.eventsPerBatchMax, "\(events.count) events")
             }
-            try judge(events)
+            try validate(events)
         case 2: try query(rest)
         default: try name(rest)
         }
     }
 
-    private static func judge(_ result: Result<[Publication], APIError>) throws(Finding) {
+    private static func validate(_ result: Result<[Publication], APIError>) throws(Finding) {
         switch result {
         case .failure(let error):
             try expect([400, 413].contains(error.status), "\(error)")
             try expect(!error.message.isEmpty, "no reason for \(error.status)")
-        case .success(let publications): for event in publications { try judge(event) }
+        case .success(let publications): for event in publications { try validate(event) }
         }
     }
 
-    private static func judge(_ event: Publication) throws(Finding) {
+    private static func validate(_ event: Publication) throws(Finding) {
         let names = event.channels.map(\.text)
         try expect((1...limits.channelsPerTriggerMax).contains(names.count), "\(names)")
         try expect(Set(names).count == names.count, "a channel twice in \(names)")
@@ -64,15 +64,15 @@ enum TriggerFuzzing {
             event.appendEnvelope(for: channel, to: &envelope)
             let announced = event.envelopeLength(for: channel)
             try expectEqual(envelope.count, announced, "the length of the envelope")
-            let heard = Result { () throws(MessageError) in
+            let received = Result { () throws(MessageError) in
                 try ServerMessage.parse(envelope.span)
             }
             let sent = ReceivedEvent(name: event.name, channel: channel.text, data: event.data)
-            try expectEqual(heard, .success(.event(sent)), "what subscribers hear")
+            try expectEqual(received, .success(.event(sent)), "the event of subscribers")
         }
     }
 
-    /// A query beside the most naive reading of it, and all that is read from one.
+    /// A query, compared with a naive parser, and the values read from it.
     private static func query(_ bytes: [UInt8]) throws(Finding) {
         let parameters = QueryParameters(parsing: bytes.span)
         var naive: [(name: [UInt8], value: [UInt8])] = []
@@ -100,14 +100,14 @@ enum TriggerFuzzing {
         let event = Result { () throws(APIError) in
             try TriggerRequest.parse(nothing.span, parameters: parameters, limits: limits)
         }
-        try judge(event.map { [$0] })
+        try validate(event.map { [$0] })
         _ = try? ChannelsQuery(parameters, countsSubscriptions: true, limits: limits)
         _ = try? ChannelQuery(parameters, kind: .presenceCache, countsSubscriptions: true)
         _ = try? ConnectionURL.version(inTarget: (Array("/app/key?".utf8) + bytes).span)
         try signature(parameters, of: signed)
     }
 
-    /// What is signed is accepted, and what is not signed is not.
+    /// A signed query is accepted, and any other is not.
     private static func signature(
         _ received: QueryParameters,
         of pairs: [(name: [UInt8], value: [UInt8])]
@@ -147,7 +147,7 @@ enum TriggerFuzzing {
         try expect(verify(QueryParameters(query)), "the signed query \(query) is refused")
     }
 
-    /// A percent-encoded text, letter by letter; a `%` without two digits stands for itself.
+    /// Percent-decodes a text naively; a `%` without two digits stands for itself.
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var rest = bytes
         var result: [UInt8] = []
@@ -170,7 +170,7 @@ enum TriggerFuzzing {
         "0123456789abcdefABCDEF".utf8.contains(byte)
     }
 
-    /// A name of a channel, a user or a connection.
+    /// The name of a channel, a user or a connection.
     private static func name(_ bytes: [UInt8]) throws(Finding) {
         let allowed = Set(
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-=@,.;".utf8

@@ -3,7 +3,7 @@ import Foundation
 import FuzzTargets
 import Testing
 
-/// What the fuzzer begins with: `make fuzz` looks for more, and what it finds comes to lie beside these.
+/// The seeds of the fuzzer: inputs found by `make fuzz` that are worth keeping are added to them.
 @Suite("Seeds of the fuzz targets") struct SeedTests {
     private static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Seeds")
@@ -19,12 +19,12 @@ import Testing
     }
 
     private static func bytes(of seed: URL) throws -> [UInt8] {
-        // Foundation keeps for ever what it meant to read an empty file into.
+        // Reading an empty file with Foundation leaks a buffer.
         let isEmpty = try seed.resourceValues(forKeys: [.fileSizeKey]).fileSize == 0
         return isEmpty ? [] : [UInt8](try Data(contentsOf: seed))
     }
 
-    @Test("Each seed of a target holds what the target asserts", arguments: targets.map(\.name))
+    @Test("Each seed satisfies the properties of its target", arguments: targets.map(\.name))
     func everySeedHolds(name: String) throws {
         let target = try #require(Self.targets.first { $0.name == name })
         let seeds = try Self.seeds(of: target)
@@ -41,7 +41,7 @@ import Testing
         #expect(folders.filter { !$0.hasPrefix(".") }.sorted() == names.sorted())
     }
 
-    @Test("No input at all is an input too", arguments: targets.map(\.name))
+    @Test("The empty input satisfies them too", arguments: targets.map(\.name))
     func nothingHolds(name: String) throws {
         let target = try #require(Self.targets.first { $0.name == name })
         for length in 0..<4 {

@@ -2,9 +2,9 @@ import Broker
 import FanfareServer
 import PusherProtocol
 
-/// A message between two shards, as a simulation sees it on its way.
+/// A message between two shards, in transit.
 package struct LinkMessage {
-    /// What it is about.
+    /// The kind of a message.
     enum Subject: String {
         case subscribe, granted, refused, unsubscribe, publish, published, congestion, confirm,
             clientEvent, delivery, question, answer
@@ -13,7 +13,7 @@ package struct LinkMessage {
 
     let message: ShardMessage
 
-    /// What it is about.
+    /// The kind of the message.
     var subject: Subject {
         switch message {
         case .subscribe, .subscribeAsMember: .subscribe
@@ -34,7 +34,7 @@ package struct LinkMessage {
         }
     }
 
-    /// The channel that it is about, if it is about one.
+    /// The channel of the message, if any.
     var channel: String? {
         switch message {
         case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
@@ -47,14 +47,14 @@ package struct LinkMessage {
         }
     }
 
-    /// The text that a delivery brings to subscribers; `nil` of any other message.
+    /// The text of a delivery; `nil` for any other message.
     var delivered: String? {
         guard case .fanOut(_, let frame, _) = message else { return nil }
         return String(decoding: frame.bytes, as: UTF8.self)
     }
 
-    /// The same frame for all connections, the excepted one included; the same message if it is none.
-    func forEverybody() -> LinkMessage {
+    /// A delivery without its exclusion; any other message unchanged.
+    func withoutExclusion() -> LinkMessage {
         guard case .fanOut(let address, let frame, _) = message else { return self }
         return LinkMessage(message: .fanOut(address, frame, except: nil))
     }

@@ -3,20 +3,19 @@ package import FanfareServer
 import HTTPServer
 package import Net
 
-/// A broker without threads: its shards turn when they are told to, and what they say to each other arrives when somebody
-/// carries it.
+/// A broker without threads: shards take turns, and messages between them are delivered, only on request.
 ///
-/// All else is what an operator's broker runs: the reactor and its sockets, HTTP, WebSocket, the sessions, the homes of
-/// channels and users. On one thread, with a clock and random numbers that are given, a run can be repeated exactly.
+/// Everything else is the production code: reactor and sockets, HTTP, WebSocket, sessions, homes of channels and users.
+/// On one thread, with a given clock and given random numbers, a run is deterministic.
 package final class SimulatedBroker {
-    /// One shard: what an actor on a loop's thread holds otherwise.
+    /// A shard, which in production belongs to an actor on a loop's thread.
     private struct Stage {
         let core: ShardCore
         let site: HTTPSite
     }
 
-    /// Refers to a stream without keeping it.
-    private struct Acquaintance {
+    /// A weak reference to a stream.
+    private struct WeakStream {
         weak var stream: Stream?
     }
 
@@ -26,19 +25,19 @@ package final class SimulatedBroker {
     private let settings: ServerSettings
     private var registry: AppRegistry
     private var stages: [Stage] = []
-    /// What shards say, by speaker and hearer, and has not been carried.
+    /// The undelivered messages between shards, by sender and receiver.
     private let links: [[Mailbox<ShardMessage>]]
     private let inboxes: [Mailbox<ShardMessage>]
-    private var acquaintances: [Acquaintance] = []
+    private var streams: [WeakStream] = []
 
-    /// Makes a broker to which nobody is connected.
+    /// Creates a broker without connections.
     ///
     /// - Parameters:
-    ///   - configuration: What it serves; its listeners and webhooks are of no account.
-    ///   - clocks: The clock of each shard, so there are as many shards.
-    ///   - random: The numbers of which socket IDs are made.
-    ///   - batchLengthMax: The bytes that may wait for a fan-out; `nil` for as many as usual.
-    /// - Throws: The call that failed: descriptors or memory have run out.
+    ///   - configuration: The configuration; listeners and webhooks are ignored.
+    ///   - clocks: The clock of each shard; their number is that of the shards.
+    ///   - random: The random numbers for socket IDs.
+    ///   - batchLengthMax: The maximum size of a fan-out, in bytes; `nil` for the default.
+    /// - Throws: The failed call: no descriptor or memory is left.
     package init(
         _ configuration: Configuration,
         clocks: [LoopClock],
@@ -48,7 +47,7 @@ package final class SimulatedBroker {
         settings = ServerSettings(
             configuration,
             shardCount: clocks.count,
-            // So few that a handful of members and channels is dealt with as many are.
+            // So small that few members and channels exercise the code for many.
             smallPresenceChannelMax: 1,
             leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2)
         )
@@ -78,12 +77,12 @@ package final class SimulatedBroker {
 
     deinit { for stage in stages { stage.core.shutDown() } }
 
-    /// Lets a client or a backend in, as a listener would.
+    /// Accepts a connection of a client or a backend, as a listener would.
     ///
     /// - Parameters:
     ///   - descriptor: One end of a socketpair(2).
-    ///   - shard: Who accepts it.
-    /// - Throws: The call that failed.
+    ///   - shard: The shard that accepts it.
+    /// - Throws: The failed call.
     package func accept(
         _ descriptor: consuming FileDescriptor,
         on shard: Int
@@ -94,95 +93,95 @@ package final class SimulatedBroker {
             limits: settings.streamLimits,
             delegate: HTTPConnection(site: stage.site)
         )
-        acquaintances.append(Acquaintance(stream: stream))
+        streams.append(WeakStream(stream: stream))
     }
 
-    /// Lets one shard have a turn, without waiting for anything.
+    /// Runs one turn of a shard, without waiting.
     package func turn(_ shard: Int) { stages[shard].core.turn(waitingAtMost: .zero) }
 
-    /// Whether a shard has work left for its next turn, although nothing may arrive until then.
+    /// Whether a shard has work left for its next turn, even if nothing arrives.
     package var hasWork: Bool { stages.contains(where: \.core.hasWork) }
 
     // MARK: - Between the shards
 
-    /// How many messages wait on the line from one shard to another.
-    package func waitingCount(from speaker: Int, to hearer: Int) -> Int {
-        links[speaker][hearer].count
+    /// The number of undelivered messages from one shard to another.
+    package func waitingCount(from sender: Int, to receiver: Int) -> Int {
+        links[sender][receiver].count
     }
 
-    /// Whether more events wait on a shard's links than triggers may be accepted with.
-    package func areEventsBehind(from speaker: Int) -> Bool {
-        links[speaker].contains { $0.weight > settings.lineLengthMax }
+    /// Whether a shard's links hold more events than the limit for accepting triggers.
+    package func areEventsBehind(from sender: Int) -> Bool {
+        links[sender].contains { $0.weight > settings.lineLengthMax }
     }
 
-    /// Counts whatever waits on a shard's links as an event: a deliberate fault.
-    package func countEverything(from speaker: Int) {
-        for line in links[speaker] {
+    /// Injected fault: counts every undelivered message of a shard as an event.
+    package func countEverything(from sender: Int) {
+        for line in links[sender] {
             let waiting = line.drain()
             line.post(waiting, weight: waiting.count)
         }
     }
 
-    /// Acknowledges the events that wait on a line before their homes have seen them: a deliberate fault.
-    package func acknowledgeEarly(from speaker: Int, to hearer: Int) {
-        let waiting = links[speaker][hearer].drain()
-        links[speaker][hearer].post(waiting, weight: waiting.count(where: \.isEvent))
+    /// Injected fault: acknowledges undelivered events before their homes have processed them.
+    package func acknowledgeEarly(from sender: Int, to receiver: Int) {
+        let waiting = links[sender][receiver].drain()
+        links[sender][receiver].post(waiting, weight: waiting.count(where: \.isEvent))
         for case .publish(_, _, let receipt) in waiting {
-            inboxes[speaker].post(.published(number: receipt.number, .accepted))
+            inboxes[sender].post(.published(number: receipt.number, .accepted))
         }
     }
 
-    /// Carries messages from one shard to another, in their order.
+    /// Delivers messages from one shard to another, in order.
     ///
     /// - Parameters:
-    ///   - limit: How many at most.
-    ///   - speaker: Who has said them.
-    ///   - hearer: Who hears them in its next turn.
-    ///   - tamper: What becomes of them on their way; nothing, but for a deliberate fault.
-    package func carry(
+    ///   - limit: The maximum number.
+    ///   - sender: The sending shard.
+    ///   - receiver: The receiving shard, which processes them in its next turn.
+    ///   - tamper: Changes the messages, to inject a fault.
+    package func deliver(
         _ limit: Int,
-        from speaker: Int,
-        to hearer: Int,
+        from sender: Int,
+        to receiver: Int,
         tamper: ([LinkMessage]) -> [LinkMessage] = { $0 }
     ) {
-        let waiting = links[speaker][hearer].drain()
+        let waiting = links[sender][receiver].drain()
         let rest = Array(waiting.dropFirst(limit))
-        links[speaker][hearer].post(rest, weight: rest.count(where: \.isEvent))
-        let letters = tamper(waiting.prefix(limit).map(LinkMessage.init))
-        inboxes[hearer].post(letters.map(\.message))
+        links[sender][receiver].post(rest, weight: rest.count(where: \.isEvent))
+        let messages = tamper(waiting.prefix(limit).map(LinkMessage.init))
+        inboxes[receiver].post(messages.map(\.message))
     }
 
     // MARK: - The operator
 
-    /// Makes other apps the ones to be served; each shard takes them over by ``adopt(on:)``.
+    /// Reloads the apps; each shard applies them in ``applyReload(on:)``.
     package func reload(_ apps: [AppConfiguration]) { registry = registry.succeeded(by: apps) }
 
-    /// Has a shard take over the apps of the last reload, and close those who may not stay.
-    package func adopt(on shard: Int) {
+    /// Applies the last reload on a shard, and closes connections that are no longer allowed.
+    package func applyReload(on shard: Int) {
         stages[shard].core.replaceApps(registry)
         while stages[shard].core.closeOrphanedConnections(upTo: 500) {}
     }
 
-    /// Asks up to `count` of a shard's clients to go elsewhere; newcomers are told so at once.
+    /// Drains up to `count` clients of a shard; new connections are refused at once.
     package func drain(_ shard: Int, upTo count: Int) {
         stages[shard].core.stage = .draining
         stages[shard].site.finish()
         _ = stages[shard].core.drain(upTo: count)
     }
 
-    // MARK: - What it holds
+    // MARK: - Sizes
 
-    /// The sizes of all that grows with what peers do.
+    /// The sizes of all tables that grow with the behaviour of peers.
     package func tableSizes() -> TableSizes {
         var tableSizes = TableSizes()
         for stage in stages {
-            for (table, count) in stage.core.tableSizes { tableSizes.note(table, count) }
+            for (table, count) in stage.core.tableSizes { tableSizes.add(table, count) }
         }
-        tableSizes.note("HTTP connections", stages.map(\.site.connectionCount).reduce(0, +))
-        tableSizes.note("messages on links", links.joined().map(\.count).reduce(0, +))
-        tableSizes.note("streams in memory", acquaintances.count { $0.stream != nil })
-        tableSizes.note("places in quotas", settings.admissionControl.isEmpty ? 0 : 1)
-        tableSizes.note("places in apps' quotas", registry.quotas.values.count { !$0.isUnused })
+        tableSizes.add("HTTP connections", stages.map(\.site.connectionCount).reduce(0, +))
+        tableSizes.add("messages on links", links.joined().map(\.count).reduce(0, +))
+        tableSizes.add("streams in memory", streams.count { $0.stream != nil })
+        tableSizes.add("places in quotas", settings.admissionControl.isEmpty ? 0 : 1)
+        tableSizes.add("places in apps' quotas", registry.quotas.values.count { !$0.isUnused })
         return tableSizes
     }
 }

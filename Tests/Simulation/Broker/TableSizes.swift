@@ -1,9 +1,9 @@
-/// How much a broker holds, table by table, all shards together: what must be nothing when everybody has gone.
+/// The sizes of a broker's tables, summed over all shards, which must be 0 without connections.
 package struct TableSizes: Equatable, CustomStringConvertible {
     private var rows: [(table: String, count: Int)] = []
 
-    /// Notes how much is in a table, beside what other shards have in theirs.
-    mutating func note(_ table: String, _ count: Int) {
+    /// Adds to the size of a table.
+    mutating func add(_ table: String, _ count: Int) {
         if let index = rows.firstIndex(where: { $0.table == table }) {
             rows[index].count += count
         } else {
@@ -11,17 +11,17 @@ package struct TableSizes: Equatable, CustomStringConvertible {
         }
     }
 
-    /// How much is in a table, all shards together.
+    /// The size of a table, summed over all shards.
     package subscript(table: String) -> Int { rows.first { $0.table == table }?.count ?? 0 }
 
     package static func == (left: TableSizes, right: TableSizes) -> Bool {
         left.rows.elementsEqual(right.rows) { $0 == $1 }
     }
 
-    /// The tables in which something is that was not there before.
+    /// The tables that have grown.
     ///
-    /// - Parameter before: What was there.
-    /// - Returns: The names of the tables, and by how much each has grown.
+    /// - Parameter before: The sizes before.
+    /// - Returns: The names of the tables, with their growth.
     package func growth(since before: TableSizes) -> [(table: String, count: Int)] {
         zip(rows, before.rows).compactMap { now, before in
             now.count > before.count ? (now.table, now.count - before.count) : nil

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// An endpoint that answers a request with some bytes, and then with further ones, again and again without end.
+/// An endpoint that answers with some bytes, then repeats others endlessly.
 final class DrippingEndpoint: Sendable {
-    /// Where webhooks are to go.
+    /// The URL for webhooks.
     let url: String
 
     private final class Shared: Sendable {
@@ -15,13 +15,13 @@ final class DrippingEndpoint: Sendable {
     private let descriptor: Int32
     private let shared = Shared()
 
-    /// Listens on a free port.
+    /// Listens on an ephemeral port.
     ///
     /// - Parameters:
-    ///   - start: What every answer begins with.
-    ///   - drip: What follows, one write each.
+    ///   - start: The beginning of every answer.
+    ///   - drip: The repeated bytes, one write each.
     ///   - pause: The time between two writes, in microseconds.
-    /// - Throws: When there is no port to listen on.
+    /// - Throws: An error if no port is available.
     init(start: String, drip: String, pause: UInt32) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -48,12 +48,12 @@ final class DrippingEndpoint: Sendable {
 
     deinit {
         shared.isOver.store(true, ordering: .relaxed)
-        // Ends the wait of the thread that accepts.
+        // Unblocks the accepting thread.
         shutdown(descriptor, Int32(SHUT_RDWR))
         close(descriptor)
     }
 
-    /// The writes so far, of all connections.
+    /// The number of writes on all connections.
     var dripCount: Int { shared.dripCount.load(ordering: .relaxed) }
 
     private static func answer(

@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Forwards one connection to a server as it comes, until a whole request has; from then on the server's bytes come one
-/// at a time.
+/// Forwards one connection to a server, until a whole request has passed; then it forwards the server's bytes one at a
+/// time.
 final class DrippingForwarder: Sendable {
-    /// What a request has more than everything that comes before it, in bytes.
+    /// The minimum length of a request, in bytes: more than everything before it.
     static let requestLengthMin = 4_096
 
     private final class Shared: Sendable {
@@ -14,17 +14,17 @@ final class DrippingForwarder: Sendable {
         let requestLength = Atomic(0)
     }
 
-    /// Where the client connects to.
+    /// The port for clients.
     let port: UInt16
     private let listener: Int32
     private let shared = Shared()
 
-    /// Listens on a free port.
+    /// Listens on an ephemeral port.
     ///
     /// - Parameters:
-    ///   - server: The port of the server, on this machine.
+    ///   - server: The port of the server on this machine.
     ///   - pause: The time between two bytes, in microseconds.
-    /// - Throws: When there is no port to listen on.
+    /// - Throws: An error if no port is available.
     init(to server: UInt16, pause: UInt32) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = Self.address(port: 0)
@@ -57,12 +57,12 @@ final class DrippingForwarder: Sendable {
     }
 
     deinit {
-        // Ends the wait of the thread that accepts.
+        // Unblocks the accepting thread.
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
     }
 
-    /// The bytes that were sent one at a time.
+    /// The number of bytes sent one at a time.
     var dripCount: Int { shared.dripCount.load(ordering: .relaxed) }
 
     private static func address(port: UInt16) -> sockaddr_in {

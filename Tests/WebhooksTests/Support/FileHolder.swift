@@ -1,6 +1,6 @@
 import GRDB
 
-/// Another process, as it were, that writes to the file and does not finish.
+/// Simulates another process with an unfinished write transaction.
 final class FileHolder {
     private let database: DatabaseQueue
 

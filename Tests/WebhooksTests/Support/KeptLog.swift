@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// A log that keeps what it is told.
+/// A log that stores its records.
 final class KeptLog: Sendable {
     private let lines = Mutex<[(level: Logger.Level, text: String)]>([])
 
@@ -9,7 +9,7 @@ final class KeptLog: Sendable {
         Logger(label: "webhooks") { [self] _ in Handler(log: self) }
     }
 
-    /// Whether a record of a level has all these texts, in its message or its metadata.
+    /// Whether a record of a level contains all these texts, in its message or its metadata.
     func has(_ level: Logger.Level, _ texts: String...) -> Bool {
         lines.withLock { lines in
             lines.contains { line in
@@ -18,7 +18,7 @@ final class KeptLog: Sendable {
         }
     }
 
-    /// All records, a line each.
+    /// All records, one on each line.
     var text: String {
         lines.withLock { $0.map { "\($0.level) \($0.text)" }.joined(separator: "\n") }
     }

@@ -2,9 +2,9 @@ import Synchronization
 
 @testable import Webhooks
 
-/// A clock that stands still until a test moves it.
+/// A clock that a test advances.
 final class ManualClock: WebhookClock {
-    /// What the wall clock showed when the test began.
+    /// The calendar time at the start of the test.
     static let start: Int64 = 1_700_000_000_123
 
     private struct Sleeper {
@@ -15,7 +15,7 @@ final class ManualClock: WebhookClock {
 
     private struct State {
         var uptime: Int64 = 0
-        /// How far the calendar was set to another time.
+        /// The offset of the calendar.
         var step: Int64 = 0
         var lastID = 0
         var sleepers: [Sleeper] = []
@@ -26,7 +26,7 @@ final class ManualClock: WebhookClock {
     var uptime: Int64 { state.withLock { $0.uptime } }
     var unixTime: Int64 { state.withLock { Self.start + $0.uptime + $0.step } }
 
-    /// Sets the calendar to another time, as an operator or NTP may; nothing has passed.
+    /// Sets the calendar, as an operator or NTP may; uptime does not change.
     func setCalendar(by milliseconds: Int64) { state.withLock { $0.step += milliseconds } }
 
     func sleep(until due: Int64) async throws {
@@ -55,7 +55,7 @@ final class ManualClock: WebhookClock {
         }
     }
 
-    /// Moves the clock, and wakes whoever has slept long enough.
+    /// Advances the clock, and resumes sleepers.
     func advance(by milliseconds: Int64) {
         state.withLock { state in
             state.uptime += milliseconds

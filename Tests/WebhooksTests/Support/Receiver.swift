@@ -4,9 +4,9 @@ import Net
 import Synchronization
 import Testing
 
-/// A backend on a free port, which keeps what it gets.
+/// A backend on an ephemeral port, which stores received requests.
 final class Receiver: Sendable {
-    /// Where webhooks are to go.
+    /// The URL for webhooks.
     let url: String
     let port: UInt16
 
@@ -32,7 +32,7 @@ final class Receiver: Sendable {
         url = "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)/hooks?a=b"
     }
 
-    /// What has come so far.
+    /// The requests received so far.
     var requests: [HTTPRequest] { kept.requests.withLock { $0 } }
 
     func stop() async { await service.stop(within: .zero) }

@@ -2,9 +2,9 @@ import Synchronization
 
 @testable import Webhooks
 
-/// Endpoints that do what a test says.
+/// A transport with scripted endpoints.
 final class ScriptedTransport: WebhookTransport {
-    /// What an endpoint does with a request; `nil` lets it wait for ``answer(_:_:)``.
+    /// An endpoint's reaction to a request; `nil` suspends it until ``answer(_:_:)``.
     typealias Script = @Sendable (_ request: WebhookRequest, _ number: Int) -> SendOutcome?
 
     private struct State {
@@ -18,13 +18,13 @@ final class ScriptedTransport: WebhookTransport {
 
     init(_ script: @escaping Script = { _, _ in .answered(status: 200) }) { self.script = script }
 
-    /// All requests so far, in the order in which they came.
+    /// All requests so far, in order.
     var requests: [WebhookRequest] { state.withLock { $0.requests } }
     /// Their contents.
     var bodies: [String] { requests.map { String(decoding: $0.body, as: UTF8.self) } }
     /// Their contents without `time_ms`.
     var events: [String] { bodies.map { String($0.drop { $0 != "[" }.dropLast()) } }
-    /// The requests that wait.
+    /// The number of suspended requests.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
@@ -48,7 +48,7 @@ final class ScriptedTransport: WebhookTransport {
         }
     }
 
-    /// Ends the wait of request `number`, counted from zero.
+    /// Resumes request `number`, counted from zero.
     func answer(_ number: Int, _ outcome: SendOutcome) {
         state.withLock { $0.waiting.removeValue(forKey: number) }?.resume(returning: outcome)
     }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Webhooks
 
-/// Webhooks with a clock that a test moves and endpoints that do what it says.
+/// Webhooks with a manual clock and scripted endpoints.
 struct Stage {
-    /// A log that nobody reads.
+    /// A log that drops its records.
     static let silence = Logger(label: "webhooks", factory: { _ in SwiftLogNoOpLogHandler() })
 
     let clock: ManualClock
@@ -34,19 +34,19 @@ struct Stage {
         try await webhooks.start()
     }
 
-    /// Reports events, and lets the actor look at them.
+    /// Reports events, and runs a turn.
     func report(_ events: ReportedEvent..., of app: AppID = appID) async {
         for event in events { webhooks.report(event, of: app) }
         await webhooks.dispatcher.turn()
     }
 
-    /// Moves the clock, and lets the actor do what is due.
+    /// Advances the clock, and runs a turn.
     func advance(by milliseconds: Int64) async {
         clock.advance(by: milliseconds)
         await webhooks.dispatcher.turn()
     }
 
-    /// Waits until so many requests have been made, and checks that there are no more.
+    /// Waits for a number of requests, and checks that there are no more.
     func expectRequests(
         _ count: Int,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -55,7 +55,7 @@ struct Stage {
         #expect(transport.requests.count == count, sourceLocation: sourceLocation)
     }
 
-    /// Waits until the counters are as a test expects them.
+    /// Waits until the counters meet a condition.
     func waitForCounters(
         sourceLocation: SourceLocation = #_sourceLocation,
         _ condition: (WebhookCounters) -> Bool

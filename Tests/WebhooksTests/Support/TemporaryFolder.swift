@@ -1,6 +1,6 @@
 import Foundation
 
-/// A path that nobody else has, in a folder that is removed at the end.
+/// A unique path, in a folder that is removed at the end.
 final class TemporaryFolder {
     let url = FileManager.default.temporaryDirectory
         .appendingPathComponent("webhooks-\(UUID().uuidString)")

@@ -32,7 +32,7 @@ final class Connection: StreamDelegate {
         self.endpoint = endpoint
         self.context = context
         session = Session(socketID: socketID, app: app)
-        countsTowardsQuota = !session.isOnProbation
+        countsTowardsQuota = !session.awaitsAuthorization
     }
 
     private var delegate: any ConnectionDelegate { context.connectionDelegate }
@@ -144,8 +144,8 @@ final class Connection: StreamDelegate {
         case .signIn(let user): delegate.connection(self, signsInAs: user)
         case .watch(let users): delegate.connection(self, watches: users)
         case .unwatch(let users): delegate.connection(self, unwatches: users)
-        case .beginTenure: startCountingTowardsQuota()
-        case .met(let limit): context.limitMet(limit)
+        case .claimQuota: startCountingTowardsQuota()
+        case .limitMet(let limit): context.limitMet(limit)
         case .close(let code, let message): close(code, message: message)
         }
     }
@@ -189,14 +189,16 @@ final class Connection: StreamDelegate {
 
     /// Reports to the client which watched users are online and offline.
     func reportUsers(online: [UserID], offline: [UserID]) {
-        guard !isClosing, let message = session.learn(online: online, offline: offline) else {
+        guard !isClosing,
+            let message = session.updatePresence(online: online, offline: offline)
+        else {
             return
         }
         send(message)
     }
 
     /// Cancels the requirement to be authorized.
-    func waiveAuthorization() { perform(session.endProbation()) }
+    func waiveAuthorization() { perform(session.authorize()) }
 
     /// Counts the authorized connection towards its app's quota, or closes it.
     private func startCountingTowardsQuota() {
@@ -271,8 +273,8 @@ final class Connection: StreamDelegate {
         // The peer may close late, and the rest of the message is not read.
         endpoint.discardIncompleteMessage()
         if holdsIncompleteMessage { releaseIncompleteMessage() }
-        let ties = session.end()
-        delegate.connectionIsClosing(self, ties)
+        let registrations = session.end()
+        delegate.connectionIsClosing(self, registrations)
         return true
     }
 

@@ -43,7 +43,7 @@ protocol ConnectionDelegate: AnyObject {
     func connection(_ connection: Connection, holdsIncompleteMessage byteCount: Int?)
 
     /// Called when the connection starts to close: ends its subscriptions and signs it out.
-    func connectionIsClosing(_ connection: Connection, _ ties: Session.Ties)
+    func connectionIsClosing(_ connection: Connection, _ registrations: Session.Registrations)
 
     /// Called when the stream has ended; the connection is not used afterwards.
     func connectionClosed(_ connection: Connection)

@@ -1,9 +1,10 @@
 import Broker
 import PusherProtocol
 
-/// What shards of the small broker say to each other, each line first in, first out; which line is read next is chosen
-/// by the input.
-struct SmallLines {
+/// The links between the shards of the model broker, each a first-in, first-out queue.
+///
+/// The input chooses the link that is read next.
+struct ModelLinks {
     enum Message {
         // To a home.
         case join(ChannelName, SocketID, as: Member?, request: UInt32)
@@ -15,32 +16,32 @@ struct SmallLines {
         case watch(UserID, by: SocketID)
         case unwatch(UserID, by: SocketID)
         // To the shard of a connection.
-        case granted(ChannelName, SocketID, SmallHome.Grant, request: UInt32)
+        case granted(ChannelName, SocketID, ModelHome.Grant, request: UInt32)
         case refused(ChannelName, SocketID, request: UInt32)
-        case deliver(ChannelName, SmallHome.Event)
+        case deliver(ChannelName, ModelHome.Event)
         case presence(UserID, isOnline: Bool, to: SocketID)
     }
 
     static let shardCount = 3
     private var queues = [[Message]](repeating: [], count: shardCount * shardCount)
 
-    /// Whether anything is left to be read.
+    /// Whether any message is undelivered.
     var hasMessages: Bool { queues.contains { !$0.isEmpty } }
 
-    /// Says something.
-    mutating func say(_ message: Message, from sender: Int, to receiver: Int) {
-        queues[sender * SmallLines.shardCount + receiver].append(message)
+    /// Queues a message.
+    mutating func send(_ message: Message, from sender: Int, to receiver: Int) {
+        queues[sender * ModelLinks.shardCount + receiver].append(message)
     }
 
-    /// Takes the oldest message of the first line that has one, beginning with the one chosen.
+    /// Removes the oldest message of the first link that has one, beginning with the chosen link.
     mutating func next(
         beginningWith choice: Int
     ) -> (message: Message, sender: Int, receiver: Int)? {
         for offset in queues.indices {
-            let line = (choice + offset) % queues.count
-            guard !queues[line].isEmpty else { continue }
-            let message = queues[line].removeFirst()
-            return (message, line / SmallLines.shardCount, line % SmallLines.shardCount)
+            let link = (choice + offset) % queues.count
+            guard !queues[link].isEmpty else { continue }
+            let message = queues[link].removeFirst()
+            return (message, link / ModelLinks.shardCount, link % ModelLinks.shardCount)
         }
         return nil
     }

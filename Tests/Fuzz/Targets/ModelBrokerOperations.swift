@@ -1,9 +1,9 @@
 import Broker
 import PusherProtocol
 
-/// What clients and backends do to the small broker, each in few bytes.
-extension SmallBroker {
-    /// Subscribes with a signature, or without; to a presence channel as one of four users.
+/// The operations of clients and backends, each encoded in few bytes.
+extension ModelBroker {
+    /// Subscribes with a right, wrong or missing signature; to a presence channel as one of four users.
     mutating func subscribe(_ place: Int, _ channel: UInt8, as choice: UInt8) throws(Finding) {
         guard let client = clients[place] else { return }
         let name = BrokerFuzzing.channel(channel)
@@ -18,13 +18,13 @@ extension SmallBroker {
         if choice & 0x18 == 0x18 { auth = nil }
         if choice & 0x38 == 0x28 { auth = auth.map { String($0.dropLast()) + "!" } }
         try receive(.subscribe(channel: name, auth: auth, channelData: data), place)
-        let isIn = clients[place]?.asked.contains { $0.text == name } ?? false
+        let isIn = clients[place]?.requested.contains { $0.text == name } ?? false
         let lacksSignature = auth?.last ?? "!" == "!"
-        let wasIn = client.asked.contains { $0.text == name }
+        let wasIn = client.requested.contains { $0.text == name }
         let needsSignature = ChannelKind(ofName: name).requiresSignature
         try expect(
             !isIn || wasIn || !lacksSignature || !needsSignature,
-            "\(name) is open to everybody"
+            "\(name) accepts subscriptions without a signature"
         )
     }
 
@@ -44,7 +44,7 @@ extension SmallBroker {
         try receive(.signin(auth: signature, userData: data), place)
         guard let after = clients[place]?.session.user else { return }
         if let before { try expectEqual(after, before, "the user of a connection") }
-        try expect(before != nil || choice & 0x40 == 0, "anybody can sign in")
+        try expect(before != nil || choice & 0x40 == 0, "a wrong signature can sign in")
     }
 
     /// Sends a client event on one of the channels.
@@ -57,7 +57,7 @@ extension SmallBroker {
         try receive(.clientEvent(event), place)
     }
 
-    /// Triggers an event as a backend does, perhaps without one of the connections.
+    /// Triggers a backend event, optionally excluding a connection.
     mutating func trigger(_ choice: UInt8, except place: Int, value: UInt8) throws(Finding) {
         let except = choice & 0x80 == 0 ? nil : clients[place]?.socketID
         let socket = except.map { #","socket_id":"\#($0)""# } ?? ""
@@ -68,18 +68,18 @@ extension SmallBroker {
         }
         guard case .success(let publication) = event else { return }
         for channel in publication.channels {
-            lines.say(.publish(publication, on: channel), from: 0, to: home(channel))
+            links.send(.publish(publication, on: channel), from: 0, to: home(channel))
         }
     }
 
-    /// Lets time pass, and users leave who have been away for too long.
+    /// Advances the clock, and removes departed users.
     mutating func advance(by milliseconds: Int64) throws(Finding) {
         now += milliseconds
         for shard in homes.indices {
             let reports = homes[shard].users.removeDeparted(at: now)
             for user in reports.flatMap(\.offline) {
                 let until = absentUntil[user]
-                try expect(until.map { $0 <= now } ?? false, "\(user) is gone too early")
+                try expect(until.map { $0 <= now } ?? false, "\(user) is offline too early")
             }
             send(reports, from: shard)
         }
@@ -90,14 +90,14 @@ extension SmallBroker {
         }
     }
 
-    /// Lets the caches forget.
+    /// Removes expired cached events.
     mutating func expire() {
         for shard in homes.indices { homes[shard].expire(at: now) }
     }
 
-    /// Reads one message of a line.
+    /// Delivers one message of a link.
     mutating func deliver(from choice: UInt8) throws(Finding) {
-        guard let (message, sender, receiver) = lines.next(beginningWith: Int(choice) % 9) else {
+        guard let (message, sender, receiver) = links.next(beginningWith: Int(choice) % 9) else {
             return
         }
         switch message {
@@ -106,18 +106,18 @@ extension SmallBroker {
             let effects = homes[home].join(socket, of: sender, channel, as: member, at: now)
             for effect in effects {
                 switch effect {
-                case .event(let event): relay(event, on: channel, from: home)
+                case .event(let event): fanOut(event, on: channel, from: home)
                 case .granted(let grant):
-                    let answer = SmallLines.Message.granted(
+                    let answer = ModelLinks.Message.granted(
                         channel,
                         socket,
                         grant,
                         request: request
                     )
-                    lines.say(answer, from: home, to: sender)
+                    links.send(answer, from: home, to: sender)
                 case .refused:
-                    let answer = SmallLines.Message.refused(channel, socket, request: request)
-                    lines.say(answer, from: home, to: sender)
+                    let answer = ModelLinks.Message.refused(channel, socket, request: request)
+                    links.send(answer, from: home, to: sender)
                 }
             }
         case .leave(let channel, let socket):
@@ -127,34 +127,39 @@ extension SmallBroker {
                 channel,
                 at: now
             ) {
-                relay(event, on: channel, from: receiver)
+                fanOut(event, on: channel, from: receiver)
             }
         case .clientEvent(let channel, let socket):
             let event = homes[receiver].next(.message, on: channel, except: socket)
-            relay(event, on: channel, from: receiver)
+            fanOut(event, on: channel, from: receiver)
         case .publish(let publication, let channel):
-            if channel.kind.isCache { homes[receiver].keep(publication, on: channel, at: now) }
+            if channel.kind.isCache { homes[receiver].cache(publication, on: channel, at: now) }
             let event = homes[receiver].next(.message, on: channel, except: publication.except)
-            relay(event, on: channel, from: receiver)
-        case .signIn, .signOut, .watch, .unwatch: note(message, from: sender, at: receiver)
-        case .granted, .refused, .deliver, .presence: try take(message, at: receiver)
+            fanOut(event, on: channel, from: receiver)
+        case .signIn, .signOut, .watch, .unwatch:
+            handleUserMessage(message, from: sender, at: receiver)
+        case .granted, .refused, .deliver, .presence: try handleShardMessage(message, at: receiver)
         }
     }
 
-    /// Sends an event where the channel has subscribers, and behind it nothing that came before.
-    private mutating func relay(
-        _ event: SmallHome.Event,
+    /// Sends an event to the shards with subscribers, behind all earlier messages.
+    private mutating func fanOut(
+        _ event: ModelHome.Event,
         on channel: ChannelName,
         from shard: Int
     ) {
         let elsewhere = homes[shard].channels[channel]?.subscribers.otherShards ?? []
         for receiver in [shard] + elsewhere.sorted() {
-            lines.say(.deliver(channel, event), from: shard, to: receiver)
+            links.send(.deliver(channel, event), from: shard, to: receiver)
         }
     }
 
-    /// What a user's home does.
-    private mutating func note(_ message: SmallLines.Message, from sender: Int, at shard: Int) {
+    /// Handles a message to a user's home.
+    private mutating func handleUserMessage(
+        _ message: ModelLinks.Message,
+        from sender: Int,
+        at shard: Int
+    ) {
         func watcher(_ socket: SocketID) -> UserHome.Watcher {
             UserHome.Watcher(shard: sender, socketID: socket)
         }
@@ -181,7 +186,7 @@ extension SmallBroker {
             let users = report.online.map { ($0, true) } + report.offline.map { ($0, false) }
             for (user, isOnline) in users {
                 for watcher in report.watchers.sorted(by: { $0.first < $1.first }) {
-                    lines.say(
+                    links.send(
                         .presence(user, isOnline: isOnline, to: watcher),
                         from: shard,
                         to: report.shard
@@ -191,12 +196,14 @@ extension SmallBroker {
         }
     }
 
-    /// What the shard of a connection does.
-    private mutating func take(_ message: SmallLines.Message, at shard: Int) throws(Finding) {
+    /// Handles a message to a connection's shard.
+    private mutating func handleShardMessage(_ message: ModelLinks.Message, at shard: Int)
+        throws(Finding)
+    {
         switch message {
         case .granted(let channel, let socket, let grant, let request):
             guard let place = place(of: socket) else { return }
-            try clients[place]?.take(grant, on: channel, request: request)
+            try clients[place]?.receive(grant, on: channel, request: request)
         case .refused(let channel, let socket, let request):
             guard let place = place(of: socket), var client = clients[place] else { return }
             let refusal = SubscriptionRefusal.full(channel, membersMax: app.limits.membersMax)
@@ -206,16 +213,16 @@ extension SmallBroker {
                 refusal,
                 now: nanoseconds
             )
-            if !effects.isEmpty { client.asked.remove(channel) }
+            if !effects.isEmpty { client.requested.remove(channel) }
             clients[place] = client
             try perform(effects, place)
         case .deliver(let channel, let event):
             for place in clients.keys.sorted() where clients[place]?.shard == shard {
-                try clients[place]?.hear(event, on: channel)
+                try clients[place]?.receive(event, on: channel)
             }
         case .presence(let user, let isOnline, let socket):
             guard let place = place(of: socket) else { return }
-            try clients[place]?.learn(user, isOnline: isOnline)
+            try clients[place]?.updatePresence(user, isOnline: isOnline)
         default: break
         }
     }

@@ -2,20 +2,20 @@ import FanfareClient
 import FanfareTesting
 import Testing
 
-@Suite("What goes wrong when a test wants it", .timeLimit(.minutes(1))) @MainActor
-struct TroubleTests {
+@Suite("Injected faults", .timeLimit(.minutes(1))) @MainActor
+struct FaultInjectionTests {
     private let clients = ClientsOfTest()
 
     private func subscriber(
         _ broker: ScriptedBroker
-    ) async throws -> (client: FanfareClient, heard: Heard) {
+    ) async throws -> (client: FanfareClient, received: ReceivedEvents) {
         let client = clients.add(to: broker)
-        let heard = Heard()
-        client.channel("a").bind("e") { heard.add($0) }
+        let received = ReceivedEvents()
+        client.channel("a").bind("e") { received.add($0) }
         client.subscribe("a")
         client.connect()
         try await broker.waitForSubscribers(to: "a")
-        return (client, heard)
+        return (client, received)
     }
 
     private func trigger(_ count: Int, _ broker: ScriptedBroker) async throws {
@@ -25,43 +25,43 @@ struct TroubleTests {
 
     @Test func losesAMessage() async throws {
         let broker = ScriptedBroker()
-        let (_, heard) = try await subscriber(broker)
+        let (_, received) = try await subscriber(broker)
         broker.inject(.drop) { $0.event == "e" && $0.text.contains("2") }
         try await trigger(3, broker)
-        #expect(heard.all.map(\.data) == ["1", "3"])
+        #expect(received.all.map(\.data) == ["1", "3"])
     }
 
-    @Test func bringsAMessageTwice() async throws {
+    @Test func duplicatesAMessage() async throws {
         let broker = ScriptedBroker()
-        let (_, heard) = try await subscriber(broker)
+        let (_, received) = try await subscriber(broker)
         broker.inject(.duplicate, times: 2) { $0.channel == "a" }
         try await trigger(3, broker)
-        #expect(heard.all.map(\.data) == ["1", "1", "2", "2", "3"])
+        #expect(received.all.map(\.data) == ["1", "1", "2", "2", "3"])
     }
 
-    @Test func bringsAMessageLaterAndWhatIsBehindItToo() async throws {
+    @Test func delaysAMessageAndThoseBehindIt() async throws {
         let broker = ScriptedBroker()
-        let (_, heard) = try await subscriber(broker)
+        let (_, received) = try await subscriber(broker)
         broker.inject(.delay(.seconds(3)))
         try await trigger(2, broker)
-        #expect(heard.all.isEmpty)
+        #expect(received.all.isEmpty)
         try await broker.advance(by: .milliseconds(2_999))
-        #expect(heard.all.isEmpty)
+        #expect(received.all.isEmpty)
         try await broker.advance(by: .milliseconds(1))
-        #expect(heard.all.map(\.data) == ["1", "2"])
+        #expect(received.all.map(\.data) == ["1", "2"])
     }
 
-    @Test func forgetsFaultsThatHaveNotHappened() async throws {
+    @Test func removesPendingFaults() async throws {
         let broker = ScriptedBroker()
-        let (_, heard) = try await subscriber(broker)
+        let (_, received) = try await subscriber(broker)
         broker.inject(.drop, times: 10)
         try await trigger(1, broker)
         broker.removeFaults()
         try await trigger(1, broker)
-        #expect(heard.all.count == 1)
+        #expect(received.all.count == 1)
     }
 
-    @Test func losesWhatAClientSays() async throws {
+    @Test func losesAMessageOfAClient() async throws {
         let broker = ScriptedBroker()
         let client = clients.add(to: broker)
         broker.inject(.drop, .toBroker) { $0.event == "pusher:subscribe" && $0.channel == "a" }
@@ -76,7 +76,7 @@ struct TroubleTests {
     @Test(arguments: [false, true]) func cutsAConnectionThatComesBack(byMessage: Bool) async throws
     {
         let broker = ScriptedBroker()
-        let (client, heard) = try await subscriber(broker)
+        let (client, received) = try await subscriber(broker)
         if byMessage {
             broker.inject(.cut) { $0.event == "e" }
             try await trigger(1, broker)
@@ -93,7 +93,7 @@ struct TroubleTests {
         try await broker.waitForSubscribers(to: "a")
         #expect(broker.subscribers(of: "a") == ["2.1"])
         try await trigger(1, broker)
-        #expect(heard.all.map(\.data) == ["1"])
+        #expect(received.all.map(\.data) == ["1"])
     }
 
     @Test func closesWithACodeThatTheClientObeys() async throws {
@@ -175,17 +175,17 @@ struct TroubleTests {
         try await broker.waitForSubscribers(to: "a")
     }
 
-    @Test func fallsSilentUntilTheClientNotices() async throws {
+    @Test func staysSilentUntilTheClientTimesOut() async throws {
         let broker = ScriptedBroker()
-        let (client, heard) = try await subscriber(broker)
+        let (client, received) = try await subscriber(broker)
         broker.isSilent = true
         try await trigger(1, broker)
-        #expect(heard.all.isEmpty && client.status.isConnected)
+        #expect(received.all.isEmpty && client.status.isConnected)
         try await broker.advance(by: .seconds(120))
         try await broker.clock.waitForSleep(of: .seconds(30))
         try await broker.advance(by: .seconds(30))
         await client.status { !$0.isConnected }
-        // The broker does not know yet.
+        // The broker has not noticed yet.
         #expect(broker.connections.count == 1)
         broker.isSilent = false
         #expect(broker.connections.isEmpty)
@@ -193,17 +193,17 @@ struct TroubleTests {
         try await broker.waitForSubscribers(to: "a")
     }
 
-    @Test func saysWhatNoBrokerSays() async throws {
+    @Test func sendsRawTexts() async throws {
         let broker = ScriptedBroker()
         let (client, _) = try await subscriber(broker)
         var errors: [FanfareError] = []
         client.onError { errors.append($0) }
-        try broker.say("{", to: "1.1")
+        try broker.send("{", to: "1.1")
         try await broker.settle()
         #expect(errors.count == 1 && client.status.isConnected)
     }
 
-    @Test func holdsNoMoreThanItMayForWhoDoesNotRead() async throws {
+    @Test func limitsTheQueueOfASlowClient() async throws {
         var settings = ScriptedBroker.Settings()
         settings.messagesWaitingMax = 3
         let broker = ScriptedBroker(settings)

@@ -1,22 +1,23 @@
 import Broker
 import PusherProtocol
 
-/// A broker of values: sixteen places for clients, on three shards that are homes to the channels and users.
+/// A model of a broker without sockets and clocks: up to sixteen clients, on three shards with homes of channels and
+/// users.
 ///
-/// It carries out what sessions ask for as the shards do, without a socket or a clock.
-struct SmallBroker {
+/// It performs the effects of sessions as the shards do.
+struct ModelBroker {
     let app: App
-    var clients: [Int: SmallClient] = [:]
-    var homes: [SmallHome]
-    var lines = SmallLines()
-    /// Milliseconds.
+    var clients: [Int: ModelClient] = [:]
+    var homes: [ModelHome]
+    var links = ModelLinks()
+    /// The time in milliseconds.
     var now: Int64 = 1_000
     private var lastSocket: UInt64 = 0
-    /// Places of the app's quota that are taken, by the ledger.
-    private(set) var tenants: Set<SocketID> = []
-    /// The connections that are signed in as each user, by the ledger.
+    /// Expected state: the connections that count towards the app's quota.
+    private(set) var quotaHolders: Set<SocketID> = []
+    /// Expected state: the number of connections signed in as each user.
     var signedIn: [UserID: Int] = [:]
-    /// Until when a user without a connection counts as online, by the ledger.
+    /// Expected state: the time until which a user without a connection is online.
     var absentUntil: [UserID: Int64] = [:]
 
     init(options: UInt8) {
@@ -46,55 +47,59 @@ struct SmallBroker {
             quota: ConnectionQuota(limit: 5)
         )
         self.app = app
-        homes = (0..<SmallLines.shardCount).map { SmallHome(shard: $0, app: app) }
+        homes = (0..<ModelLinks.shardCount).map { ModelHome(shard: $0, app: app) }
     }
 
     var nanoseconds: Int64 { now * 1_000_000 }
 
     // MARK: - Connections
 
-    /// Opens a connection in a place that has none, if the app has room.
+    /// Opens a connection at a free index, if the app's quota allows it.
     mutating func open(_ place: Int) {
         guard clients[place] == nil else { return }
         lastSocket += 1
         let session = Session(socketID: SocketID(lastSocket, 7), app: app)
-        if !session.isOnProbation {
+        if !session.awaitsAuthorization {
             guard app.quota.take() else { return }
-            tenants.insert(session.socketID)
+            quotaHolders.insert(session.socketID)
         }
-        clients[place] = SmallClient(session: session, shard: place % SmallLines.shardCount)
+        clients[place] = ModelClient(session: session, shard: place % ModelLinks.shardCount)
     }
 
-    /// Closes a connection, whose homes are told.
+    /// Closes a connection, and unregisters it at the homes.
     mutating func close(_ place: Int) throws(Finding) {
         guard var client = clients.removeValue(forKey: place) else { return }
         let (socket, shard) = (client.socketID, client.shard)
-        let ties = client.session.end()
+        let registrations = client.session.end()
         var channels: Set<ChannelName> = []
-        ties.subscriptions.forEachChannel { channels.insert($0) }
-        try expectEqual(channels, client.asked, "what is given up at the end")
-        try expectEqual(Set(ties.watchedUsers), client.watched, "who is watched no more")
+        registrations.subscriptions.forEachChannel { channels.insert($0) }
+        try expectEqual(channels, client.requested, "the subscriptions at the end")
+        try expectEqual(
+            Set(registrations.watchedUsers),
+            client.watched,
+            "the users watched at the end"
+        )
         for channel in channels {
-            lines.say(.leave(channel, socket), from: shard, to: home(channel))
+            links.send(.leave(channel, socket), from: shard, to: home(channel))
         }
-        if let user = ties.user {
-            lines.say(.signOut(user), from: shard, to: home(user))
+        if let user = registrations.user {
+            links.send(.signOut(user), from: shard, to: home(user))
         }
-        for user in ties.watchedUsers {
-            lines.say(.unwatch(user, by: socket), from: shard, to: home(user))
+        for user in registrations.watchedUsers {
+            links.send(.unwatch(user, by: socket), from: shard, to: home(user))
         }
-        if tenants.remove(socket) != nil { app.quota.giveBack() }
+        if quotaHolders.remove(socket) != nil { app.quota.giveBack() }
     }
 
-    /// Lets a client say something.
+    /// Handles a message of a client.
     mutating func receive(_ message: ClientMessage, _ place: Int) throws(Finding) {
         let now = nanoseconds
         guard let effects = clients[place]?.session.receive(message, now: now) else { return }
         try perform(effects, place)
     }
 
-    /// Lets a client say any text.
-    mutating func say(_ text: [UInt8], _ place: Int) throws(Finding) {
+    /// Handles a raw text of a client.
+    mutating func receive(_ text: [UInt8], _ place: Int) throws(Finding) {
         let now = nanoseconds
         let message = Result { () throws(MessageError) in
             try ClientMessage.parse(text.span, limits: app.limits.texts)
@@ -109,86 +114,93 @@ struct SmallBroker {
 
     // MARK: - Effects
 
-    /// Carries out what a session asks for, and notes it.
+    /// Performs the effects of a session, and updates the expected state.
     mutating func perform(_ effects: Session.Effects, _ place: Int) throws(Finding) {
         for effect in effects {
             guard let client = clients[place] else { return }
             let (socket, shard) = (client.socketID, client.shard)
             switch effect {
             case .send(let message): try check(message)
-            case .met: break
+            case .limitMet: break
             case .join(let channel, let member, let request):
-                let isNew = clients[place]?.asked.insert(channel).inserted ?? false
-                try expect(isNew, "\(channel) is asked for twice")
+                let isNew = clients[place]?.requested.insert(channel).inserted ?? false
+                try expect(isNew, "\(channel) is requested twice")
                 try expectEqual(member != nil, channel.kind.isPresence, "a member of \(channel)")
-                lines.say(
+                links.send(
                     .join(channel, socket, as: member, request: request),
                     from: shard,
                     to: home(channel)
                 )
             case .leave(let channel):
-                let wasAsked = clients[place]?.asked.remove(channel) != nil
-                try expect(wasAsked, "\(channel) is left, but was not asked for")
-                clients[place]?.unseat(from: channel)
-                lines.say(.leave(channel, socket), from: shard, to: home(channel))
+                let wasRequested = clients[place]?.requested.remove(channel) != nil
+                try expect(wasRequested, "\(channel) is left, but was not requested")
+                clients[place]?.removeSubscription(from: channel)
+                links.send(.leave(channel, socket), from: shard, to: home(channel))
             case .publish(_, let channel):
-                try expect(client.seats[channel] != nil, "an event on \(channel) from outside")
-                lines.say(.clientEvent(channel, from: socket), from: shard, to: home(channel))
+                try expect(
+                    client.subscriptions[channel] != nil,
+                    "an event on \(channel) without a subscription"
+                )
+                links.send(.clientEvent(channel, from: socket), from: shard, to: home(channel))
             case .signIn(let user):
-                lines.say(.signIn(user), from: shard, to: home(user))
+                links.send(.signIn(user), from: shard, to: home(user))
             case .watch(let users):
                 clients[place]?.watched.formUnion(users)
                 let count = clients[place]?.watched.count ?? 0
                 try expect(count <= app.limits.watchlistMax, "\(count) users are watched")
                 for user in users {
-                    lines.say(.watch(user, by: socket), from: shard, to: home(user))
+                    links.send(.watch(user, by: socket), from: shard, to: home(user))
                 }
             case .unwatch(let users):
-                clients[place]?.forget(users)
+                clients[place]?.unwatch(users)
                 for user in users {
-                    lines.say(.unwatch(user, by: socket), from: shard, to: home(user))
+                    links.send(.unwatch(user, by: socket), from: shard, to: home(user))
                 }
-            case .beginTenure:
+            case .claimQuota:
                 guard app.quota.take() else {
                     try close(place)
                     return
                 }
-                tenants.insert(socket)
+                quotaHolders.insert(socket)
             case .close:
                 try close(place)
             }
         }
     }
 
-    /// Checks that the client reads what it is told.
+    /// Checks that a client can parse a message.
     private func check(_ message: ServerMessage) throws(Finding) {
         let bytes = message.bytes
-        let heard = Result { () throws(MessageError) in try ServerMessage.parse(bytes.span) }
-        try expectEqual(heard, .success(message), "what the client reads")
+        let received = Result { () throws(MessageError) in try ServerMessage.parse(bytes.span) }
+        try expectEqual(received, .success(message), "the parsed message")
     }
 
-    // MARK: - Places
+    // MARK: - Homes and indices
 
     func home(_ channel: ChannelName) -> Int {
-        ChannelAddress(app: app.id, name: channel).home(among: SmallLines.shardCount)
+        ChannelAddress(app: app.id, name: channel).home(among: ModelLinks.shardCount)
     }
 
-    func home(_ user: UserID) -> Int { address(user).home(among: SmallLines.shardCount) }
+    func home(_ user: UserID) -> Int { address(user).home(among: ModelLinks.shardCount) }
 
     func address(_ user: UserID) -> UserAddress { UserAddress(app: app.id, id: user) }
 
-    /// The place of a connection; nil when it has closed.
+    /// The index of a connection; `nil` if it is closed.
     func place(of socket: SocketID) -> Int? {
         clients.first { $0.value.socketID == socket }?.key
     }
 
-    /// Checks everything that holds at each moment.
+    /// Checks the invariants that hold at any time.
     func check() throws(Finding) {
         for client in clients.values {
             try client.checkSubscriptions(max: app.limits.subscriptionsMax)
         }
         for home in homes { try home.check(at: now) }
-        try expect(tenants.count <= 5, "\(tenants.count) connections in an app of five")
-        try expectEqual(app.quota.isUnused, tenants.isEmpty, "the app's places are free")
+        try expect(quotaHolders.count <= 5, "\(quotaHolders.count) connections in an app of five")
+        try expectEqual(
+            app.quota.isUnused,
+            quotaHolders.isEmpty,
+            "whether the app's quota is unused"
+        )
     }
 }

@@ -1,40 +1,39 @@
 import PusherProtocol
 import Synchronization
 
-/// What goes wrong, as the test wants it.
+/// Injected faults.
 extension ScriptedBroker {
-    /// What happens to clients that connect from now on.
+    /// The response to later connection attempts.
     public var reception: Reception {
         get { state.withLock { $0.reception } }
         set { act { state, _ in state.reception = newValue } }
     }
 
-    /// Whether nothing arrives any more, at either end, on connections that stay open.
+    /// Whether messages are lost in both directions, while connections stay open.
     ///
-    /// What is said meanwhile is lost. A client notices by its own clock.
+    /// A client notices by its own clock.
     public var isSilent: Bool {
         get { state.withLock { $0.isSilent } }
         set {
             act { state, now in
                 state.isSilent = newValue
                 guard !newValue else { return }
-                // Whoever has given up meanwhile is found gone.
+                // Removes the connections that clients have given up meanwhile.
                 for (number, wire) in state.wires where wire.receiver == nil {
-                    state.broker.forget(number, code: nil, at: now)
+                    state.broker.removeConnection(number, code: nil, at: now)
                     state.wires[number] = nil
                 }
             }
         }
     }
 
-    /// Has a fault happen to the next messages that fit.
+    /// Applies a fault to the next matching messages.
     ///
     /// - Parameters:
-    ///   - fault: What happens to them.
-    ///   - direction: Which way they go.
-    ///   - times: How many of them it happens to.
-    ///   - matching: Whether a message is one of them; called while the broker works, so that it
-    ///     must not ask it anything.
+    ///   - fault: The fault.
+    ///   - direction: The direction of the messages.
+    ///   - times: The number of messages.
+    ///   - matching: Whether the fault applies to a message. It must not call the broker, which is locked meanwhile.
     public func inject(
         _ fault: Fault,
         _ direction: WireMessage.Direction = .toClient,
@@ -46,12 +45,12 @@ extension ScriptedBroker {
         }
     }
 
-    /// Forgets the faults that have not happened yet.
+    /// Removes the remaining faults.
     public func removeFaults() { act { state, _ in state.faults.removeAll() } }
 
-    /// Cuts connections as a network does: without a close frame.
+    /// Cuts a connection as a network does: without a close frame.
     ///
-    /// - Parameter socketID: The connection; `nil` for all.
+    /// - Parameter socketID: The connection.
     /// - Throws: ``FanfareTestingError/noConnection(socketID:)``.
     public func cut(_ socketID: String) throws(FanfareTestingError) {
         try act { (state, now) throws(FanfareTestingError) in
@@ -66,13 +65,13 @@ extension ScriptedBroker {
         }
     }
 
-    /// Closes a connection with a code of the protocol, of which the client is told.
+    /// Closes connections with a code of the protocol.
     ///
     /// - Parameters:
     ///   - socketID: The connection; `nil` for all.
-    ///   - code: From 4000 to 4099 the client stays away, to 4199 it comes back after a while, to
-    ///     4299 at once.
-    ///   - message: A text for people.
+    ///   - code: With 4000 to 4099 the client does not reconnect, with 4100 to 4199 after a pause, with 4200 to 4299 at
+    ///     once.
+    ///   - message: The message of the error.
     /// - Throws: ``FanfareTestingError/noConnection(socketID:)``.
     public func close(
         _ socketID: String? = nil,
@@ -90,15 +89,15 @@ extension ScriptedBroker {
         }
     }
 
-    /// Tells a client a text that is not the broker's own: broken JSON, an unknown event.
+    /// Sends a client a raw text, such as broken JSON or an unknown event.
     ///
     /// - Parameters:
     ///   - text: The whole message.
     ///   - socketID: The connection.
     /// - Throws: ``FanfareTestingError/noConnection(socketID:)``.
-    public func say(_ text: String, to socketID: String) throws(FanfareTestingError) {
+    public func send(_ text: String, to socketID: String) throws(FanfareTestingError) {
         try act { (state, _) throws(FanfareTestingError) in
-            state.broker.tell(Array(text.utf8), try number(of: socketID, state))
+            state.broker.send(Array(text.utf8), try number(of: socketID, state))
         }
     }
 
@@ -106,8 +105,8 @@ extension ScriptedBroker {
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
-    ///   - type: What kind of refusal it is.
-    ///   - message: A text for people.
+    ///   - type: The type of the error.
+    ///   - message: The message of the error.
     ///   - status: An HTTP status, or 4100 for a limit.
     public func refuseSubscriptions(
         to channel: String,
@@ -118,7 +117,7 @@ extension ScriptedBroker {
         act { state, _ in state.broker.refusals[channel] = (type, message, status) }
     }
 
-    /// Takes that back: clients may subscribe to the channel.
+    /// Accepts subscriptions to a channel again.
     public func acceptSubscriptions(to channel: String) {
         act { state, _ in state.broker.refusals[channel] = nil }
     }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// What the test sees of the clients, and how it waits for them.
+/// Queries of the clients' state, and waits for it.
 extension ScriptedBroker {
     /// An open connection.
     public struct Connection: Sendable, Equatable {
-        /// What the broker calls it.
+        /// The socket ID.
         public let socketID: String
         /// The channels that it is subscribed to, by name.
         public let channels: [String]
-        /// The user that it is signed in as; `nil` for nobody.
+        /// The user that it is signed in as; `nil` for none.
         public let user: String?
     }
 
@@ -25,25 +25,25 @@ extension ScriptedBroker {
         }
     }
 
-    /// The socket IDs of those who are subscribed to a channel, in the order in which they came.
+    /// The socket IDs of a channel's subscribers, in the order of their subscriptions.
     public func subscribers(of channel: String) -> [String] {
         state.withLock { $0.broker.subscribers(of: channel).map(Self.text) }
     }
 
-    /// The ids of the users on a presence channel, sorted.
+    /// The IDs of the users on a presence channel, sorted.
     public func members(of channel: String) -> [String] {
         state.withLock { $0.broker.members(of: channel) }
     }
 
-    /// What clients have done, the oldest first; see ``Settings/actionsMax``.
+    /// The actions of clients, the oldest first; see ``Settings/actionsMax``.
     public var actions: [ClientAction] { state.withLock { $0.broker.actions } }
 
-    /// The data of the events that clients have sent to a channel, the oldest first.
+    /// The data of the client events on a channel, the oldest first.
     ///
     /// - Parameters:
     ///   - name: The event's name, which begins with `client-`.
     ///   - channel: The channel's name.
-    /// - Returns: The data of each; JSON text or a plain text, and `nil` for none.
+    /// - Returns: The data of each, JSON text or plain text; `nil` for none.
     public func clientEvents(_ name: String, on channel: String) -> [String?] {
         actions.compactMap { action in
             guard case .event(name, channel, let data) = action.kind else { return nil }
@@ -53,16 +53,16 @@ extension ScriptedBroker {
 
     // MARK: Waiting
 
-    /// Waits for something that clients or the app bring about.
+    /// Waits for a condition of clients or the app.
     ///
-    /// The condition is looked at whenever a client does something, and every few milliseconds.
+    /// The condition is checked after each action of a client, and every few milliseconds.
     ///
     /// - Parameters:
-    ///   - what: The condition in words, for the error: "waited in vain for …".
-    ///   - patience: The real time after which this gives up.
-    ///   - isolation: Where the condition is looked at: the caller's actor.
-    ///   - condition: The condition, which may ask this broker and the app.
-    /// - Throws: ``FanfareTestingError/waitedInVain(for:within:seen:)``, or `CancellationError`.
+    ///   - what: A description of the condition, for the error: "timed out waiting for …".
+    ///   - patience: The timeout, in real time.
+    ///   - isolation: The actor that evaluates the condition: the caller's.
+    ///   - condition: The condition, which may call this broker and the app.
+    /// - Throws: ``FanfareTestingError/timedOut(waitingFor:within:seen:)``, or `CancellationError`.
     public func wait(
         for what: String,
         within patience: Duration = .seconds(30),
@@ -78,12 +78,12 @@ extension ScriptedBroker {
         )
     }
 
-    /// Waits until so many connections are open.
+    /// Waits for a number of open connections.
     ///
     /// - Parameters:
-    ///   - count: How many.
-    ///   - patience: The real time after which this gives up.
-    /// - Throws: ``FanfareTestingError/waitedInVain(for:within:seen:)``, or `CancellationError`.
+    ///   - count: The number.
+    ///   - patience: The timeout, in real time.
+    /// - Throws: ``FanfareTestingError/timedOut(waitingFor:within:seen:)``, or `CancellationError`.
     public func waitForConnections(
         _ count: Int = 1,
         within patience: Duration = .seconds(30)
@@ -93,13 +93,13 @@ extension ScriptedBroker {
         }
     }
 
-    /// Waits until so many clients are subscribed to a channel, and know it.
+    /// Waits until a channel has a number of subscribers, and they have received the acknowledgement.
     ///
     /// - Parameters:
-    ///   - count: How many.
+    ///   - count: The number.
     ///   - channel: The channel's name.
-    ///   - patience: The real time after which this gives up.
-    /// - Throws: ``FanfareTestingError/waitedInVain(for:within:seen:)``, or `CancellationError`.
+    ///   - patience: The timeout, in real time.
+    /// - Throws: ``FanfareTestingError/timedOut(waitingFor:within:seen:)``, or `CancellationError`.
     public func waitForSubscribers(
         _ count: Int = 1,
         to channel: String,

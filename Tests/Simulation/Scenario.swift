@@ -1,6 +1,6 @@
 import FanfareServer
 
-/// What the apps of a simulated broker allow, as the reference model has it.
+/// The configuration of a simulated app, as the reference model has it.
 struct Rules {
     var isEnabled = true
     var subscriptionsMax = 5
@@ -8,17 +8,17 @@ struct Rules {
     var connectionsMax = 7
     var clientEvents = true
     var countsAreTold = true
-    /// Seconds in which a connection has to prove itself; `nil` for none.
-    var probation: Int?
-    /// Secrets that sign, beside the app's own.
+    /// The seconds within which a connection must be authorized; `nil` for no deadline.
+    var authorizationTimeout: Int?
+    /// Additional valid secrets.
     var furtherSecrets: [String] = []
 
-    /// The app as the broker is told of it.
+    /// The app's configuration for the broker.
     func configuration(of app: Int, _ variant: Variant?) -> AppConfiguration {
         var configuration = AppConfiguration(
-            id: Cast.appIDs[app],
-            key: Cast.keys[app],
-            secret: Cast.secrets[app]
+            id: Scenario.appIDs[app],
+            key: Scenario.keys[app],
+            secret: Scenario.secrets[app]
         )
         configuration.isEnabled = isEnabled
         configuration.subscriptionsMax =
@@ -26,77 +26,77 @@ struct Rules {
         configuration.membersMax = membersMax + (variant == .oneMemberMore ? 1 : 0)
         configuration.connectionsMax = connectionsMax + (variant == .oneConnectionMore ? 1 : 0)
         configuration.clientEventsPerSecondMax =
-            Cast.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
-        configuration.cacheLifetime = Cast.cacheLifetime
-        // Time stands still while everything arrives.
+            Scenario.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
+        configuration.cacheLifetime = Scenario.cacheLifetime
+        // Time stands still while messages are delivered.
         configuration.presenceNoticeDelay = 0
         configuration.features.clientEvents = clientEvents
         configuration.features.subscriptionCount = countsAreTold
         configuration.features.watchlist = true
-        configuration.features.authorizedConnections = probation != nil
-        configuration.features.authorizationTimeout = probation ?? 30
+        configuration.features.authorizedConnections = authorizationTimeout != nil
+        configuration.features.authorizationTimeout = authorizationTimeout ?? 30
         configuration.credentials = furtherSecrets.map { .init(secret: $0) }
         if variant == .foreignCredential {
-            configuration.credentials.append(.init(secret: Cast.foreignSecret))
+            configuration.credentials.append(.init(secret: Scenario.foreignSecret))
         }
         return configuration
     }
 }
 
-/// Who and what appears in every run: few names, so that they meet often.
-enum Cast {
+/// The constants of all runs: few names, so that they collide often.
+enum Scenario {
     static let appIDs = ["1", "2"]
     static let keys = ["key-of-1", "key-of-2"]
     static let secrets = ["secret-of-1", "secret-of-2"]
-    /// What signs for nobody, unless a variant is broken that way.
-    static let foreignSecret = "a secret of somebody else"
-    /// What a reload lets sign as well.
+    /// An invalid secret, except for one variant.
+    static let foreignSecret = "a foreign secret"
+    /// The additional secret that a reload may enable.
     static let secondSecret = "the next secret"
 
     static let clientCount = 10
     static let users = ["u0", "u1", "u2", "u3", "u4"]
-    static let channels: [CastChannel] =
+    static let channels: [ChannelProperties] =
         [
-            CastChannel("news"),
-            CastChannel("talk"),
-            CastChannel("private-a", isSigned: true),
-            CastChannel("private-b", isSigned: true),
-            CastChannel("presence-x", isSigned: true, isPresence: true),
-            CastChannel("presence-y", isSigned: true, isPresence: true),
-            CastChannel("cache-c", isCache: true),
-            CastChannel("private-cache-d", isSigned: true, isCache: true),
-            CastChannel("presence-cache-z", isSigned: true, isPresence: true, isCache: true),
-            CastChannel("private-encrypted-e", isSigned: true),
-            CastChannel("private-encrypted-cache-f", isSigned: true, isCache: true),
-        ] + users.indices.map { CastChannel("#server-to-user-\(users[$0])", user: $0) }
+            ChannelProperties("news"),
+            ChannelProperties("talk"),
+            ChannelProperties("private-a", isSigned: true),
+            ChannelProperties("private-b", isSigned: true),
+            ChannelProperties("presence-x", isSigned: true, isPresence: true),
+            ChannelProperties("presence-y", isSigned: true, isPresence: true),
+            ChannelProperties("cache-c", isCache: true),
+            ChannelProperties("private-cache-d", isSigned: true, isCache: true),
+            ChannelProperties("presence-cache-z", isSigned: true, isPresence: true, isCache: true),
+            ChannelProperties("private-encrypted-e", isSigned: true),
+            ChannelProperties("private-encrypted-cache-f", isSigned: true, isCache: true),
+        ] + users.indices.map { ChannelProperties("#server-to-user-\(users[$0])", user: $0) }
 
-    /// The place of a channel by its name.
+    /// The index of each channel's name.
     static let channelIndices = Dictionary(
         uniqueKeysWithValues: channels.enumerated().map { ($1.name, $0) }
     )
-    /// The first of the channels that belong to users.
+    /// The index of the first server-to-user channel.
     static let firstUserChannel = channels.count - users.count
 
-    /// Seconds for which a cache channel keeps its event.
+    /// The lifetime of a cached event, in seconds.
     static let cacheLifetime = 30
     static let activityTimeout = 24
     static let pongTimeout = 9
-    /// Seconds of silence after which a client must be gone, however late the broker looks.
+    /// The seconds of silence after which a client must be closed, including the delays of the broker's checks.
     static let silenceMax = activityTimeout + activityTimeout / 4 + pongTimeout + 2 * 3 + 12
-    /// Events that a client may send in a second.
+    /// The rate limit of client events, per second.
     static let eventsPerSecondMax = 10
-    /// Messages that are none, in a minute.
+    /// The limit of faulty messages, per minute.
     static let faultsPerMinuteMax = 120
-    /// Bytes that may wait for one client.
+    /// The limit of one client's send queue, in bytes.
     static let queuedBytesMax = 12_000
     static let messageLengthMax = 4_096
-    /// Bytes of events in a flood: more than a client's queue and its kernel's room hold if they come at once.
+    /// The bytes of events in a flood: more than a client's send queue and its socket buffer hold.
     static let floodLength = 600_000
 
-    /// The rules of the two apps before any reload.
+    /// The configurations of the two apps before any reload.
     static let rules = [
         Rules(),
-        Rules(clientEvents: false, countsAreTold: false, probation: 20),
+        Rules(clientEvents: false, countsAreTold: false, authorizationTimeout: 20),
     ]
 
     /// The broker's configuration.
@@ -117,14 +117,14 @@ enum Cast {
     }
 }
 
-/// A channel, and what the reference model has to know about it.
-struct CastChannel {
+/// The properties of a channel that the reference model needs.
+struct ChannelProperties {
     let name: String
-    /// Whether the app's backend has to sign; then clients may send events as well.
+    /// Whether a subscription needs a signature, and so allows client events.
     var isSigned = false
     var isPresence = false
     var isCache = false
-    /// The user whose own channel it is.
+    /// The user of a server-to-user channel.
     var user: Int?
 
     init(

@@ -1,9 +1,9 @@
 import FanfareClient
 import PusherProtocol
 
-/// One client's connection, as the client holds it.
-final class Line: TransportConnection {
-    /// Which of the broker's connections this is, counted from one.
+/// The client's end of a connection.
+final class ScriptedConnection: TransportConnection {
+    /// The number of the connection, counted from one.
     let number: Int
     private let broker: ScriptedBroker
 
@@ -18,24 +18,24 @@ final class Line: TransportConnection {
     func resumeReading() { broker.clientReads(number, true) }
 }
 
-/// One direction of a connection: what is on its way, in order, however late the first of it is.
+/// One direction of a connection: a first-in, first-out queue with delays.
 struct Pipe<Item> {
     private var waiting: [(item: Item, due: Duration)] = []
-    /// Whether the other end takes nothing for now.
+    /// Whether the receiver has paused.
     var isPaused = false
 
-    /// How much is on its way.
+    /// The number of items in transit.
     var count: Int { waiting.count }
 
-    /// When the next thing arrives; `nil` when nothing is on its way, or nobody takes it.
+    /// The time of the next arrival; `nil` if nothing is in transit, or the receiver has paused.
     var nextArrival: Duration? { isPaused ? nil : waiting.first?.due }
 
-    /// Sends something, to arrive at a time, and never ahead of what was sent before.
+    /// Adds an item with a time of arrival, which is never before that of earlier items.
     mutating func put(_ item: Item, due: Duration) {
         waiting.append((item, max(due, waiting.last?.due ?? due)))
     }
 
-    /// Takes out what has arrived by now.
+    /// Removes and returns the items that have arrived.
     mutating func take(at now: Duration) -> [Item] {
         guard !isPaused else { return [] }
         let end = waiting.firstIndex { $0.due > now } ?? waiting.endIndex
@@ -46,25 +46,25 @@ struct Pipe<Item> {
 
 /// Both directions of a connection, at the broker's end.
 struct Wire {
-    /// What a client sends.
-    enum Sending {
+    /// A message of a client.
+    enum ClientOutput {
         case text([UInt8])
         case close(code: Int)
     }
 
-    /// Where what arrives at the client is told; `nil` once the connection has ended for it.
+    /// The client's receiver; `nil` once the connection has ended for the client.
     var receiver: (any TransportReceiver)?
-    var toBroker = Pipe<Sending>()
-    var toClient = Pipe<BrokerState.Telling>()
+    var toBroker = Pipe<ClientOutput>()
+    var toClient = Pipe<BrokerState.Output>()
 
-    /// When the next thing arrives at either end.
+    /// The time of the next arrival at either end.
     var nextArrival: Duration? {
         [toBroker.nextArrival, toClient.nextArrival].compactMap { $0 }.min()
     }
 }
 
 extension WireMessage {
-    /// Reads what a message is about, as far as it is one.
+    /// Parses event and channel of a message, if there are such.
     init(_ direction: Direction, over connection: Int, _ bytes: [UInt8]) {
         var (event, channel) = ("", String?.none)
         let text = bytes.span
@@ -76,7 +76,7 @@ extension WireMessage {
                     take(name, try scanner.value(in: text))
                 }
             } catch {
-                // What is no JSON has no event; it may still be dropped, delayed and so on.
+                // A message without valid JSON has no event; faults apply to it all the same.
             }
         }
         var data: [UInt8] = []

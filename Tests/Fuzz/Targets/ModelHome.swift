@@ -1,25 +1,25 @@
 import Broker
 import PusherProtocol
 
-/// A shard of the small broker, as the home of channels and users; beside it, in plain tables, what must be true.
-struct SmallHome {
-    /// What happens on a channel, in its order.
+/// A shard of the model broker, as the home of channels and users, with the expected state in plain tables.
+struct ModelHome {
+    /// A sequenced event of a channel.
     struct Event {
         enum Kind { case message, added(UserID), removed(UserID) }
 
         var kind: Kind
-        /// Counted from 1 on each channel.
+        /// The sequence number, from 1 on each channel.
         var sequence: Int
         var except: SocketID?
     }
 
-    /// What a new subscriber begins with.
+    /// The grant of a subscription.
     struct Grant {
         var sequence: Int
         var members: [Member]
     }
 
-    /// An effect of a home, as the small broker's shards exchange it.
+    /// An effect of a home, as sent between shards.
     enum Effect {
         case granted(Grant)
         case refused
@@ -33,7 +33,7 @@ struct SmallHome {
     private let shard: Int
     private let app: App
 
-    /// The naive twin of the cache: events in the order of their arrival.
+    /// Expected state: the cached events, in the order of their arrival.
     private var cached: [(channel: ChannelName, data: String, expiry: Int64)] = []
 
     init(shard: Int, app: App) {
@@ -72,7 +72,7 @@ struct SmallHome {
         _ channel: ChannelName,
         at now: Int64
     ) -> [Effect] {
-        // A connection that was refused may have been the only one.
+        // The connection may have been the only one, and refused.
         guard var home = channels[channel] else { return [] }
         let effects = home.unsubscribe(
             connection,
@@ -106,7 +106,7 @@ struct SmallHome {
         }
     }
 
-    /// Gives an event its place in the order.
+    /// Sequences an event.
     mutating func next(
         _ kind: Event.Kind,
         on channel: ChannelName,
@@ -116,10 +116,10 @@ struct SmallHome {
         return Event(kind: kind, sequence: sequences[channel, default: 0], except: except)
     }
 
-    // MARK: - The cache
+    // MARK: - Cache
 
-    /// Caches a cache channel's event.
-    mutating func keep(_ publication: Publication, on channel: ChannelName, at now: Int64) {
+    /// Caches an event of a cache channel.
+    mutating func cache(_ publication: Publication, on channel: ChannelName, at now: Int64) {
         _ = state.cache(publication, on: address(channel), of: app, at: now)
         let former = cached.first { $0.channel == channel }?.expiry ?? 0
         let lifetime = Int64(app.features.cacheLifetime) * 1_000
@@ -128,10 +128,10 @@ struct SmallHome {
         if cached.count > app.limits.cachedEventsMax { cached.removeFirst() }
     }
 
-    /// Removes expired events, which changes nothing for clients.
+    /// Removes expired events, which has no effect on clients.
     mutating func expire(at now: Int64) { state.removeExpired(at: now) }
 
-    /// Checks the cache against its twin, and every table against its limit.
+    /// Checks the cache against the expected state, and every table against its limit.
     func check(at now: Int64) throws(Finding) {
         for (channel, data, expiry) in cached {
             let entry = state.cachedEvent(of: address(channel), at: now)
@@ -147,11 +147,11 @@ struct SmallHome {
         }
     }
 
-    /// Checks that nothing is left when all have gone, and all has expired.
+    /// Checks that no state is left after all connections have closed and all events have expired.
     mutating func checkEmpty(at now: Int64) throws(Finding) {
         state.removeExpired(at: now)
         try expect(channels.isEmpty, "\(channels.keys) have subscribers without connections")
-        try expect(state.isCacheEmpty, "\(state.cachedEventCount) events are cached for ever")
+        try expect(state.isCacheEmpty, "\(state.cachedEventCount) events are still cached")
         try expect(users.count == 0, "\(users.count) users are online without connections")
     }
 }

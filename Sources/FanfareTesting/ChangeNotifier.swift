@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Lets tasks wait for a condition, which is looked at again whenever something has changed.
-final class Changes: Sendable {
-    /// A condition may also be about an app, of which nothing is heard: so it is looked at this often.
+/// Notifies tasks that wait for a condition, which is checked again after each change.
+final class ChangeNotifier: Sendable {
+    /// The interval of further checks: a condition may concern the app, whose changes are not reported.
     private static let lookInterval = Duration.milliseconds(5)
 
     private struct State {
@@ -13,8 +13,8 @@ final class Changes: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes note that a condition may have become true.
-    func note() {
+    /// Reports a change.
+    func notify() {
         let waiters = state.withLock { state in
             state.count += 1
             return exchange(&state.waiters, with: [])
@@ -22,15 +22,15 @@ final class Changes: Sendable {
         for waiter in waiters { waiter.continuation.resume() }
     }
 
-    /// Waits for a condition, and gives up after some real time.
+    /// Waits for a condition, with a timeout in real time.
     ///
     /// - Parameters:
-    ///   - what: The condition in words, behind "waited for".
-    ///   - patience: The real time after which it is given up.
-    ///   - isolation: Where the condition is looked at.
-    ///   - seen: What has happened instead, for the error.
+    ///   - what: A description of the condition, for the error.
+    ///   - patience: The timeout, in real time.
+    ///   - isolation: The actor that evaluates the condition.
+    ///   - seen: The latest events, for the error.
     ///   - condition: The condition.
-    /// - Throws: ``FanfareTestingError/waitedInVain(for:within:seen:)``, or `CancellationError`.
+    /// - Throws: ``FanfareTestingError/timedOut(waitingFor:within:seen:)``, or `CancellationError`.
     func wait(
         for what: String,
         within patience: Duration,
@@ -44,13 +44,13 @@ final class Changes: Sendable {
             if condition() { return }
             try Task.checkCancellation()
             guard ContinuousClock.now < end else {
-                throw FanfareTestingError.waitedInVain(for: what, within: patience, seen: seen())
+                throw FanfareTestingError.timedOut(waitingFor: what, within: patience, seen: seen())
             }
             await next(after: count, notAfter: min(end, .now + Self.lookInterval))
         }
     }
 
-    /// Suspends until there is a change after the first `count`, or the time is up.
+    /// Suspends until there is a change after the first `count`, or the timeout.
     private func next(after count: Int, notAfter end: ContinuousClock.Instant) async {
         let id = state.withLock { state in
             state.nextID += 1
@@ -63,7 +63,7 @@ final class Changes: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    // Who wakes comes through this lock: what is true here, it has not seen yet.
+                    // A change takes this lock too, so none can be missed between the check and the registration.
                     guard state.count == count, !Task.isCancelled, ContinuousClock.now < end
                     else { return true }
                     state.waiters.append((id, continuation))

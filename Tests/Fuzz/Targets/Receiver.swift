@@ -1,7 +1,7 @@
 import WebSocket
 
-/// What an endpoint heard.
-enum Heard: Equatable {
+/// A result of an endpoint.
+enum ReceivedMessage: Equatable {
     case text([UInt8])
     case binary([UInt8])
     case ping([UInt8])
@@ -9,7 +9,7 @@ enum Heard: Equatable {
     case close(CloseCode?, [UInt8])
     case failed(WebSocketError)
 
-    /// The same as the frame that the peer would send; nothing for a failure.
+    /// The frame that a peer would send for it; empty for a failure.
     func frame(mask: UInt32?) -> [UInt8] {
         switch self {
         case .text(let payload): FrameEncoder.frame(.text, payload: payload.span, mask: mask)
@@ -23,13 +23,13 @@ enum Heard: Equatable {
     }
 }
 
-/// An endpoint that is fed in pieces, as a transport would: what was not consumed comes again.
+/// Feeds an endpoint in pieces, as a transport does: unconsumed bytes are passed again.
 ///
-/// Whatever it says is held against the rules that hold for every message.
-struct Ear: ~Copyable {
+/// Each result is checked against the rules for every message.
+struct Receiver: ~Copyable {
     private var endpoint: WebSocketEndpoint
     private let limits: WebSocketLimits
-    private(set) var heard: [Heard] = []
+    private(set) var received: [ReceivedMessage] = []
     private var unread: [UInt8] = []
 
     init(_ role: Role, limits: WebSocketLimits, compression: NegotiatedDeflate? = nil) {
@@ -38,26 +38,26 @@ struct Ear: ~Copyable {
     }
 
     mutating func feed(_ piece: [UInt8]) throws(Finding) {
-        var received = unread + piece
+        var bytes = unread + piece
         var position = 0
-        var span = received.mutableSpan
+        var span = bytes.mutableSpan
         let wasOver = endpoint.isCloseReceived || endpoint.hasFailed
         do throws(WebSocketError) {
             while let incoming = try endpoint.next(in: &span, at: &position) {
                 let payload = incoming.payload(in: span.span)
-                heard.append(Heard(incoming.kind, payload))
+                received.append(ReceivedMessage(incoming.kind, payload))
             }
         } catch {
-            heard.append(.failed(error))
+            received.append(.failed(error))
         }
-        if wasOver { try expect(position == received.count, "what follows the end is kept") }
-        unread = Array(received[position...])
+        if wasOver { try expect(position == bytes.count, "bytes after the end are not consumed") }
+        unread = Array(bytes[position...])
         try expect(unread.count <= 131, "\(unread.count) bytes are left unread")
-        try judge()
+        try validate()
     }
 
-    private func judge() throws(Finding) {
-        guard let last = heard.last else { return }
+    private func validate() throws(Finding) {
+        guard let last = received.last else { return }
         switch last {
         case .text(let payload):
             try expect(String(validating: payload, as: UTF8.self) != nil, "a text is not UTF-8")
@@ -67,19 +67,22 @@ struct Ear: ~Copyable {
         case .ping(let payload), .pong(let payload):
             try expect(payload.count <= 125, "a control frame is too long")
         case .close(let code, let reason):
-            try expect(code?.isValidOnWire ?? true, "close code \(code?.rawValue ?? 0) was heard")
+            try expect(
+                code?.isValidOnWire ?? true,
+                "close code \(code?.rawValue ?? 0) was received"
+            )
             try expect(String(validating: reason, as: UTF8.self) != nil, "a reason is not UTF-8")
-            try expect(endpoint.isCloseReceived, "a close frame does not end the conversation")
+            try expect(endpoint.isCloseReceived, "a close frame does not end the session")
         case .failed(let error):
-            try expect(endpoint.hasFailed, "a failure does not end the conversation")
-            try expect(error.closeCode.isValidOnWire, "\(error) has no code to close with")
+            try expect(endpoint.hasFailed, "a failure does not end the session")
+            try expect(error.closeCode.isValidOnWire, "\(error) has no close code")
             let reason = error.description.utf8.count
             try expect(reason <= 123, "\(error) does not fit a close frame")
         }
     }
 }
 
-extension Heard {
+extension ReceivedMessage {
     fileprivate init(_ kind: Incoming.Kind, _ payload: [UInt8]) {
         switch kind {
         case .text: self = .text(payload)
@@ -91,40 +94,40 @@ extension Heard {
     }
 }
 
-/// What an endpoint hears when the bytes come in these pieces.
-func hear(
+/// Returns the results of an endpoint for a stream in these pieces.
+func receive(
     _ pieces: [[UInt8]],
     as role: Role,
     limits: WebSocketLimits,
     compression: NegotiatedDeflate? = nil
-) throws(Finding) -> [Heard] {
-    var ear = Ear(role, limits: limits, compression: compression)
-    for piece in pieces { try ear.feed(piece) }
-    return ear.heard
+) throws(Finding) -> [ReceivedMessage] {
+    var receiver = Receiver(role, limits: limits, compression: compression)
+    for piece in pieces { try receiver.feed(piece) }
+    return receiver.received
 }
 
-/// What an endpoint hears, after it was shown that it hears the same however the bytes are cut.
+/// Returns the results of an endpoint, after checking that they do not depend on the fragmentation.
 ///
-/// With `mayExceedWindow`, a message may fail to inflate in some cuts: zlib notices that a peer refers to bytes beyond the
-/// agreed window only when it no longer has them, which depends on the reads.
-func hearEveryCut(
+/// With `mayExceedWindow`, a message may fail to inflate in some fragmentations: zlib detects a reference beyond the
+/// agreed window only when it no longer has those bytes, which depends on the reads.
+func receiveInAllCuts(
     of stream: [UInt8],
     as role: Role,
     limits: WebSocketLimits,
     compression: NegotiatedDeflate? = nil,
     mayExceedWindow: Bool = false
-) throws(Finding) -> [Heard] {
-    let whole = try hear([stream], as: role, limits: limits, compression: compression)
+) throws(Finding) -> [ReceivedMessage] {
+    let whole = try receive([stream], as: role, limits: limits, compression: compression)
     for pieces in Cuts(of: stream) {
-        let cut = try hear(pieces, as: role, limits: limits, compression: compression)
+        let cut = try receive(pieces, as: role, limits: limits, compression: compression)
         if mayExceedWindow, agreeUntilCorrupt(cut, whole) { continue }
         try expectEqual(cut, whole, "cut behind \(pieces.map(\.count)), a \(role)")
     }
     return whole
 }
 
-/// Whether both are equal up to a message that does not inflate in one of them.
-private func agreeUntilCorrupt(_ one: [Heard], _ other: [Heard]) -> Bool {
+/// Whether both are equal up to a message that one of them cannot inflate.
+private func agreeUntilCorrupt(_ one: [ReceivedMessage], _ other: [ReceivedMessage]) -> Bool {
     let corrupt = [one, other].compactMap { $0.firstIndex(of: .failed(.corruptCompression)) }
     guard let first = corrupt.min() else { return false }
     return one.prefix(first).elementsEqual(other.prefix(first))

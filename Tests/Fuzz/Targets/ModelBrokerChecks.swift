@@ -1,21 +1,21 @@
 import Broker
 import PusherProtocol
 
-/// The moments at which the small broker has nothing left to say: then everybody knows what is true.
-extension SmallBroker {
-    /// Reads all lines until they are empty.
+/// Checks of the model broker once all messages are delivered.
+extension ModelBroker {
+    /// Delivers all messages.
     mutating func deliverAll() throws(Finding) {
-        while lines.hasMessages { try deliver(from: 0) }
+        while links.hasMessages { try deliver(from: 0) }
     }
 
-    /// Delivers everything, then compares what homes, sessions and clients believe.
+    /// Delivers all messages, then compares the states of homes, sessions and clients.
     mutating func settle() throws(Finding) {
         try deliverAll()
         try checkSubscribers()
         try checkUsers()
     }
 
-    /// Closes all connections; afterwards nothing may be left of them.
+    /// Closes all connections, and checks that no state is left.
     mutating func endAll() throws(Finding) {
         try settle()
         for place in clients.keys.sorted() { try close(place) }
@@ -23,7 +23,7 @@ extension SmallBroker {
         try advance(by: UserHome.absenceMax + EventCache.missInterval)
         try deliverAll()
         for shard in homes.indices { try homes[shard].checkEmpty(at: now) }
-        try expect(app.quota.isUnused, "the app's places are not given back")
+        try expect(app.quota.isUnused, "the app's quota is still used")
         try expect(absentUntil.isEmpty, "\(absentUntil.keys) never went offline")
     }
 
@@ -31,16 +31,24 @@ extension SmallBroker {
         var counts: [ChannelName: Int] = [:]
         var users: [ChannelName: Set<UserID>] = [:]
         for client in clients.values {
-            try expectEqual(Set(client.seats.keys), client.asked, "what is granted")
-            for (channel, seat) in client.seats {
+            try expectEqual(
+                Set(client.subscriptions.keys),
+                client.requested,
+                "the granted subscriptions"
+            )
+            for (channel, subscription) in client.subscriptions {
                 let home = homes[home(channel)]
                 counts[channel, default: 0] += 1
                 let user = home.channels[channel]?.presence.user(of: client.socketID)
                 try expectEqual(user != nil, channel.kind.isPresence, "a user on \(channel)")
                 if let user { users[channel, default: []].insert(user) }
-                try expectEqual(seat.last, home.sequences[channel] ?? 0, "the last of \(channel)")
+                try expectEqual(
+                    subscription.last,
+                    home.sequences[channel] ?? 0,
+                    "the last of \(channel)"
+                )
                 let members = home.channels[channel]?.presence.members.map(\.id) ?? []
-                try expectEqual(seat.members, Set(members), "the members of \(channel)")
+                try expectEqual(subscription.members, Set(members), "the members of \(channel)")
             }
         }
         for home in homes {
@@ -48,10 +56,10 @@ extension SmallBroker {
                 try expectEqual(
                     channelHome.subscribers.total,
                     counts[channel] ?? 0,
-                    "who is on \(channel)"
+                    "the number of subscribers of \(channel)"
                 )
                 let members = Set(channelHome.presence.members.map(\.id))
-                try expectEqual(members, users[channel] ?? [], "who the members are")
+                try expectEqual(members, users[channel] ?? [], "the users of the members")
             }
         }
         let known = homes.flatMap(\.channels.keys)
@@ -63,13 +71,21 @@ extension SmallBroker {
         for client in clients.values {
             if let user = client.session.user { connections[user, default: 0] += 1 }
         }
-        try expectEqual(signedIn.filter { $0.value > 0 }, connections, "who is signed in")
+        try expectEqual(
+            signedIn.filter { $0.value > 0 },
+            connections,
+            "the connections of each user"
+        )
         let online = Set(connections.keys).union(absentUntil.keys)
         for user in (0..<4).map({ UserID("u\($0)") }) {
             let isOnline = homes[home(user)].users.isOnline(address(user))
             try expectEqual(isOnline, online.contains(user), "\(user) is online")
             for client in clients.values where client.watched.contains(user) {
-                try expectEqual(client.told[user], isOnline, "what is told of \(user)")
+                try expectEqual(
+                    client.presences[user],
+                    isOnline,
+                    "the received presence of \(user)"
+                )
             }
         }
     }

@@ -1,0 +1,37 @@
+/// A situation that some runs must reach, since a test that never reaches it proves little.
+package struct Situation: Hashable, CustomStringConvertible, Sendable {
+    package let description: String
+
+    private init(_ description: String) { self.description = description }
+
+    /// A connection was closed with a code.
+    package static func close(_ code: Int) -> Situation { Situation("close \(code)") }
+    /// A connection ended without a close frame.
+    package static let cut = Situation("cut")
+    /// A request was answered with a status.
+    package static func answer(_ status: Int) -> Situation { Situation("answer \(status)") }
+
+    package static let grant = Situation("grant")
+    /// A grant arrived after the client had unsubscribed.
+    package static let lateGrant = Situation("grant after an unsubscription")
+    /// A subscription was refused, with its type.
+    package static func refusal(_ type: String) -> Situation { Situation("refusal \(type)") }
+    /// A subscription was refused because the presence channel was full.
+    package static let fullChannel = Situation("full channel")
+    package static let arrival = Situation("arrival of a member")
+    package static let departure = Situation("departure of a member")
+    package static let count = Situation("count of subscribers")
+    package static let signIn = Situation("sign-in")
+    package static let watchlist = Situation("watchlist")
+
+    package static let event = Situation("event")
+    package static let clientEvent = Situation("client event")
+    /// A client event was refused by the rate limit.
+    package static let tooSoon = Situation("client event too soon")
+    /// A cache channel began with its last event.
+    package static let opening = Situation("opening of a cache channel")
+    package static let miss = Situation("miss of a cache channel")
+    /// More was published at once than a client's send queue holds.
+    package static let flood = Situation("flood")
+    package static let settlement = Situation("settlement")
+}
