@@ -156,15 +156,18 @@ import Testing
             ),
             (.answers("HTTP/1.1 302 There\r\nLocation: /\r\n\r\n"), ["302", "HTTP proxy"]),
             (.answers("HTTP/1.1 101 Switching Protocols\r\n\r\n"), ["101"]),
-            (.answers("SSH-2.0-OpenSSH_9.2\r\n\r\n"), ["no HTTP/1.1", "status line"]),
-            (.answers("HTTP/1.1 200 OK\nX: y\n\n\r\n\r\n"), ["no HTTP/1.1"]),
-            (.answers(long), ["too great length", "8192"]),
-            (.answers("HTTP/1.1 200 OK\r\nX: \(long)"), ["too great length", "16384"]),
+            (
+                .answers("SSH-2.0-OpenSSH_9.2\r\n\r\n"),
+                ["did not answer with HTTP/1.1", "status line"]
+            ),
+            (.answers("HTTP/1.1 200 OK\nX: y\n\n\r\n\r\n"), ["did not answer with HTTP/1.1"]),
+            (.answers(long), ["too long an answer", "8192"]),
+            (.answers("HTTP/1.1 200 OK\r\nX: \(long)"), ["too long an answer", "16384"]),
             (
                 .answers("HTTP/1.1 200 OK\r\n" + String(repeating: "X: y\r\n", count: 101)),
-                ["too great length", "100"]
+                ["too long an answer", "100"]
             ),
-            (.answers("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 x\r\n"), ["more than its answer"]),
+            (.answers("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 x\r\n"), ["data after its answer"]),
             (.ends("HTTP/1.1 200 OK\r\n"), ["ended the connection"]),
             (.ends(""), ["ended the connection"]),
         ]
