@@ -111,7 +111,7 @@ import Testing
             (.file(folder.path), ["cannot be read"]),
             (.file(file), ["empty.pem", "no certificate"]),
             (.certificates([]), ["empty"]),
-            (.certificates([site.certificate]), ["number 1", "DER"]),
+            (.certificates([site.certificate]), ["certificate 1", "DER"]),
         ]
         for (trust, words) in cases {
             let reason = try await site.distrust(trust)

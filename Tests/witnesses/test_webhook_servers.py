@@ -147,7 +147,7 @@ def test_nginx_answers_by_itself(tmp_path, location, settings, status):
             assert "fails" not in "\n".join(broker.new_lines)
         else:
             reason = "the server closed the connection" if status == 444 else f"answered {status}"
-            broker.await_line(f"webhook's endpoint fails.*{reason}")
+            broker.await_line(f"webhook endpoint fails.*{reason}")
 
 
 class PlainBackend:
