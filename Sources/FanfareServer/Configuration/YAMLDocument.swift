@@ -38,7 +38,8 @@ struct YAMLDocument {
     /// The maximum depth of nested values: each takes some of the thread's stack.
     static let depthMax = 64
 
-    private var parser = yaml_parser_t()
+    /// On the heap: libyaml keeps the address.
+    private let parser: UnsafeMutablePointer<yaml_parser_t>
     private var anchors: [String: YAMLNode] = [:]
     /// The number of values that are being parsed.
     private var depth = 0
@@ -53,12 +54,15 @@ struct YAMLDocument {
         let bytes = Array(text.utf8)
         var result: Result<YAMLNode?, YAMLFault> = .success(nil)
         bytes.withUnsafeBufferPointer { bytes in
-            var document = YAMLDocument()
+            let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
+            parser.initialize(to: yaml_parser_t())
+            defer { parser.deallocate() }
+            var document = YAMLDocument(parser: parser)
             // It fails only for lack of memory.
-            precondition(yaml_parser_initialize(&document.parser) == 1, "memory has run out")
-            defer { yaml_parser_delete(&document.parser) }
-            yaml_parser_set_encoding(&document.parser, YAML_UTF8_ENCODING)
-            yaml_parser_set_input_string(&document.parser, bytes.baseAddress, bytes.count)
+            precondition(yaml_parser_initialize(parser) == 1, "memory has run out")
+            defer { yaml_parser_delete(parser) }
+            yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+            yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
             do throws(YAMLFault) {
                 result = .success(try document.readAll())
             } catch {
@@ -95,7 +99,7 @@ struct YAMLDocument {
 
     private mutating func next() throws(YAMLFault) -> Event {
         var raw = yaml_event_t()
-        guard yaml_parser_parse(&parser, &raw) == 1 else { throw fault() }
+        guard yaml_parser_parse(parser, &raw) == 1 else { throw fault() }
         defer { yaml_event_delete(&raw) }
         var event = Event(
             kind: raw.type,
@@ -124,13 +128,13 @@ struct YAMLDocument {
     }
 
     private func fault() -> YAMLFault {
-        let problem = parser.problem.map { String(cString: $0) } ?? "memory has run out"
-        guard parser.error != YAML_READER_ERROR else {
-            return .unreadable(problem, offset: parser.problem_offset)
+        let problem = parser.pointee.problem.map { String(cString: $0) } ?? "memory has run out"
+        guard parser.pointee.error != YAML_READER_ERROR else {
+            return .unreadable(problem, offset: parser.pointee.problem_offset)
         }
-        let context = parser.context.map { String(cString: $0) }
+        let context = parser.pointee.context.map { String(cString: $0) }
         let what = [context, problem].compactMap(\.self).joined(separator: ", ")
-        let mark = parser.problem_mark
+        let mark = parser.pointee.problem_mark
         return .syntax(what, line: mark.line + 1, column: mark.column + 1)
     }
 
