@@ -13,12 +13,11 @@ final class ChannelService: TimerTarget {
     @exclusivity(unchecked) private(set) var state: HomeShardState
     let deflaters: SharedDeflaters
     private var leaves: LeaveQueue
-    private var areTimersRunning = (cache: false, counts: false)
+    private var areTimersRunning = (cache: false, counts: false, expiry: false)
     /// Triggers whose events are not all sequenced yet.
     var triggers = PendingTriggers()
-    /// The backlogs with queued events, and whether the timer of their deadlines is running.
+    /// The backlogs with queued events, whose triggers have a deadline.
     var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
-    var isExpiryTimerRunning = false
 
     init(_ context: ShardContext, _ connections: Connections) {
         self.context = context
@@ -86,20 +85,25 @@ final class ChannelService: TimerTarget {
         closeIfVacant(channel, at: address)
     }
 
-    /// Sends a grant to the subscriber's client, and adds the client to the fan-out of this shard.
+    /// Completes a subscription that the home of another shard has granted.
     func complete(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
         _ grant: Grant
     ) {
         let channel = table.open(address)
+        complete(request, to: channel, grant)
+        closeIfVacant(channel, at: address)
+    }
+
+    /// Sends a grant to the subscriber's client, and adds the client to the fan-out of this shard.
+    private func complete(_ request: SubscriptionRequest, to channel: Channel, _ grant: Grant) {
         // If the connection has closed meanwhile, it has unsubscribed at the home already.
         if let connection = connections[request.socketID],
             connection.granted(channel.name, grant, request: request.number)
         {
             channel.add(connection.stream, windowBits: connection.sharedWindowBits)
         }
-        closeIfVacant(channel, at: address)
     }
 
     /// Reports the refusal of a subscription to the client.
@@ -208,7 +212,7 @@ final class ChannelService: TimerTarget {
         for effect in effects {
             switch effect {
             case .grant(let grant):
-                if let request { send(grant, for: request, at: address) }
+                if let request, let channel { send(grant, for: request, of: channel, at: address) }
             case .refuse(let membersMax):
                 if let request { sendRefusal(of: request, at: address, membersMax: membersMax) }
             case .fanOut(let notice, let delayMax):
@@ -228,6 +232,7 @@ final class ChannelService: TimerTarget {
     private func send(
         _ grant: ChannelHome.Grant,
         for request: SubscriptionRequest,
+        of channel: Channel,
         at address: ChannelAddress
     ) {
         let grant = Grant(grant, on: address.name)
@@ -236,11 +241,11 @@ final class ChannelService: TimerTarget {
             on: address,
             .subscribed(
                 request.socketID,
-                userID: table[address]?.home.presence.user(of: request.socketID)
+                userID: channel.home.presence.user(of: request.socketID)
             )
         )
         if request.shard == context.shard {
-            complete(request, to: address, grant)
+            complete(request, to: channel, grant)
         } else {
             context.links.send(.granted(address, request, grant), to: request.shard)
         }
@@ -300,7 +305,7 @@ final class ChannelService: TimerTarget {
     var areCountsAtRest: Bool { state.areCountsAnnounced && !areTimersRunning.counts }
 
     /// Starts the timers of pending work; without any, none is running.
-    private func startTimers() {
+    func startTimers() {
         if !areTimersRunning.cache, !state.isCacheEmpty {
             areTimersRunning.cache = true
             context.reactor.schedule(after: Self.cacheInterval, self, tag: Task.cache.rawValue)
@@ -309,13 +314,10 @@ final class ChannelService: TimerTarget {
             areTimersRunning.counts = true
             context.reactor.schedule(after: Self.countInterval, self, tag: Task.counts.rawValue)
         }
-    }
-
-    /// Starts the timer of the triggers' deadlines, unless it is running or no event is queued.
-    func startExpiryTimer() {
-        guard !isExpiryTimerRunning, !backlogs.isEmpty else { return }
-        isExpiryTimerRunning = true
-        context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)
+        if !areTimersRunning.expiry, !backlogs.isEmpty {
+            areTimersRunning.expiry = true
+            context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)
+        }
     }
 
     func timerFired(tag: Int) {
@@ -334,7 +336,9 @@ final class ChannelService: TimerTarget {
                     at: address
                 )
             }
-        case .expiry: return expireTriggers()
+        case .expiry:
+            areTimersRunning.expiry = false
+            expireTriggers()
         case nil: break
         }
         startTimers()

@@ -106,10 +106,10 @@ extension ChannelService: ChannelBacklogDelegate {
     }
 
     private func reportCongestion(at address: ChannelAddress, _ isCongested: Bool) {
-        let home = address.home(among: context.links.count)
-        guard home != context.links.shard else { return }
+        let home = address.home(among: context.shardCount)
+        guard home != context.shard else { return }
         context.links.send(
-            .congestion(address, shard: context.links.shard, isCongested: isCongested),
+            .congestion(address, shard: context.shard, isCongested: isCongested),
             to: home
         )
     }
@@ -167,7 +167,7 @@ extension ChannelService: ChannelBacklogDelegate {
     /// Adds the backlog to those whose triggers have a deadline.
     func backlogHasEvents(_ backlog: ChannelBacklog) {
         backlogs[ObjectIdentifier(backlog)] = backlog
-        startExpiryTimer()
+        startTimers()
     }
 
     /// Removes the backlog from those whose triggers have a deadline.
@@ -175,7 +175,6 @@ extension ChannelService: ChannelBacklogDelegate {
 
     /// Refuses the expired triggers.
     func expireTriggers() {
-        isExpiryTimerRunning = false
         for backlog in backlogs.values {
             for origin in backlog.removeExpired(at: context.reactor.now) {
                 context.limitMet(.triggerTime)
@@ -185,7 +184,6 @@ extension ChannelService: ChannelBacklogDelegate {
                 drain(backlog, of: channel)
             }
         }
-        startExpiryTimer()
     }
 }
 
