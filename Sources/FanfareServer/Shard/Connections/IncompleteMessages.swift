@@ -67,13 +67,16 @@ final class IncompleteMessages: TimerTarget {
 
     // MARK: - Memory limit
 
-    /// Closes connections whose incomplete messages take at least the average, unless all of them together take little:
-    /// then something else uses up the budget, and closing them would free nothing.
+    /// Closes connections whose incomplete messages take at least the average until a quarter of their share is free,
+    /// unless all of them together take little: then something else uses up the budget, and closing them would free
+    /// nothing.
     private func freeMemory() {
-        guard byteCount >= reactor.inbound.byteCountMax / 8, !entries.isEmpty else { return }
+        let byteCountMax = reactor.inbound.byteCountMax
+        guard byteCount >= byteCountMax / 8, !entries.isEmpty else { return }
         let average = byteCount / entries.count
         let large = entries.values.lazy.filter { $0.byteCount >= average }
         for entry in Array(large.prefix(Self.closedCountMax)) {
+            guard reactor.inbound.isExhausted || byteCount > byteCountMax / 8 * 3 else { return }
             context.limitMet(.inboundBytes)
             entry.connection.close(
                 .overCapacity,

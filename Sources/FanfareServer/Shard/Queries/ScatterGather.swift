@@ -1,4 +1,4 @@
-package import Broker
+import Broker
 import PusherProtocol
 
 /// Sends queries about channels to their homes, and collects the answers.
@@ -84,30 +84,4 @@ final class ScatterGather {
         }
         query.finish(query.counts)
     }
-}
-
-/// The number of a query among those of the shard that sends it.
-package typealias QueryID = UInt64
-
-/// A query to the homes of channels.
-package enum ShardQuery: Sendable {
-    /// The counts of these channels, vacant ones included.
-    case counts([ChannelAddress])
-    /// The users of this presence channel.
-    case users(ChannelAddress)
-    /// The counts of this cache channel, and its cached event.
-    case cached(ChannelAddress)
-}
-
-/// The answer of a home about one channel.
-package struct ChannelCount: Sendable {
-    var name: ChannelName
-    /// The number of subscribed connections.
-    var subscriptionCount: Int
-    /// The number of users, if it is a presence channel.
-    var userCount: Int
-    /// The users, if requested.
-    var users: [UserID] = []
-    /// The cached event, if requested.
-    var cache: ChannelAttributes.Cache?
 }

@@ -1,5 +1,35 @@
-import Broker
+package import Broker
 import PusherProtocol
+
+// MARK: - Queries
+
+/// The number of a query among those of the shard that sends it.
+package typealias QueryID = UInt64
+
+/// A query to the homes of channels.
+package enum ShardQuery: Sendable {
+    /// The counts of these channels, vacant ones included.
+    case counts([ChannelAddress])
+    /// The users of this presence channel.
+    case users(ChannelAddress)
+    /// The counts of this cache channel, and its cached event.
+    case cached(ChannelAddress)
+}
+
+/// The answer of a home about one channel.
+package struct ChannelCount: Sendable {
+    var name: ChannelName
+    /// The number of subscribed connections.
+    var subscriptionCount: Int
+    /// The number of users, if it is a presence channel.
+    var userCount: Int
+    /// The users, if requested.
+    var users: [UserID] = []
+    /// The cached event, if requested.
+    var cache: ChannelAttributes.Cache?
+}
+
+// MARK: - Lists of channels
 
 /// The number of a list among those of the shard that assembles it.
 package typealias ListingID = UInt64
