@@ -33,7 +33,7 @@ import overload
 import summarize
 from results import Results, main_field
 from scenarios import SCENARIOS, SETS, Scenario
-from servers import Broker, Room, Server, on_cores, references, stop_on_signals, versions
+from servers import Broker, Workspace, Server, on_cores, references, stop_on_signals, versions
 
 HERE = Path(__file__).parent
 FIRST_BROKER_PORT = 18141
@@ -64,7 +64,7 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def choose_servers(arguments: argparse.Namespace, room: Room) -> list[Server]:
+def choose_servers(arguments: argparse.Namespace, workspace: Workspace) -> list[Server]:
     app = {"app-id": arguments.app_id, "key": arguments.key, "secret": arguments.secret}
     chosen: list[Server] = []
     for number, broker in enumerate(arguments.broker):
@@ -72,8 +72,8 @@ def choose_servers(arguments: argparse.Namespace, room: Room) -> list[Server]:
         if not separator:
             raise SystemExit(f"--broker takes NAME=COMMAND, not {broker!r}.")
         port = FIRST_BROKER_PORT + 2 * number
-        chosen.append(Broker(name, port, room, command, app, variant=number > 0))
-    available = references(room)
+        chosen.append(Broker(name, port, workspace, command, app, variant=number > 0))
+    available = references(workspace)
     wanted = available if arguments.servers is None else arguments.servers
     for name in wanted:
         if name not in available:
@@ -82,7 +82,7 @@ def choose_servers(arguments: argparse.Namespace, room: Room) -> list[Server]:
     return chosen
 
 
-def describe_machine(room: Room) -> dict[str, object]:
+def describe_machine(workspace: Workspace) -> dict[str, object]:
     def first(path: str, key: str) -> str:
         lines = Path(path).read_text().splitlines()
         return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), "?")
@@ -94,7 +94,7 @@ def describe_machine(room: Room) -> dict[str, object]:
         "cores": os.cpu_count(),
         "memory_gib": round(memory),
         "kernel": platform.release(),
-        "pinned": room.is_pinned,
+        "pinned": workspace.is_pinned,
         "versions": versions(),
     }
 
@@ -162,7 +162,7 @@ class Progress:
             print(f"    {step.server.name:<12} {text}", flush=True)
 
 
-def measure(room: Room, step: Step) -> str:
+def measure(workspace: Workspace, step: Step) -> str:
     """Runs the load generator once; returns its line of JSON, or one that says what failed."""
     round_, scenario, server, _ = step
     assert server.process is not None
@@ -171,7 +171,7 @@ def measure(room: Room, step: Step) -> str:
         assert isinstance(server, Broker)
         command = overload.command(server.program)
     else:
-        command = [str(room.programs / "wsload"), "--label", label, "--max-seconds", "100"]
+        command = [str(workspace.programs / "wsload"), "--label", label, "--max-seconds", "100"]
     command += [
         *server.load_arguments(scenario), *scenario.arguments.split(),
         "--pid", str(server.process.pid),
@@ -199,13 +199,13 @@ def outcome(scenario: Scenario, line: str) -> str:
     return f"{run[field]:.2f} {unit}"
 
 
-def compare(servers: list[Server], scenarios: list[Scenario], rounds: int, room: Room,
+def compare(servers: list[Server], scenarios: list[Scenario], rounds: int, workspace: Workspace,
             out: Path) -> None:
     steps = plan(servers, scenarios, rounds)
     progress = Progress()
     round_, scenario = 0, None
     with out.open("w") as output:
-        output.write(json.dumps({"machine": describe_machine(room)}) + "\n")
+        output.write(json.dumps({"machine": describe_machine(workspace)}) + "\n")
         for number, step in enumerate(steps):
             if step.round_ != round_:
                 for server in servers:
@@ -216,7 +216,7 @@ def compare(servers: list[Server], scenarios: list[Scenario], rounds: int, room:
             started = time.monotonic()
             step.server.prepare(scenario)
             step.server.settle()
-            line = measure(room, step)
+            line = measure(workspace, step)
             if step.counts:
                 output.write(line + "\n")
                 output.flush()
@@ -231,15 +231,15 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     scratch = (HERE / ".build" / "scratch").resolve()
-    room = Room(arguments.programs.resolve(), scratch, is_pinned=arguments.pinned)
-    room.prepare()
+    workspace = Workspace(arguments.programs.resolve(), scratch, is_pinned=arguments.pinned)
+    workspace.prepare()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    servers = choose_servers(arguments, room)
+    servers = choose_servers(arguments, workspace)
     names = arguments.only or SETS[arguments.set]
     scenarios = [SCENARIOS[name] for name in names]
     print("Comparing", ", ".join(server.name for server in servers))
     try:
-        compare(servers, scenarios, arguments.rounds, room, arguments.out)
+        compare(servers, scenarios, arguments.rounds, workspace, arguments.out)
     except KeyboardInterrupt:
         sys.exit("\nInterrupted; the runs so far are in " + str(arguments.out))
     finally:

@@ -32,7 +32,7 @@ def on_cores(cores: list[int]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Room:
+class Workspace:
     """Where programs, scratch files and the certificate of the TLS scenarios are."""
 
     programs: Path
@@ -84,10 +84,10 @@ class Server:
     #: Whether it is another product, neither a broker of ours nor the limit.
     is_peer = False
 
-    def __init__(self, name: str, port: int, room: Room) -> None:
+    def __init__(self, name: str, port: int, workspace: Workspace) -> None:
         self.name = name
         self.port = port
-        self.room = room
+        self.workspace = workspace
         self.process: subprocess.Popen[bytes] | None = None
         #: What its environment was given when it was started.
         self.settings: dict[str, str] = {}
@@ -131,12 +131,12 @@ class Server:
     @property
     def is_alone(self) -> bool:
         """Whether it has a core to itself."""
-        return self.room.is_pinned and self.has_one_thread and len(CORES) > 1
+        return self.workspace.is_pinned and self.has_one_thread and len(CORES) > 1
 
     def start(self) -> None:
         if self.answers():
             raise SystemExit(f"Port {self.port}, which {self.name} needs, is in use.")
-        log = self.room.scratch / f"{self.name}.log"
+        log = self.workspace.scratch / f"{self.name}.log"
         with log.open("wb") as output, on_cores(self.cores):
             self.process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
@@ -193,9 +193,9 @@ class Broker(Server):
     has_deflate = True
 
     def __init__(
-        self, name: str, port: int, room: Room, template: str, app: dict[str, str], variant: bool
+        self, name: str, port: int, workspace: Workspace, template: str, app: dict[str, str], variant: bool
     ) -> None:
-        super().__init__(name, port, room)
+        super().__init__(name, port, workspace)
         self.template = template
         self.app = app
         self.is_variant = variant
@@ -204,7 +204,7 @@ class Broker(Server):
         return shlex.split(
             self.template.format(
                 port=self.port, tls_port=self.port + 1,
-                certificate=self.room.certificate, private_key=self.room.private_key,
+                certificate=self.workspace.certificate, private_key=self.workspace.private_key,
             )
         )
 
@@ -225,14 +225,14 @@ class Broker(Server):
 class Rawfan(Server):
     """The limit: it hands pre-built frames to the kernel, and does nothing else."""
 
-    def __init__(self, name: str, port: int, room: Room, mode: str, threads: int = 1) -> None:
-        super().__init__(name, port, room)
+    def __init__(self, name: str, port: int, workspace: Workspace, mode: str, threads: int = 1) -> None:
+        super().__init__(name, port, workspace)
         self.mode = mode
         self.threads = threads
         self.is_variant = threads > 1
 
     def command(self) -> list[str]:
-        return [str(self.room.programs / "rawfan"), str(self.port), self.mode, str(self.threads)]
+        return [str(self.workspace.programs / "rawfan"), str(self.port), self.mode, str(self.threads)]
 
     def load_arguments(self, scenario: Scenario) -> list[str]:
         return ["--mode", "pusher", "--url", self.url(scenario)]
@@ -244,7 +244,7 @@ class SecureRawfan(Rawfan):
     has_tls = True
 
     def command(self) -> list[str]:
-        return [*super().command(), str(self.room.certificate), str(self.room.private_key)]
+        return [*super().command(), str(self.workspace.certificate), str(self.workspace.private_key)]
 
     def takes(self, scenario: Scenario) -> bool:
         return scenario.tls
@@ -307,13 +307,13 @@ class Nchan(Peer):
     has_deflate = True
 
     def command(self) -> list[str]:
-        folder = self.room.scratch / self.name
+        folder = self.workspace.scratch / self.name
         folder.mkdir(exist_ok=True)
         configuration = folder / "nginx.conf"
         configuration.write_text(
             NCHAN_CONFIGURATION.format(
                 folder=folder, port=self.port, tls_port=self.port + 1, module=NCHAN_MODULE,
-                certificate=self.room.certificate, private_key=self.room.private_key,
+                certificate=self.workspace.certificate, private_key=self.workspace.private_key,
                 user="user root;\n" if os.geteuid() == 0 else "", descriptors=20000,
             )
         )
@@ -348,11 +348,11 @@ class Mosquitto(Peer):
     has_tls = True
 
     def command(self) -> list[str]:
-        configuration = self.room.scratch / "mosquitto.conf"
+        configuration = self.workspace.scratch / "mosquitto.conf"
         configuration.write_text(
             MOSQUITTO_CONFIGURATION.format(
                 port=self.port, tls_port=self.port + 1, mqtt_port=self.port + 2,
-                certificate=self.room.certificate, private_key=self.room.private_key,
+                certificate=self.workspace.certificate, private_key=self.workspace.private_key,
                 user="user root\n" if os.geteuid() == 0 else "",
             )
         )
@@ -378,7 +378,7 @@ class Nats(Peer):
     has_one_thread = False
 
     def command(self) -> list[str]:
-        configuration = self.room.scratch / "nats.conf"
+        configuration = self.workspace.scratch / "nats.conf"
         configuration.write_text(
             NATS_CONFIGURATION.format(port=self.port, nats_port=self.port + 1)
         )
@@ -394,20 +394,20 @@ def program(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=f"/usr/sbin:{venv}")
 
 
-def references(room: Room) -> dict[str, Server]:
+def references(workspace: Workspace) -> dict[str, Server]:
     """The servers that can be compared with here: those that are installed."""
     servers: list[Server] = [
-        Rawfan("rawfan", 18101, room, "send"),
-        Rawfan("rawfan-co", 18102, room, "coalesce"),
-        Rawfan("rawfan-co2", 18103, room, "coalesce", threads=2),
-        SecureRawfan("rawfan-tls", 18104, room, "coalesce"),
+        Rawfan("rawfan", 18101, workspace, "send"),
+        Rawfan("rawfan-co", 18102, workspace, "coalesce"),
+        Rawfan("rawfan-co2", 18103, workspace, "coalesce", threads=2),
+        SecureRawfan("rawfan-tls", 18104, workspace, "coalesce"),
     ]
     if program("nginx") and NCHAN_MODULE.exists():
-        servers.append(Nchan("nchan", 18111, room))
+        servers.append(Nchan("nchan", 18111, workspace))
     if program("mosquitto"):
-        servers.append(Mosquitto("mosquitto", 18121, room))
+        servers.append(Mosquitto("mosquitto", 18121, workspace))
     if program("nats-server"):
-        servers.append(Nats("nats", 18131, room))
+        servers.append(Nats("nats", 18131, workspace))
     return {server.name: server for server in servers}
 
 

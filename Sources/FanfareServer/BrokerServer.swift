@@ -81,6 +81,7 @@ public final class BrokerServer: Sendable {
             shardCount: shardCount
         )
         let limitHits = LimitHits(metrics, log: log)
+        let connectionCounters = ConnectionCounters(metrics)
         let registry = AppRegistry(configuration.apps)
         self.registry = Mutex(registry)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
@@ -103,7 +104,7 @@ public final class BrokerServer: Sendable {
                         settings: settings,
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
-                        observers: [observer ?? webhookService, limitHits]
+                        observers: [observer ?? webhookService, limitHits, connectionCounters]
                     )
                 )
             }

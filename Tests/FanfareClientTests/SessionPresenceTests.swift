@@ -68,7 +68,7 @@ import Testing
         #expect(ids(driver) == ["bob"])
     }
 
-    @Test("Nobody comes twice, and nobody goes who was not there")
+    @Test("No member joins twice, and only present members leave")
     func deduplicates() {
         var driver = joined(["ann"])
         #expect(driver.receive(.memberAdded(channel: channel, userID: "ann", userInfo: nil)) == [])

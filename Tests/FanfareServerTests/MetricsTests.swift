@@ -52,7 +52,8 @@ import Testing
             for (name, value) in [
                 ("connections", 4), ("channels", 1), ("queued_bytes", 0),
                 ("messages_received_total", 4), ("events_published_total", 2),
-                ("events_delivered_total", 4),
+                ("events_delivered_total", 4), ("connections_opened_total", 4),
+                ("connections_closed_total", 0), ("queues_dropped_total", 0),
             ] {
                 #expect(await broker.metric("fanfare_" + name) == value, "\(name)")
             }

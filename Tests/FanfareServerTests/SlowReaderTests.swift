@@ -44,6 +44,8 @@ import Testing
             #expect(0 < received && received < count * channels.count)
             #expect(frame.text.hasPrefix(#"{"event":"pusher:error","data":{"code":4100"#))
             #expect(try await slow.next().closeCode == 4100)
+            #expect(await broker.metric("fanfare_queues_dropped_total") == 1)
+            #expect(try #require(await broker.metric("fanfare_queued_bytes_dropped_total")) > 0)
         }
     }
 }

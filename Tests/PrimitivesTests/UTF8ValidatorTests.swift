@@ -119,7 +119,7 @@ import TestRandom
     }
 
     @Test(
-        "The first byte that cannot be mended refuses the text",
+        "A text is refused at the first byte that makes it invalid",
         arguments: [
             ([0x80], 0), ([0xC0], 0), ([0xC1, 0xBF], 0), ([0xF5], 0), ([0xFE], 0), ([0xFF], 0),
             ([0xE0, 0x9F, 0xBF], 1), ([0xED, 0xA0, 0x80], 1), ([0xF0, 0x8F, 0xBF, 0xBF], 1),

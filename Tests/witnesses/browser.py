@@ -1,4 +1,4 @@
-"""A page in headless Chromium, with the words of somebody who uses it."""
+"""A page in headless Chromium, and what a user does with it."""
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -23,7 +23,7 @@ class Page:
         ):
             options.add_argument(argument)
         if trusts_anybody:
-            # The tests' certificate is signed by nobody.
+            # The tests' certificate is signed by no trusted authority.
             options.add_argument("--ignore-certificate-errors")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self._driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))

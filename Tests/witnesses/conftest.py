@@ -18,7 +18,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
-    """A certificate for loopback that nobody but these tests trusts."""
+    """A certificate for loopback that only these tests trust."""
     folder = tmp_path_factory.mktemp("tls")
     files = SimpleNamespace(certificate=folder / "certificate.pem", key=folder / "key.pem")
     subprocess.run(

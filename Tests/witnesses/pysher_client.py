@@ -63,5 +63,5 @@ class Subscriber:
         return self
 
     def __exit__(self, *_):
-        # Pysher's thread ends when its socket does, at times seconds later; nobody needs that end.
+        # Pysher's thread ends when its socket does, at times seconds later; no test needs that end.
         self._pusher.disconnect(timeout=0.2)

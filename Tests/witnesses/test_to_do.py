@@ -207,7 +207,7 @@ def test_a_new_broker_and_a_new_backend_are_found(browsers, database):
             page.await_live()
         await_agreement(demos, *pages, count=6)
         assert demos.stop() == 0
-        # Nobody tells of this: the next run of the backend has to.
+        # No event reports this: the next run of the backend has to.
         write(database, "DELETE FROM ToDos WHERE title = 'Without the broker'")
         with Demos(broker.port, port=demos.port, database=database) as again:
             await_agreement(again, *pages, count=5)
@@ -275,7 +275,7 @@ def test_a_terminal_works_offline_and_syncs_when_it_is_back(browsers, broker, da
             "initial: Offline, Water the tomatoes, Call Grandma",
             "status: offline: 2 edits to send",
         )
-        # Meanwhile somebody changes another field of the row that was ticked off here.
+        # Meanwhile another field is changed of the row that was ticked off here.
         write(database, "UPDATE ToDos SET title = 'Return the film' WHERE title LIKE 'Return%'")
         with Demos(broker.port, port=demos.port, database=database) as demos:
             terminal.await_line("status: synced", seconds=30)

@@ -70,7 +70,7 @@ CUTTABLE_SOCKETS = """
 
 
 class TextPage(Page):
-    """A page of the text editor, with the words of somebody who writes."""
+    """A page of the text editor, and what a writer does with it."""
 
     def __init__(self):
         super().__init__()
@@ -120,7 +120,7 @@ class TextPage(Page):
         return self._driver.execute_async_script(REPLAY, vectors)
 
     def caret_offset_of(self, name):
-        """How many characters of the mirror stand left of somebody's caret."""
+        """How many characters of the mirror stand left of the caret."""
         return self._driver.execute_script(
             """
             const caret = [...document.querySelectorAll("#mirror .caret")]

@@ -86,7 +86,7 @@ final class API {
             ) { key in
                 if app == nil { app = apps[key: key] }
                 if let secret = app?.secret(of: key) { return .app(secret) }
-                return apps[key: key] == nil ? .nobody : .otherApp
+                return apps[key: key] == nil ? .unknown : .otherApp
             }
             return app
         }

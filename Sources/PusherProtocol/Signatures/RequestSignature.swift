@@ -8,7 +8,7 @@ public enum KeyOwner: Sendable {
     /// An app other than the one in the path.
     case otherApp
     /// No app.
-    case nobody
+    case unknown
 }
 
 /// The signature on every request to the HTTP API.
@@ -171,7 +171,7 @@ public enum RequestSignature {
         switch owner(parameters.text.span.extracting(key)) {
         case .app(let secret): return secret
         case .otherApp: throw .unauthorized("The auth_key is not one of the app in the path")
-        case .nobody: throw .unauthorized("Unknown auth_key")
+        case .unknown: throw .unauthorized("Unknown auth_key")
         }
     }
 

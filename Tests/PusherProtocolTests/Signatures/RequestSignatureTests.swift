@@ -34,7 +34,7 @@ import TestRandom
                 var text: [UInt8] = []
                 for index in given.indices { text.append(given[index]) }
                 if text == bytes("key-of-another-app") { return .otherApp }
-                return text == bytes(key) ? .app(secret) : .nobody
+                return text == bytes(key) ? .app(secret) : .unknown
             }
             return nil
         } catch {

@@ -1,0 +1,39 @@
+import Broker
+import Metrics
+import PusherProtocol
+
+/// Counts connections, and the deliveries that were dropped with the queues of slow readers.
+///
+/// Both changes of the number of connections are counted, because a gauge does not show clients that reconnect between
+/// two scrapes.
+final class ConnectionCounters: Sendable {
+    private let opened: Counter
+    private let closed: Counter
+    private let dropped: Counter
+    private let droppedBytes: Counter
+
+    /// Creates the counters, at zero.
+    init(_ factory: any MetricsFactory) {
+        opened = Counter(label: "fanfare_connections_opened_total", factory: factory)
+        closed = Counter(label: "fanfare_connections_closed_total", factory: factory)
+        dropped = Counter(label: "fanfare_queues_dropped_total", factory: factory)
+        droppedBytes = Counter(label: "fanfare_queued_bytes_dropped_total", factory: factory)
+    }
+}
+
+extension ConnectionCounters: BrokerObserver {
+    func observedKinds(of app: AppID?) -> BrokerEventKinds {
+        app == nil ? [] : [.connections, .droppedDeliveries]
+    }
+
+    func observe(_ event: BrokerEvent, of app: AppID?) {
+        switch event {
+        case .connected: opened.increment()
+        case .disconnected: closed.increment()
+        case .deliveriesDropped(_, let byteCount):
+            dropped.increment()
+            droppedBytes.increment(by: byteCount)
+        case .channel, .limitMet: break
+        }
+    }
+}
