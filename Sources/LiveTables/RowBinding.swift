@@ -1,3 +1,4 @@
+internal import FanfareClient
 public import LiveCollections
 public import LiveRows
 
@@ -18,7 +19,7 @@ public import LiveRows
 
     private weak var view: (any RowView)?
     private var shownNumber: Int?
-    private var observation: Observation<ListUpdate<Row>>?
+    private var token: ListenerToken?
 
     /// Binds a list to a view.
     ///
@@ -28,8 +29,10 @@ public import LiveRows
     public init(_ list: LiveList<Row>, to view: any RowView) {
         self.list = list
         self.view = view
-        observation = list.observe { [weak self] in self?.show($0) }
+        token = list.observe { [weak self] in self?.show($0) }
     }
+
+    deinit { token?.cancel() }
 
     /// Pauses updates of the view until ``resume()``.
     public func pause() { isPaused = true }

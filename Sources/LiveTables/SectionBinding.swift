@@ -1,3 +1,4 @@
+internal import FanfareClient
 public import LiveCollections
 public import LiveRows
 
@@ -14,7 +15,7 @@ where Row.ID: Sendable {
 
     private let build: (RowList<Row>) -> [RowSection<ID, Row>]
     private weak var view: (any SectionView)?
-    private var observation: Observation<ListUpdate<Row>>?
+    private var token: ListenerToken?
 
     /// Binds a list to a view with sections.
     ///
@@ -30,8 +31,10 @@ where Row.ID: Sendable {
         self.list = list
         self.view = view
         self.build = build
-        observation = list.observe { [weak self] in self?.show($0.rows) }
+        token = list.observe { [weak self] in self?.show($0.rows) }
     }
+
+    deinit { token?.cancel() }
 
     private func show(_ rows: RowList<Row>) {
         let new = build(rows)

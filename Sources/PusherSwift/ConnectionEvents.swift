@@ -6,18 +6,21 @@ extension PusherConnection {
     func observe(_ client: FanfareClient) {
         let reference = WeakConnection(self)
         let queue = options.callbackQueue
-        client.bind(on: queue) { event in reference.connection?.receive(event) }
-        client.onError(on: queue) { error in reference.connection?.report(error) }
+        let actor = callbackActor
+        client.bind(Callback(on: actor) { reference.connection?.receive($0) })
+        client.onError(Callback(on: actor) { reference.connection?.report($0) })
         // Captured by itself, so that the last change is reported even if the connection object is deallocated.
         let notifier = notifier
-        client.onStatusChange(on: queue) { old, new in
-            reference.connection?.update(new)
-            let (old, new) = (ConnectionState(old), ConnectionState(new))
-            guard old != new else { return }
-            notifier.notify(from: queue) { delegate in
-                delegate.changedConnectionState(from: old, to: new)
+        client.onStatusChange(
+            Callback(on: actor) { change in
+                reference.connection?.update(change.new)
+                let (old, new) = (ConnectionState(change.old), ConnectionState(change.new))
+                guard old != new else { return }
+                notifier.notify(from: queue) { delegate in
+                    delegate.changedConnectionState(from: old, to: new)
+                }
             }
-        }
+        )
     }
 
     private func update(_ status: ConnectionStatus) {
@@ -53,10 +56,11 @@ extension PusherConnection {
     }
 
     private func report(_ error: FanfareError) {
-        switch error {
-        case .reported(let code, let message):
-            handleError(error: PusherError(code: code, message: message))
-        case .undecryptable(let event, _):
+        switch error.code {
+        case .reported:
+            handleError(error: PusherError(code: error.status, message: error.reason))
+        case .undecryptable:
+            guard let event = error.event else { return }
             notifier.notify(from: options.callbackQueue) { delegate in
                 delegate.failedToDecryptEvent(
                     eventName: event.name,
@@ -64,24 +68,25 @@ extension PusherConnection {
                     data: event.data
                 )
             }
-        case .authorizationFailed(let channel, let failure):
-            var outcome = outcomes.remove(channel) ?? AuthOutcome()
-            if outcome.error == nil { outcome.error = Self.nsError(error, failure.status) }
-            reportRefusal(channel, outcome, explanation: outcome.data ?? "")
-        case .subscriptionRefused(let channel, _, let message, let status):
-            let outcome = AuthOutcome(data: message, error: Self.nsError(error, status))
-            reportRefusal(channel, outcome, explanation: message)
-        case .decrypterMissing(let channel):
-            reportRefusal(channel, AuthOutcome(error: Self.nsError(error, nil)), explanation: "")
+        case .authorizationFailed:
+            var outcome = outcomes.remove(error.channel ?? "") ?? AuthOutcome()
+            if outcome.error == nil { outcome.error = Self.nsError(error) }
+            reportRefusal(error, outcome, explanation: outcome.data ?? "")
+        case .subscriptionRefused:
+            let outcome = AuthOutcome(data: error.reason, error: Self.nsError(error))
+            reportRefusal(error, outcome, explanation: error.reason)
+        case .decrypterMissing:
+            reportRefusal(error, AuthOutcome(error: Self.nsError(error)), explanation: "")
         default: break
         }
     }
 
     private func reportRefusal(
-        _ channel: String,
+        _ error: FanfareError,
         _ outcome: AuthOutcome,
         explanation: String
     ) {
+        let channel = error.channel ?? ""
         handleEvent(
             event: PusherEvent(
                 eventName: "pusher:subscription_error",
@@ -99,10 +104,10 @@ extension PusherConnection {
         }
     }
 
-    private static func nsError(_ error: FanfareError, _ code: Int?) -> NSError {
+    private static func nsError(_ error: FanfareError) -> NSError {
         NSError(
             domain: "PusherSwift",
-            code: code ?? 0,
+            code: error.status ?? 0,
             userInfo: [NSLocalizedDescriptionKey: "\(error)"]
         )
     }

@@ -56,6 +56,8 @@ open class PusherConnection: NSObject {
     let notifier = DelegateNotifier()
     /// The client that this connection wraps.
     let client: FanfareClient
+    /// The actor on the callback queue, on which all callbacks run in one order.
+    let callbackActor: any Actor
 
     /// Creates a connection.
     ///
@@ -89,6 +91,7 @@ open class PusherConnection: NSObject {
         self.key = key
         self.options = options
         URLSession = .shared
+        callbackActor = QueueActor.actor(on: options.callbackQueue)
         activityTimeoutInterval = options.activityTimeout ?? 60
         url = "\(endpoint)/app/\(key)"
         let authorization = Authorization()
@@ -211,10 +214,12 @@ open class PusherConnection: NSObject {
         let clientChannel = client.channel(name)
         if let presence = channel as? PusherPresenceChannel, presence.changes == nil {
             let reference = WeakConnection(self)
-            presence.changes = clientChannel.presence.onChange(on: options.callbackQueue) {
-                change in
-                reference.connection?.channels.findPresence(name: name)?.update(change)
-            }
+            presence.changes = client.onPresence(
+                of: name,
+                Callback(on: callbackActor) { change in
+                    reference.connection?.channels.findPresence(name: name)?.update(change)
+                }
+            )
         }
         if let auth = channel.auth {
             clientChannel.subscribe(with: auth.authorization)
@@ -233,7 +238,7 @@ open class PusherConnection: NSObject {
     func unsubscribe(from channel: PusherChannel) {
         client.unsubscribe(channel.name)
         handlers.removeAll(channel: channel.name)
-        (channel as? PusherPresenceChannel)?.changes?.unbind()
+        (channel as? PusherPresenceChannel)?.changes?.cancel()
     }
 
     // MARK: Client events

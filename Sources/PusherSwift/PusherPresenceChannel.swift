@@ -7,8 +7,8 @@ open class PusherPresenceChannel: PusherChannel {
     open var onMemberAdded: ((PusherPresenceChannelMember) -> Void)?
     /// Called for each user who leaves.
     open var onMemberRemoved: ((PusherPresenceChannelMember) -> Void)?
-    /// The binding to the channel's changes.
-    var changes: Binding?
+    /// The registration for the channel's changes.
+    var changes: ListenerToken?
     private let lock = NSLock()
     /// One object for each member, so that its identity is stable while the member is on the channel.
     private var objects: [String: PusherPresenceChannelMember] = [:]

@@ -36,9 +36,7 @@ struct DemoAddresses: ParsableArguments {
     /// - Returns: The client.
     /// - Throws: A `ValidationError` for an invalid URL.
     func makeClient() throws -> FanfareClient {
-        guard let endpoint = Endpoint(broker) else {
-            throw ValidationError("--broker must be a URL such as ws://127.0.0.1:6001.")
-        }
+        let endpoint = try Endpoint(option: broker)
         return FanfareClient(key: key, endpoint: endpoint)
     }
 
@@ -65,5 +63,18 @@ enum TypedLines {
             input.finish()
         }
         return lines
+    }
+}
+
+extension Endpoint {
+    /// Reads the value of `--broker`.
+    ///
+    /// - Throws: A `ValidationError` that says what is wrong with it.
+    init(option text: String) throws(ValidationError) {
+        do throws(InvalidOption) {
+            try self.init(text)
+        } catch {
+            throw ValidationError("--broker: \(error).")
+        }
     }
 }

@@ -38,12 +38,9 @@ struct TableTerminal: AsyncParsableCommand {
             title: "Realtime table",
             hint: "add NAME · remove N · move N M · quit"
         )
-        let observations = (
-            people.observe { screen.show($0.rows.map(\.name), $0.state) },
-            people.observeRefusals { screen.report($0.error) }
-        )
-        defer { withExtendedLifetime(observations) {} }
-        client.onStatusChange { _, status in screen.show(status) }
+        people.observe { screen.show($0.rows.map(\.name), $0.state) }
+        people.observeRefusals { screen.report($0.error) }
+        client.onStatusChange { screen.show($0.new) }
         for await line in TypedLines.make() {
             do {
                 guard

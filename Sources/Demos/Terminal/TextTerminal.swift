@@ -30,9 +30,7 @@ struct TextTerminal: AsyncParsableCommand {
     var command: String?
 
     @MainActor func run() async throws {
-        guard let endpoint = Endpoint(broker) else {
-            throw ValidationError("--broker must be a URL such as ws://127.0.0.1:6001.")
-        }
+        let endpoint = try Endpoint(option: broker)
         let client = FanfareClient(key: key, endpoint: endpoint)
         let requests = try TextBackend(url: backend)
         let text = LiveText(from: requests.source(client.subscribe("collabo")))

@@ -1,4 +1,8 @@
-public import Dispatch
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A channel of a client, to subscribe to and to receive events from.
 ///
@@ -39,8 +43,15 @@ public struct Channel: Sendable {
     /// Each change arrives as the event `pusher:subscription_count`.
     public var subscriptionCount: Int? { client.subscriptionCount(of: name) }
 
-    /// Unsubscribes: ends the channel's sequences and keeps its callbacks for the next subscription.
+    /// Ends what ``subscribe()`` began, and unsubscribes unless a ``ChannelSubscription`` is held.
+    ///
+    /// The callbacks stay for the next subscription.
     public func unsubscribe() { client.unsubscribe(from: name) }
+
+    /// Subscribes for as long as the lease is held.
+    ///
+    /// - Returns: The lease; releasing it ends it.
+    public func subscription() -> ChannelSubscription { ChannelSubscription(self) }
 
     /// Waits until the broker has confirmed the subscription.
     ///
@@ -52,96 +63,48 @@ public struct Channel: Sendable {
 
     // MARK: Callbacks
 
-    /// Calls `perform` on the main actor for each event with this name.
+    /// Calls `perform` for each event with this name.
+    ///
+    /// ```swift
+    /// channel.bind("addUser") { event in names.append(event.data ?? "") }
+    /// ```
+    ///
+    /// A closure in an actor's code, or the main actor's, runs on that actor and uses its state directly. One that is
+    /// isolated to no actor runs off the main actor, one call at a time.
+    ///
+    /// On a cut the callback stays; ``subscription()`` tells what was missed.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
+    ///   - perform: Called in the order of the events, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        perform: @escaping @MainActor @Sendable (ChannelEvent) -> Void
-    ) -> Binding {
-        bind(event, on: .main) { event in MainActor.assumeIsolated { perform(event) } }
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (ChannelEvent) -> Void
+    ) -> ListenerToken {
+        client.listen(to: \.events.callbacks[Topic(channel: name, event: event)], perform)
     }
 
-    /// Calls `perform` on a serial queue for each event with this name.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name; `nil` for all.
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func bind(
-        _ event: String? = nil,
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (ChannelEvent) -> Void
-    ) -> Binding {
-        client.bind(Topic(channel: name, event: event), on: .queue(queue), perform)
-    }
-
-    /// Calls `perform` on the main actor with the decoded data of each event with this name.
+    /// Calls `perform` with the decoded data of each event with this name.
     ///
     /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
+    ///   - decoder: The decoder; `nil` for ``ClientOptions/decoder``.
+    ///   - perform: Called in the order of the events, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func bind<Payload>(
         _ event: EventName<Payload>,
-        perform: @escaping @MainActor @Sendable (Payload) -> Void
-    ) -> Binding {
-        bind(event, on: .main) { payload in MainActor.assumeIsolated { perform(payload) } }
-    }
-
-    /// Calls `perform` on a serial queue with the decoded data of each event with this name.
-    ///
-    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name and type.
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func bind<Payload>(
-        _ event: EventName<Payload>,
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (Payload) -> Void
-    ) -> Binding {
-        bind(event, on: .queue(queue), perform: perform)
-    }
-
-    // MARK: Sequences
-
-    /// The channel's events from now on.
-    ///
-    /// Made before ``subscribe()``, the sequence misses no event.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name; `nil` for all.
-    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
-    /// - Returns: A sequence for one task.
-    public func events(_ event: String? = nil, bufferLimit: Int = 1024) -> Events {
-        Events(buffer: client.buffer(Topic(channel: name, event: event), limit: bufferLimit))
-    }
-
-    /// The decoded data of the channel's events of one name, from now on.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name and type.
-    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
-    /// - Returns: A sequence for one task.
-    public func events<Payload>(
-        _ event: EventName<Payload>,
-        bufferLimit: Int = 1024
-    ) -> DecodedEvents<Payload> {
+        decoder: JSONDecoder? = nil,
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (Payload) -> Void
+    ) -> ListenerToken {
         let topic = Topic(channel: name, event: event.text)
-        return DecodedEvents(buffer: client.buffer(topic, limit: bufferLimit))
+        return client.listen(to: topic, decoder: decoder, perform)
     }
 }
 
@@ -159,43 +122,18 @@ extension Channel: Hashable {
 }
 
 extension FanfareClient {
-    /// Calls `perform` on the main actor for each event with this name on any channel.
+    /// Calls `perform` for each event with this name on any channel.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
+    ///   - perform: Called in the order of the events, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        perform: @escaping @MainActor @Sendable (ChannelEvent) -> Void
-    ) -> Binding {
-        bind(event, on: .main) { event in MainActor.assumeIsolated { perform(event) } }
-    }
-
-    /// Calls `perform` on a serial queue for each event with this name on any channel.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name; `nil` for all.
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func bind(
-        _ event: String? = nil,
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (ChannelEvent) -> Void
-    ) -> Binding {
-        bind(Topic(event: event), on: .queue(queue), perform)
-    }
-
-    /// The events of all channels from now on.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name; `nil` for all.
-    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
-    /// - Returns: A sequence for one task.
-    public func events(_ event: String? = nil, bufferLimit: Int = 1024) -> Events {
-        Events(buffer: buffer(Topic(event: event), limit: bufferLimit))
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (ChannelEvent) -> Void
+    ) -> ListenerToken {
+        listen(to: \.events.callbacks[Topic(event: event)], perform)
     }
 }

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 public import Logging
 
 /// The settings and limits of a client.
@@ -30,6 +35,11 @@ public struct ClientOptions: Sendable {
     public var maxPendingCallbacks = 4096
     /// The most bytes of event data in those calls, with the same consequence.
     public var pendingCallbackBytesMax = 8 << 20
+
+    /// Decodes the data of typed events, with its strategies for dates and keys.
+    public var decoder = JSONDecoder()
+    /// Encodes the data of client events.
+    public var encoder = JSONEncoder()
 
     /// Authorises subscriptions to private, presence and encrypted channels; `nil` for public channels only.
     public var channelAuthorizer: ChannelAuthorizer?

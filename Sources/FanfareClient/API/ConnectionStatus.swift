@@ -18,6 +18,14 @@ public enum ConnectionStatus: Sendable, Equatable {
     }
 }
 
+/// A client's status before and after a change.
+public struct StatusChange: Sendable, Equatable {
+    /// The status before the change.
+    public let old: ConnectionStatus
+    /// The status after it.
+    public let new: ConnectionStatus
+}
+
 /// A client's status as an asynchronous sequence: the current one first, then every change.
 ///
 /// A reader more than 64 changes behind misses the oldest, never the latest.

@@ -1,7 +1,7 @@
 /// The address of a broker.
 ///
 /// ```swift
-/// let local = Endpoint("ws://127.0.0.1:6001")
+/// let local = try Endpoint("ws://127.0.0.1:6001")
 /// let remote = Endpoint.secure(host: "realtime.example.com")
 /// ```
 public struct Endpoint: Sendable, Hashable {
@@ -45,26 +45,49 @@ public struct Endpoint: Sendable, Hashable {
 
     /// Reads `ws://HOST[:PORT][/PREFIX]` or `wss://…`.
     ///
-    /// `http` and `https` mean the same as `ws` and `wss`, since a broker's HTTP API has the same address. Returns
-    /// `nil` for any other text, and for a URL with a query or user name. Leave out `/app/KEY`.
-    public init?(_ url: String) {
-        guard let mark = url.firstRange(of: "://") else { return nil }
+    /// `http` and `https` mean the same as `ws` and `wss`, since a broker's HTTP API has the same address. Leave out
+    /// `/app/KEY`.
+    ///
+    /// - Parameter url: The URL.
+    /// - Throws: ``InvalidOption``, which says what is wrong and what is expected.
+    public init(_ url: String) throws(InvalidOption) {
+        func fault(_ problem: String) -> InvalidOption {
+            InvalidOption(
+                "\"\(url)\" is not the address of a broker: \(problem). Expected ws://HOST:PORT or wss://HOST"
+            )
+        }
+        guard let mark = url.firstRange(of: "://") else { throw fault("it has no scheme") }
+        let scheme = url[..<mark.lowerBound]
         let isSecure: Bool
-        switch url[..<mark.lowerBound].lowercased() {
+        switch scheme.lowercased() {
         case "ws", "http": isSecure = false
         case "wss", "https": isSecure = true
-        default: return nil
+        default: throw fault("the scheme \(scheme) is not supported")
         }
         let rest = url[mark.upperBound...]
+        if let character = rest.first(where: { "?#@ ".contains($0) }) {
+            let part =
+                switch character {
+                case "@": "a user name"
+                case "?": "a query"
+                case "#": "a fragment"
+                default: "a space"
+                }
+            throw fault("\(part) is not allowed")
+        }
         let slash = rest.firstIndex(of: "/") ?? rest.endIndex
-        guard let (host, port) = Endpoint.authority(rest[..<slash]),
-            !rest.contains(where: { "?#@ ".contains($0) })
-        else { return nil }
+        guard let (host, port) = Endpoint.authority(rest[..<slash]) else {
+            throw fault("\"\(rest[..<slash])\" is not a host with an optional port from 1 to 65535")
+        }
+        let prefix = rest[slash...]
+        guard !prefix.hasPrefix("/app/") else {
+            throw fault("the path must not contain /app/ and the key, which the client adds")
+        }
         self.init(
             isSecure: isSecure,
             host: host,
             port: port ?? (isSecure ? 443 : 80),
-            pathPrefix: String(rest[slash...])
+            pathPrefix: String(prefix)
         )
     }
 

@@ -1,4 +1,3 @@
-public import Dispatch
 import Synchronization
 
 /// A connection to a broker, with the channels subscribed over it.
@@ -24,6 +23,8 @@ public final class FanfareClient: Sendable {
     public let options: ClientOptions
 
     let state: Mutex<ClientState>
+    /// The actor of callbacks that are isolated to none.
+    let callbackActor = CallbackActor()
 
     /// Creates a client; it does nothing before ``connect()``.
     ///
@@ -77,13 +78,13 @@ public final class FanfareClient: Sendable {
 
     /// Closes the connection or stops the attempts to open one.
     ///
-    /// When this returns, the status is `disconnected` and nothing more is received. Sequences end. Subscriptions and
-    /// callbacks stay for the next ``connect()``.
+    /// When this returns, the status is `disconnected` and nothing more is received. Subscriptions, callbacks and
+    /// sequences stay for the next ``connect()``.
     public func disconnect() { act { $0.disconnect() } }
 
     /// Returns the status as a sequence: the current one first, then every change.
     public func statuses() -> ConnectionStates {
-        let buffer = EventBuffer<ConnectionStatus>(limit: 64, policy: .keepsNewest)
+        let buffer = EventBuffer<ConnectionStatus>(policy: .keepsNewest(limit: 64))
         state.withLock { state in
             buffer.send(state.session.status)
             state.statusSequences.add(buffer)
@@ -109,30 +110,16 @@ public final class FanfareClient: Sendable {
         throw CancellationError()
     }
 
-    /// Calls `perform` on the main actor with the old and the new status at each change.
+    /// Calls `perform` with the old and the new status at each change.
+    ///
+    /// - Parameter perform: Called at each change, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func onStatusChange(
-        perform:
-            @escaping @MainActor @Sendable (_ old: ConnectionStatus, _ new: ConnectionStatus) ->
-            Void
-    ) -> Binding {
-        onStatusChange(on: .main) { old, new in MainActor.assumeIsolated { perform(old, new) } }
-    }
-
-    /// Calls `perform` on a serial queue with the old and the new status at each change.
-    @discardableResult
-    public func onStatusChange(
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (_ old: ConnectionStatus, _ new: ConnectionStatus) -> Void
-    ) -> Binding {
-        bindStatus(on: .queue(queue)) { perform($0.old, $0.new) }
-    }
-
-    func bindStatus(
-        on executor: CallbackExecutor,
-        _ callback: @escaping @Sendable (StatusChange) -> Void
-    ) -> Binding {
-        add(to: \.statuses, on: executor, callback)
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (StatusChange) -> Void
+    ) -> ListenerToken {
+        listen(to: \.statuses, perform)
     }
 
     // MARK: Settings

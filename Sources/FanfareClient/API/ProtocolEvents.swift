@@ -74,10 +74,7 @@ extension ChannelEvent {
             data.string("AuthError")
             data.name("error")
             data.string(error.description)
-            guard case .authorizationFailed(_, let failure) = error, let status = failure.status
-            else {
-                return
-            }
+            guard error.code == .authorizationFailed, let status = error.status else { return }
             data.name("status")
             data.integer(status)
         }

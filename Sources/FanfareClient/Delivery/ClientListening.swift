@@ -1,68 +1,107 @@
-public import Dispatch
 import Synchronization
 
+/// The registration of callbacks and sequences.
 extension FanfareClient {
-    /// Calls `perform` on the main actor with each error that leaves the connection open.
-    ///
-    /// These are errors reported by the broker, refused subscriptions, messages that cannot be parsed, and events that
-    /// cannot be decoded.
-    @discardableResult
-    public func onError(
-        perform: @escaping @MainActor @Sendable (FanfareError) -> Void
-    ) -> Binding {
-        onError(on: .main) { error in MainActor.assumeIsolated { perform(error) } }
-    }
-
-    /// Calls `perform` on a serial queue with each error that leaves the connection open.
-    @discardableResult
-    public func onError(
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (FanfareError) -> Void
-    ) -> Binding {
-        bindErrors(on: .queue(queue), perform)
-    }
-
-    func bindErrors(
-        on executor: CallbackExecutor,
-        _ callback: @escaping @Sendable (FanfareError) -> Void
-    ) -> Binding {
-        add(to: \.errors, on: executor, callback)
-    }
-
-    func report(_ error: FanfareError) { act { _ in [.report(error)] } }
-
-    // MARK: Registration
-
-    func bind(
-        _ topic: Topic,
-        on executor: CallbackExecutor,
-        _ callback: @escaping @Sendable (ChannelEvent) -> Void
-    ) -> Binding {
-        add(to: \.events[topic], on: executor, callback)
-    }
-
-    func buffer(_ topic: Topic, limit: Int) -> EventBuffer<ChannelEvent> {
-        let buffer = EventBuffer<ChannelEvent>(limit: limit, policy: .endsWithError)
-        state.withLock { $0.events[topic].add(buffer) }
-        return buffer
+    /// Adds a callback of an app, which runs on the actor that it is isolated to.
+    func listen<Value: Sendable>(
+        to listeners: any WritableKeyPath<ClientState, Listeners<Value>> & Sendable,
+        _ perform: @escaping @Sendable @isolated(any) (Value) -> Void
+    ) -> ListenerToken {
+        add(Callback(perform, orElse: callbackActor), to: listeners)
     }
 
     func add<Value: Sendable>(
-        to listeners: any WritableKeyPath<ClientState, Listeners<Value>> & Sendable,
-        on executor: CallbackExecutor,
-        _ callback: @escaping @Sendable (Value) -> Void
-    ) -> Binding {
+        _ callback: Callback<Value>,
+        to listeners: any WritableKeyPath<ClientState, Listeners<Value>> & Sendable
+    ) -> ListenerToken {
         state.withLock { state in
-            let queue = state.queues.queue(of: executor) { [weak self] load in
-                self?.queueDrained(executor.id, load)
+            let id = ObjectIdentifier(callback.actor)
+            let queue = state.queues.queue(of: callback.actor) { [weak self] load in
+                self?.drained(id, load)
             }
-            let binding = Binding(queue: queue) { [weak self] binding in
-                let removed = self?.state.withLock { $0[keyPath: listeners].remove(binding) }
+            let token = ListenerToken { [weak self] token in
+                let removed = self?.state.withLock { $0[keyPath: listeners].remove(token) }
                 // The callback's captures are released here, outside the lock.
                 _ = removed
             }
-            state[keyPath: listeners].add(binding, callback)
-            return binding
+            state[keyPath: listeners].add(callback, token, on: queue)
+            return token
         }
+    }
+
+    /// Adds a callback that decodes the data of events; data that cannot be decoded is reported as an error.
+    func listen<Payload: Decodable & Sendable>(
+        to topic: Topic,
+        decoder: JSONDecoder?,
+        _ perform: @escaping @Sendable @isolated(any) (Payload) -> Void
+    ) -> ListenerToken {
+        let decoder = decoder ?? options.decoder
+        let callback = Callback(perform, orElse: callbackActor)
+            .compactMap { [weak self] (event: ChannelEvent) -> Payload? in
+                do throws(FanfareError) {
+                    return try event.decode(with: decoder)
+                } catch {
+                    self?.report(error)
+                    return nil
+                }
+            }
+        return add(callback, to: \.events.callbacks[topic])
+    }
+
+    /// Adds the buffer of a new reader of a channel's events.
+    func buffer(_ topic: Topic) -> EventBuffer<Delivery<ChannelEvent>> {
+        let buffer = EventBuffer<Delivery<ChannelEvent>>(
+            policy: .reportsLoad(
+                limit: options.maxPendingCallbacks,
+                overflow: .gap(Gap(.overflow))
+            ),
+            drained: { [weak self] reader, load in self?.drained(reader, load) }
+        )
+        state.withLock { $0.events.sequences[topic].add(buffer) }
+        return buffer
+    }
+
+    func report(_ error: FanfareError) { act { _ in [.report(error)] } }
+}
+
+extension FanfareClient {
+    /// Calls `perform` with each error that leaves the connection open.
+    ///
+    /// These are errors reported by the broker, refused subscriptions, messages that cannot be parsed, and events that
+    /// cannot be decoded.
+    ///
+    /// - Parameter perform: Called in order, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
+    public func onError(
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (FanfareError) -> Void
+    ) -> ListenerToken {
+        listen(to: \.errors, perform)
+    }
+
+    // MARK: For a facade with callbacks on a queue
+
+    /// Adds a callback for the events of all channels.
+    package func bind(_ callback: Callback<ChannelEvent>) -> ListenerToken {
+        add(callback, to: \.events.callbacks[Topic()])
+    }
+
+    /// Adds a callback for errors.
+    package func onError(_ callback: Callback<FanfareError>) -> ListenerToken {
+        add(callback, to: \.errors)
+    }
+
+    /// Adds a callback for changes of the status.
+    package func onStatusChange(_ callback: Callback<StatusChange>) -> ListenerToken {
+        add(callback, to: \.statuses)
+    }
+
+    /// Adds a callback for the members of a presence channel.
+    package func onPresence(
+        of channel: String,
+        _ callback: Callback<PresenceChange>
+    ) -> ListenerToken {
+        add(callback, to: \.presence[channel])
     }
 }

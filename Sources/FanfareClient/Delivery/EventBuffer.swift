@@ -1,13 +1,16 @@
 import Synchronization
 
-/// The unread elements of one asynchronous sequence.
-final class EventBuffer<Element: Sendable>: Sendable {
-    /// The behaviour when the buffer is full.
-    enum Policy {
-        /// The buffered elements are delivered, then the sequence ends with ``FanfareError/overflow(limit:)``.
-        case endsWithError
-        /// The oldest element is dropped: for values of which only the latest matters.
-        case keepsNewest
+/// The unread elements of one reader of a sequence.
+///
+/// While a reader is behind, its client reads no more from the connection: nothing is dropped. A sequence without a
+/// reader would hold up all others, so its buffer is emptied when it is full, and a later reader gets a gap first.
+final class EventBuffer<Element: Sendable>: EventReader {
+    /// The behaviour of a full buffer.
+    enum Policy: Sendable {
+        /// The buffer grows, and its load is reported; before the first read, it is replaced by this element.
+        case reportsLoad(limit: Int, overflow: Element)
+        /// Only the newest elements are kept: for values of which the latest matters.
+        case keepsNewest(limit: Int)
     }
 
     private typealias Reader = CheckedContinuation<Result<Element?, FanfareError>, Never>
@@ -18,61 +21,81 @@ final class EventBuffer<Element: Sendable>: Sendable {
     }
 
     private struct State {
-        var waiting: [Element] = []
+        var waiting: [(element: Element, bytes: Int)] = []
         /// The index of the first unread element of `waiting`: removing each one singly would be quadratic.
         var head = 0
+        var bytes = 0
+        var isRead = false
         var readers: [(id: Int, reader: Reader)] = []
         var nextReader = 0
         var ending: Ending?
 
-        var count: Int { waiting.count - head }
+        var load: Load { Load(count: waiting.count - head, bytes: bytes) }
+
+        mutating func append(_ element: Element, _ count: Int) {
+            waiting.append((element, count))
+            bytes += count
+        }
 
         mutating func removeFirst() -> Element {
-            let element = waiting[head]
+            let (element, count) = waiting[head]
             head += 1
+            bytes -= count
             if head * 2 > waiting.count {
                 waiting.removeFirst(head)
                 head = 0
             }
             return element
         }
+
+        mutating func replaceAll(by element: Element) {
+            (waiting, head, bytes) = ([(element, 0)], 0, 0)
+        }
     }
 
-    private let limit: Int
     private let policy: Policy
     private let state = Mutex(State())
-    /// Called once, when the buffer is deallocated.
-    private let abandoned: @Sendable (ObjectIdentifier) -> Void
+    /// Called after each read with the remaining load, and when the buffer is deallocated.
+    private let drained: @Sendable (ObjectIdentifier, Load) -> Void
 
     init(
-        limit: Int,
         policy: Policy,
-        abandoned: @escaping @Sendable (ObjectIdentifier) -> Void = { _ in }
+        drained: @escaping @Sendable (ObjectIdentifier, Load) -> Void = { _, _ in }
     ) {
-        precondition(limit > 0, "a buffer needs room for at least one event")
-        self.limit = limit
         self.policy = policy
-        self.abandoned = abandoned
+        self.drained = drained
     }
 
-    deinit { abandoned(ObjectIdentifier(self)) }
+    deinit { drained(ObjectIdentifier(self), Load()) }
+
+    var id: ObjectIdentifier { ObjectIdentifier(self) }
+
+    var name: String { "a sequence of events" }
 
     /// Delivers an element to a waiting reader, or buffers it.
-    func send(_ element: Element) {
-        let reader: Reader? = state.withLock { state in
-            guard state.ending == nil else { return nil }
-            guard state.readers.isEmpty else { return state.readers.removeFirst().reader }
-            if state.count == limit {
-                guard policy == .keepsNewest else {
-                    state.ending = .failed(.overflow(limit: limit))
-                    return nil
-                }
-                _ = state.removeFirst()
+    ///
+    /// - Parameters:
+    ///   - element: The element.
+    ///   - bytes: The approximate memory that it holds.
+    /// - Returns: The load that a reader is behind with; none if there is no reader yet.
+    @discardableResult
+    func send(_ element: Element, bytes: Int = 0) -> Load {
+        let (reader, load): (Reader?, Load) = state.withLock { state in
+            guard state.ending == nil else { return (nil, Load()) }
+            guard state.readers.isEmpty else { return (state.readers.removeFirst().reader, Load()) }
+            switch policy {
+            case .keepsNewest(let limit):
+                if state.load.count == limit { _ = state.removeFirst() }
+                state.append(element, bytes)
+                return (nil, Load())
+            case .reportsLoad(let limit, let overflow):
+                if !state.isRead, state.load.count >= limit { state.replaceAll(by: overflow) }
+                state.append(element, bytes)
+                return (nil, state.isRead ? state.load : Load())
             }
-            state.waiting.append(element)
-            return nil
         }
         reader?.resume(returning: .success(element))
+        return load
     }
 
     /// Ends the sequence after the buffered elements have been read.
@@ -91,6 +114,7 @@ final class EventBuffer<Element: Sendable>: Sendable {
     func next(isolation: isolated (any Actor)? = #isolation) async throws(FanfareError) -> Element?
     {
         let id = state.withLock { state in
+            state.isRead = true
             state.nextReader += 1
             return state.nextReader
         }
@@ -106,21 +130,26 @@ final class EventBuffer<Element: Sendable>: Sendable {
 
     /// Returns an element or the end if there is one; otherwise stores the reader and returns `nil`.
     private func take(for reader: Reader, id: Int) -> Result<Element?, FanfareError>? {
-        state.withLock { state in
-            guard state.count == 0 else { return .success(state.removeFirst()) }
+        let (result, load): (Result<Element?, FanfareError>?, Load?) = state.withLock { state in
+            guard state.load.count == 0 else {
+                let element = state.removeFirst()
+                return (.success(element), state.load)
+            }
             switch state.ending {
-            case .finished: return .success(nil)
-            // Thrown once: a second loop over the sequence ends without an error.
+            case .finished: return (.success(nil), nil)
+            // Thrown once: a second call of next() after it ends without an error.
             case .failed(let error):
                 state.ending = .finished
-                return .failure(error)
+                return (.failure(error), nil)
             case nil: break
             }
             // The cancellation handler of a task already cancelled has run before this.
-            guard !Task.isCancelled else { return .success(nil) }
+            guard !Task.isCancelled else { return (.success(nil), nil) }
             state.readers.append((id, reader))
-            return nil
+            return (nil, nil)
         }
+        if let load { drained(ObjectIdentifier(self), load) }
+        return result
     }
 
     private func cancel(_ id: Int) {

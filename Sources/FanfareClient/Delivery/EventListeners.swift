@@ -9,44 +9,52 @@ struct Topic: Hashable, Sendable {
     var event: String?
 }
 
-/// The listeners to events, by topic.
+/// The callbacks and the sequences of events, by topic.
 struct EventListeners: Sendable {
-    private var topics: [Topic: Listeners<ChannelEvent>] = [:]
-
-    subscript(topic: Topic) -> Listeners<ChannelEvent> {
-        get { topics[topic] ?? Listeners() }
-        set { topics[topic] = newValue.isEmpty ? nil : newValue }
-        _modify {
-            yield &topics[topic, default: Listeners()]
-            if topics[topic]?.isEmpty == true { topics[topic] = nil }
-        }
-    }
+    var callbacks = ListenerTable<Topic, Listeners<ChannelEvent>>()
+    var sequences = ListenerTable<Topic, EventBuffers<Delivery<ChannelEvent>>>()
 
     /// Sends an event to the listeners of its channel and name, its channel, its name, and all events, in this order.
-    func send(_ event: ChannelEvent, posted: (CallbackQueue, CallbackQueue.Load) -> Void) {
-        let bytes = event.name.utf8.count + (event.data?.utf8.count ?? 0)
-        var wanted = [Topic(event: event.name), Topic()]
+    func send(_ event: ChannelEvent, posted: (any EventReader, Load) -> Void) {
+        var topics = [Topic(event: event.name), Topic()]
         if let channel = event.channel {
-            wanted.insert(
+            topics.insert(
                 contentsOf: [Topic(channel: channel, event: event.name), Topic(channel: channel)],
                 at: 0
             )
         }
-        for topic in wanted { topics[topic]?.send(event, bytes: bytes, posted: posted) }
+        send(event, to: topics, posted)
     }
 
     /// Sends an event of the user to the listeners of its name and of all user events.
-    func sendToUser(_ event: ChannelEvent, posted: (CallbackQueue, CallbackQueue.Load) -> Void) {
+    func sendToUser(_ event: ChannelEvent, posted: (any EventReader, Load) -> Void) {
+        let topics = [Topic(channel: Topic.user, event: event.name), Topic(channel: Topic.user)]
+        send(event, to: topics, posted)
+    }
+
+    private func send(
+        _ event: ChannelEvent,
+        to topics: [Topic],
+        _ posted: (any EventReader, Load) -> Void
+    ) {
         let bytes = event.name.utf8.count + (event.data?.utf8.count ?? 0)
-        for topic in [Topic(channel: Topic.user, event: event.name), Topic(channel: Topic.user)] {
-            topics[topic]?.send(event, bytes: bytes, posted: posted)
+        for topic in topics {
+            callbacks[topic].send(event, bytes: bytes, posted: posted)
+            sequences[topic].send(.event(event, at: nil), bytes: bytes, posted: posted)
         }
     }
 
-    /// Ends the sequences of one channel, or of all channels.
+    /// Tells the sequences of one channel that events may be missing.
+    func sendGap(_ gap: Gap, channel: String) {
+        for topic in sequences.keys where topic.channel == channel {
+            sequences[topic].send(.gap(gap))
+        }
+    }
+
+    /// Ends the sequences of one channel, or of all.
     mutating func finish(channel: String? = nil, throwing error: FanfareError? = nil) {
-        for topic in topics.keys where channel == nil || topic.channel == channel {
-            self[topic].finish(throwing: error)
+        for topic in Array(sequences.keys) where channel == nil || topic.channel == channel {
+            sequences[topic].finish(throwing: error)
         }
     }
 }

@@ -1,88 +1,109 @@
-/// The listeners to one kind of value, in the order of registration.
+/// The callbacks for one kind of value, in the order of registration.
 struct Listeners<Value: Sendable>: Sendable {
-    private struct Buffer: Sendable {
-        /// Retained by the sequence's reader; `nil` once that has released it.
-        weak let buffer: EventBuffer<Value>?
-    }
-
-    private enum Listener: Sendable {
-        case callback(Binding, @Sendable (Value) -> Void)
-        case buffer(Buffer)
+    private struct Listener: Sendable {
+        let token: ListenerToken
+        let queue: CallbackQueue
+        let callback: Callback<Value>
     }
 
     private var listeners: [Listener] = []
 
     var isEmpty: Bool { listeners.isEmpty }
 
-    /// Adds a callback, and removes callbacks whose actor has been deallocated.
-    mutating func add(_ binding: Binding, _ callback: @escaping @Sendable (Value) -> Void) {
-        listeners.removeAll {
-            if case .callback(let old, _) = $0 { !old.queue.executor.isAlive } else { false }
-        }
-        listeners.append(.callback(binding, callback))
+    /// Adds a callback.
+    mutating func add(
+        _ callback: Callback<Value>,
+        _ token: ListenerToken,
+        on queue: CallbackQueue
+    ) {
+        listeners.append(Listener(token: token, queue: queue, callback: callback))
     }
 
-    /// Adds a sequence, and removes sequences that have been deallocated.
-    mutating func add(_ buffer: EventBuffer<Value>) {
-        listeners.removeAll { if case .buffer(let old) = $0 { old.buffer == nil } else { false } }
-        listeners.append(.buffer(Buffer(buffer: buffer)))
-    }
-
-    /// Sends a value to every listener.
+    /// Posts a value to every callback.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - bytes: The approximate memory it holds.
+    ///   - bytes: The approximate memory that it holds.
     ///   - posted: Called for each queue that a call was added to, with the queue's load.
-    func send(
-        _ value: Value,
-        bytes: Int = 0,
-        posted: (CallbackQueue, CallbackQueue.Load) -> Void
-    ) {
+    func send(_ value: Value, bytes: Int = 0, posted: (any EventReader, Load) -> Void = { _, _ in })
+    {
         for listener in listeners {
-            switch listener {
-            case .buffer(let buffer): buffer.buffer?.send(value)
-            case .callback(let binding, let callback):
-                let load = binding.queue.post(for: binding, bytes: bytes) { callback(value) }
-                posted(binding.queue, load)
+            let callback = listener.callback
+            let load = listener.queue.post(for: listener.token, bytes: bytes) { actor in
+                await callback.call(with: value, on: actor)
             }
+            posted(listener.queue, load)
         }
     }
 
-    /// Ends the sequences; callbacks stay.
-    mutating func finish(throwing error: FanfareError? = nil) {
-        listeners.removeAll { listener in
-            guard case .buffer(let buffer) = listener else { return false }
-            buffer.buffer?.finish(throwing: error)
-            return true
-        }
-    }
-
-    /// Removes the callback of a binding.
+    /// Removes the callback of a token.
     ///
     /// - Returns: The previous listeners, to be released outside the lock: a callback may own anything.
-    mutating func remove(_ binding: Binding) -> [any Sendable] {
+    mutating func remove(_ token: ListenerToken) -> any Sendable {
         let before = listeners
-        listeners.removeAll { if case .callback(binding, _) = $0 { true } else { false } }
+        listeners.removeAll { $0.token === token }
         return before
     }
 }
 
-/// The listeners to one kind of value, by channel.
-struct ListenerTable<Value: Sendable>: Sendable {
-    private var channels: [String: Listeners<Value>] = [:]
+/// The buffers of the readers of one kind of sequence.
+struct EventBuffers<Element: Sendable>: Sendable {
+    private struct Reference: Sendable {
+        /// Retained by the reader; `nil` once that has released it.
+        weak let buffer: EventBuffer<Element>?
+    }
 
-    subscript(channel: String) -> Listeners<Value> {
-        get { channels[channel] ?? Listeners() }
-        set { channels[channel] = newValue.isEmpty ? nil : newValue }
-        _modify {
-            yield &channels[channel, default: Listeners()]
-            if channels[channel]?.isEmpty == true { channels[channel] = nil }
+    private var buffers: [Reference] = []
+
+    var isEmpty: Bool { buffers.isEmpty }
+
+    /// Adds a buffer, and removes those of readers that have been deallocated.
+    mutating func add(_ buffer: EventBuffer<Element>) {
+        buffers.removeAll { $0.buffer == nil }
+        buffers.append(Reference(buffer: buffer))
+    }
+
+    /// Sends an element to every reader.
+    func send(
+        _ element: Element,
+        bytes: Int = 0,
+        posted: (any EventReader, Load) -> Void = { _, _ in }
+    ) {
+        for reference in buffers {
+            guard let buffer = reference.buffer else { continue }
+            posted(buffer, buffer.send(element, bytes: bytes))
         }
     }
 
-    /// Ends all sequences.
-    mutating func finish(throwing error: FanfareError?) {
-        for channel in channels.keys { self[channel].finish(throwing: error) }
+    /// Ends the sequences.
+    mutating func finish(throwing error: FanfareError? = nil) {
+        for reference in buffers { reference.buffer?.finish(throwing: error) }
+        buffers = []
     }
 }
+
+/// Listeners or buffers by key, without empty entries.
+struct ListenerTable<Key: Hashable & Sendable, Entry: ListenerEntry>: Sendable {
+    private var entries: [Key: Entry] = [:]
+
+    /// The keys that have listeners.
+    var keys: some Collection<Key> { entries.keys }
+
+    subscript(key: Key) -> Entry {
+        get { entries[key] ?? Entry() }
+        set { entries[key] = newValue.isEmpty ? nil : newValue }
+        _modify {
+            yield &entries[key, default: Entry()]
+            if entries[key]?.isEmpty == true { entries[key] = nil }
+        }
+    }
+}
+
+/// An entry of a ``ListenerTable``.
+protocol ListenerEntry: Sendable {
+    init()
+    var isEmpty: Bool { get }
+}
+
+extension Listeners: ListenerEntry {}
+extension EventBuffers: ListenerEntry {}

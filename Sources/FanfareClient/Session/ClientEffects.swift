@@ -20,12 +20,16 @@ extension FanfareClient {
     ///
     /// Everything happens under the lock, which keeps the effects in order. None of them blocks or calls back into the
     /// client.
+    ///
+    /// - Parameters:
+    ///   - isWanted: Whether the input still applies; may change the client's own state.
+    ///   - input: The input.
     func act(
-        if isWanted: (ClientState) -> Bool = { _ in true },
+        if isWanted: (inout ClientState) -> Bool = { _ in true },
         _ input: (inout ClientSession) -> [SessionEffect]
     ) {
         let log = state.withLock { state in
-            guard isWanted(state) else { return [] as [(Logger.Level, String)] }
+            guard isWanted(&state) else { return [] as [(Logger.Level, String)] }
             let old = state.session.status
             var previous = old
             for effect in input(&state.session) { perform(effect, &previous, &state) }
@@ -66,38 +70,46 @@ extension FanfareClient {
             state.requests.add(ticket, channel: nil, socketID: socketID)
         case .cancel(let tickets): state.requests.cancel(tickets)
         case .deliver(let event):
-            recordLoads(posts { state.events.send(event, posted: $0) }, &state)
+            let listeners = state.events
+            send(&state) { listeners.send(event, posted: $0) }
         case .deliverToUser(let event):
-            recordLoads(posts { state.events.sendToUser(event, posted: $0) }, &state)
+            let listeners = state.events
+            send(&state) { listeners.sendToUser(event, posted: $0) }
         case .presence(let channel, let change):
-            recordLoads(posts { state.presence[channel].send(change, posted: $0) }, &state)
+            state.rosters[channel].send(change.roster)
+            let listeners = state.presence[channel]
+            send(&state) { listeners.send(change, bytes: change.byteCount, posted: $0) }
+        case .gap(let channel): state.events.sendGap(Gap(.brokerHasNoHistory), channel: channel)
         case .watchlist(let change):
-            state.watchlistSequences.send(change.watchlist) { _, _ in }
-            recordLoads(posts { state.watchlists.send(change, posted: $0) }, &state)
+            state.watchlistSequences.send(change.watchlist)
+            let listeners = state.watchlists
+            send(&state) { listeners.send(change, bytes: change.byteCount, posted: $0) }
         case .signedIn(let user):
             state.log.append((.debug, "signed in as \(user.id)"))
-            state.signInWaiters.send(user) { _, _ in }
-            state.signInWaiters = Listeners()
-            recordLoads(posts { state.signIns.send(user, posted: $0) }, &state)
+            state.signInWaiters.send(user)
+            state.signInWaiters = EventBuffers()
+            state.signIns.send(user)
         case .signInFailed(let error):
             state.signInWaiters.finish(throwing: error)
             state.log.append((.warning, error.description))
-            state.errors.send(error) { _, _ in }
+            state.errors.send(error)
         case .report(let error):
             state.log.append((.warning, error.description))
-            state.errors.send(error) { _, _ in }
+            state.errors.send(error)
         case .subscribed(let channel):
             state.log.append((.debug, "subscribed to \(channel)"))
-            state.waiters.removeValue(forKey: channel)?.send(()) { _, _ in }
+            state.waiters.removeValue(forKey: channel)?.send(())
         case .refused(let channel, let error):
             state.waiters[channel]?.finish(throwing: error)
             state.waiters[channel] = nil
-            if case .unsubscribed = error {
+            if error.code == .unsubscribed {
                 state.events.finish(channel: channel)
-                state.presence[channel].finish()
+                state.rosters[channel].finish()
             } else {
+                state.events.finish(channel: channel, throwing: error)
+                state.rosters[channel].finish(throwing: error)
                 state.log.append((.warning, error.description))
-                state.errors.send(error) { _, _ in }
+                state.errors.send(error)
             }
         }
     }
@@ -150,31 +162,19 @@ extension FanfareClient {
         }
     }
 
-    /// Sends a value to callbacks, and collects the load of their queues.
-    private func posts(
-        _ send: (_ posted: (CallbackQueue, CallbackQueue.Load) -> Void) -> Void
-    ) -> [(CallbackQueue, CallbackQueue.Load)] {
-        var posts: [(CallbackQueue, CallbackQueue.Load)] = []
-        send { posts.append(($0, $1)) }
-        return posts
-    }
-
-    private func recordLoads(
-        _ posts: [(CallbackQueue, CallbackQueue.Load)],
-        _ state: inout ClientState
-    ) {
-        for (queue, load) in posts { recordLoad(load, of: queue, &state) }
-    }
-
     func report(_ change: StatusChange, _ state: inout ClientState) {
         state.log.append((.debug, "\(endpoint): \(change.new)"))
-        state.statuses.send(change) { _, _ in }
-        state.statusSequences.send(change.new) { _, _ in }
+        state.statuses.send(change)
+        state.statusSequences.send(change.new)
         switch change.new {
-        case .disconnected: finishSequences(nil, &state)
+        case .disconnected: endWaiting(.disconnected, &state)
         case .failed(let error):
             state.log.append((.error, error.description))
-            finishSequences(error, &state)
+            state.events.finish(throwing: error)
+            for channel in Array(state.rosters.keys) {
+                state.rosters[channel].finish(throwing: error)
+            }
+            endWaiting(error, &state)
         case .waiting:
             // Closed, by whichever side.
             state.connection = nil
@@ -182,16 +182,11 @@ extension FanfareClient {
         }
     }
 
-    /// Ends the sequences and the tasks that wait.
-    func finishSequences(_ error: FanfareError?, _ state: inout ClientState) {
+    /// Ends the tasks that wait for the sign-in or for a subscription.
+    private func endWaiting(_ error: FanfareError, _ state: inout ClientState) {
         state.connection = nil
-        state.events.finish(throwing: error)
-        state.presence.finish(throwing: error)
-        state.watchlistSequences.finish()
-        state.signInWaiters.finish(throwing: error ?? .disconnected)
-        for channel in state.waiters.keys {
-            state.waiters[channel]?.finish(throwing: error ?? .disconnected)
-        }
+        state.signInWaiters.finish(throwing: error)
+        for channel in state.waiters.keys { state.waiters[channel]?.finish(throwing: error) }
         state.waiters = [:]
     }
 }

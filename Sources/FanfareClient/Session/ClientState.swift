@@ -10,21 +10,23 @@ struct ClientState: Sendable {
     var alarms: [SessionAlarm: Alarm] = [:]
     var alarmNumber = 0
     var requests = BackendRequests()
+    var leases = Leases()
     var queues = CallbackQueues()
-    /// The executors of queues above their limit; while there are any, reading is paused.
+    /// The readers that are behind; while there are any, reading from the connection is paused.
     var overloaded: Set<ObjectIdentifier> = []
     var events = EventListeners()
     var statuses = Listeners<StatusChange>()
-    var statusSequences = Listeners<ConnectionStatus>()
+    var statusSequences = EventBuffers<ConnectionStatus>()
     var errors = Listeners<FanfareError>()
-    var presence = ListenerTable<PresenceChange>()
+    var presence = ListenerTable<String, Listeners<PresenceChange>>()
+    var rosters = ListenerTable<String, EventBuffers<PresenceRoster>>()
     var signIns = Listeners<SignedInUser>()
     var watchlists = Listeners<WatchlistChange>()
-    var watchlistSequences = Listeners<Watchlist>()
+    var watchlistSequences = EventBuffers<Watchlist>()
     /// Tasks that wait for a subscription, by channel.
-    var waiters: [String: Listeners<Void>] = [:]
+    var waiters: [String: EventBuffers<Void>] = [:]
     /// Tasks that wait for the user to be signed in.
-    var signInWaiters = Listeners<SignedInUser>()
+    var signInWaiters = EventBuffers<SignedInUser>()
     var log: [(Logger.Level, String)] = []
 
     /// A running alarm, with a number that distinguishes it from earlier ones.
@@ -32,10 +34,4 @@ struct ClientState: Sendable {
         var number: Int
         var task: Task<Void, Never>
     }
-}
-
-/// A client's status before and after a change.
-struct StatusChange: Sendable {
-    let old: ConnectionStatus
-    let new: ConnectionStatus
 }

@@ -30,6 +30,8 @@ enum SessionEffect: Equatable {
     case deliverToUser(ChannelEvent)
     /// Report a change of a presence channel's members.
     case presence(channel: String, PresenceChange)
+    /// Tell the sequences of a channel that events may have been missed.
+    case gap(channel: String)
     /// Report a change of the watchlist.
     case watchlist(WatchlistChange)
     /// Report an error to the error listeners.

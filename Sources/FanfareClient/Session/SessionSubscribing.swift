@@ -163,6 +163,7 @@ extension ClientSession {
             // Before the success is delivered, so that its callbacks find the members.
             let change = replaceMembers(of: channel, data)
             effects.append(.subscribed(channel: channel))
+            reportGap(of: channel)
             deliver(message)
             if let change { effects.append(.presence(channel: channel, change)) }
             decryptHeld(of: channel)
@@ -171,6 +172,18 @@ extension ClientSession {
             subscriptions[channel] = nil
             effects.append(.send(.unsubscribe(channel: channel)))
         case nil, .wanted, .authorizing, .awaitingUser, .subscribed: break
+        }
+    }
+
+    /// Reports that events may have been missed, unless this is the first subscription.
+    private mutating func reportGap(of channel: String) {
+        if subscriptions[of: channel]?.wasConfirmed == true {
+            effects.append(.gap(channel: channel))
+        }
+        subscriptions[of: channel]?.wasConfirmed = true
+        guard channel == signIn.channel else { return }
+        if exchange(&signIn.wasConfirmed, with: true) {
+            effects.append(.gap(channel: Topic.user))
         }
     }
 

@@ -20,6 +20,8 @@ struct SignIn {
     var channel: String?
     /// Whether the session subscribed to that channel, not the app.
     var ownsChannel = false
+    /// Whether the broker has confirmed the subscription to a user's channel before.
+    var wasConfirmed = false
     /// Whether the alarm for the broker's answer is running.
     var isTimed = false
     /// The watched users.

@@ -27,6 +27,8 @@ struct Subscription {
     var authorization: ChannelAuthorization?
     /// The reason for a refusal.
     var refusal: FanfareError?
+    /// Whether the broker has confirmed it before, on this connection or an earlier one.
+    var wasConfirmed = false
     /// The number of subscribed connections, if the broker reports it.
     var count: Int?
     /// The members of a presence channel, once received.

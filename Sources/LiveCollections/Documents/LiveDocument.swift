@@ -1,3 +1,5 @@
+public import FanfareClient
+
 /// One value that follows its source and is edited optimistically: a list of one row.
 @MainActor public final class LiveDocument<Value: LiveRow> where Value.ID: Sendable {
     /// The list whose first row is the document.
@@ -21,10 +23,9 @@
     /// Calls back with the value, immediately and after each change, synchronously on the main actor.
     ///
     /// - Parameter perform: Called with the value and the state.
-    /// - Returns: The observation; keep it as long as the callback is needed.
-    public func observe(
-        _ perform: @escaping (Value?, ListState) -> Void
-    ) -> Observation<ListUpdate<Value>> {
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
+    public func observe(_ perform: @escaping (Value?, ListState) -> Void) -> ListenerToken {
         list.observe { perform($0.rows.first, $0.state) }
     }
 

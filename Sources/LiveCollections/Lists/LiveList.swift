@@ -20,8 +20,8 @@ internal import Foundation
     private var replica: ListReplica<Row>
     private(set) var updateNumber = 0
     let signals = UpdateSignals()
-    private var observers = Observers<ListUpdate<Row>>()
-    private var refusals = Observers<RefusedEdit<Row>>()
+    private let observers = Observers<ListUpdate<Row>>()
+    private let refusals = Observers<RefusedEdit<Row>>()
     private var isDelivering = false
     /// The unconfirmed edits, by mutation.
     private var pendingEdits: [String: PendingEdit] = [:]
@@ -94,22 +94,22 @@ internal import Foundation
     /// The first call happens before this method returns, with all rows as insertions.
     ///
     /// - Parameter perform: Called with the update. It may edit the list, which causes another update afterwards.
-    /// - Returns: The observation; keep it as long as the callback is needed.
-    public func observe(_ perform: @escaping (ListUpdate<Row>) -> Void) -> Observation<
-        ListUpdate<Row>
-    > {
-        let observation = observers.add(perform)
-        observation.tell(update(from: RowList()))
-        return observation
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
+    public func observe(_ perform: @escaping (ListUpdate<Row>) -> Void) -> ListenerToken {
+        let token = observers.add(perform)
+        perform(update(from: RowList()))
+        return token
     }
 
     /// Calls back with each edit that was refused and reverted.
     ///
     /// - Parameter perform: Called with the edit and the reason.
-    /// - Returns: The observation; keep it as long as the callback is needed.
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
     public func observeRefusals(
         _ perform: @escaping (RefusedEdit<Row>) -> Void
-    ) -> Observation<RefusedEdit<Row>> {
+    ) -> ListenerToken {
         refusals.add(perform)
     }
 
@@ -177,7 +177,7 @@ internal import Foundation
             case .refused(let commit, let error):
                 pendingEdits.removeValue(forKey: commit.mutation)?.end(.failure(error))
                 let refusal = RefusedEdit(commit: commit, error: error)
-                for observation in refusals.present { observation.tell(refusal) }
+                refusals.send(refusal)
             }
         }
     }
@@ -233,7 +233,7 @@ internal import Foundation
         isDelivering = true
         defer { isDelivering = false }
         while let update = nextUpdate() {
-            for observation in observers.present { observation.tell(update) }
+            observers.send(update)
             signals.send()
         }
     }

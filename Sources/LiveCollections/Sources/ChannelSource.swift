@@ -71,28 +71,22 @@ extension Channel {
         _ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void,
         _ read: (ChannelEvent) -> SourceEvent<Row>?
     ) async throws {
-        // Created before the subscription, so that the first event is not missed.
-        let events = events(bufferLimit: 4096)
-        subscribe()
-        let refusals = Task {
-            do {
-                try await waitUntilSubscribed()
-            } catch is CancellationError {
-            } catch {
-                await handler(.failed(error))
-            }
-        }
-        defer { refusals.cancel() }
+        let deliveries = subscription().deliveries()
         // Already subscribed elsewhere: then no subscription event follows.
-        if isSubscribed { await handler(.subscribed) }
-        for try await event in events {
-            if event.name == "pusher:subscription_succeeded" {
-                await handler(.subscribed)
-            } else if let converted = read(event) {
-                await handler(converted)
+        var hasBegun = isSubscribed
+        if hasBegun { await handler(.subscribed) }
+        for try await delivery in deliveries {
+            switch delivery {
+            case .event(let event, _):
+                if event.name == "pusher:subscription_succeeded" {
+                    // Later ones follow a gap.
+                    if !exchange(&hasBegun, with: true) { await handler(.subscribed) }
+                } else if let converted = read(event) {
+                    await handler(converted)
+                }
+            case .gap: await handler(.subscribed)
+            case .recovered, .undecodable: break
             }
         }
-        // An unsubscribed channel ends the events; a disconnected client may connect again.
-        if client.status == .disconnected { throw FanfareError.disconnected }
     }
 }

@@ -48,19 +48,20 @@ public struct ChannelTextSource: TextSource {
     public func news() -> AsyncStream<TextSourceEvent> {
         // Created here and not in the task, so that no event from now on is missed.
         let statuses = channel.client.statuses()
-        let events = channel.events()
+        let deliveries = channel.subscription().deliveries()
         return AsyncStream { continuation in
             let reading = Task { [channel] in
                 async let _ = Self.forward(statuses, to: continuation)
-                var events = events
+                var deliveries = deliveries
                 while !Task.isCancelled {
-                    // Subscribed before the events were read, or a buffer overflow: entries may be missing.
+                    // Subscribed before: then no event of the subscription follows.
                     if channel.isSubscribed { continuation.yield(.connected) }
                     do throws(FanfareError) {
-                        try await Self.forward(events, to: continuation)
+                        try await Self.forward(deliveries, to: continuation)
                         break
                     } catch {
-                        events = channel.events()
+                        continuation.yield(.disconnected(reason: error.description))
+                        deliveries = channel.subscription().deliveries()
                     }
                 }
                 continuation.finish()
@@ -85,18 +86,20 @@ public struct ChannelTextSource: TextSource {
     }
 
     private static func forward(
-        _ events: Events,
+        _ deliveries: Deliveries<ChannelEvent>,
         to continuation: AsyncStream<TextSourceEvent>.Continuation
     ) async throws(FanfareError) {
-        for try await event in events {
-            switch event.name {
-            case "pusher:subscription_succeeded": continuation.yield(.connected)
-            case Self.event.text:
+        for try await delivery in deliveries {
+            switch delivery {
+            case .event(let event, _) where event.name == "pusher:subscription_succeeded":
+                continuation.yield(.connected)
+            case .event(let event, _) where event.name == Self.event.text:
                 // A malformed entry is skipped: the next one reveals the gap.
                 if let entry = try? event.decode(TextEntry.self) {
                     continuation.yield(.entry(entry))
                 }
-            default: break
+            case .gap: continuation.yield(.connected)
+            case .event, .undecodable, .recovered: break
             }
         }
     }

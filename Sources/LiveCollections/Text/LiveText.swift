@@ -1,3 +1,5 @@
+public import FanfareClient
+
 /// A text that several users edit at the same time, on the main actor.
 ///
 /// Local edits are in ``string`` immediately and sent soon after; remote edits arrive as splices. Editing works
@@ -42,10 +44,10 @@ public final class LiveText {
     private let options: Options
     private var session: TextSession
     private var tasks: [Task<Void, Never>] = []
-    private var observers = TextObservers<TextSplice>()
-    private var updateObservers = TextObservers<TextUpdate>()
-    private var statusObservers = TextObservers<Status>()
-    private var refusalObservers = TextObservers<String>()
+    private let observers = Observers<TextSplice>()
+    private let updateObservers = Observers<TextUpdate>()
+    private let statusObservers = Observers<Status>()
+    private let refusalObservers = Observers<String>()
     /// Wakes the sending task.
     private var wake: AsyncStream<Void>.Continuation?
     private var isConnected = false
@@ -144,21 +146,21 @@ public final class LiveText {
     /// A text view that applies the splices always matches the text when its user types.
     ///
     /// - Parameter body: Applies one splice; its offsets are those after the previous splice.
-    /// - Returns: The observation, which ends the callback.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
-    public func observe(_ body: @escaping @MainActor (TextSplice) -> Void) -> TextObservation {
+    public func observe(_ body: @escaping @MainActor (TextSplice) -> Void) -> ListenerToken {
         observers.add(body)
     }
 
     /// Calls back when ``status`` changes.
     @discardableResult
-    public func observeStatus(_ body: @escaping @MainActor (Status) -> Void) -> TextObservation {
+    public func observeStatus(_ body: @escaping @MainActor (Status) -> Void) -> ListenerToken {
         statusObservers.add(body)
     }
 
     /// Calls back with the reason when local edits are refused and reverted.
     @discardableResult
-    public func observeRefusals(_ body: @escaping @MainActor (String) -> Void) -> TextObservation {
+    public func observeRefusals(_ body: @escaping @MainActor (String) -> Void) -> ListenerToken {
         refusalObservers.add(body)
     }
 
@@ -171,10 +173,8 @@ public final class LiveText {
             of: TextUpdate.self,
             bufferingPolicy: .bufferingNewest(64)
         )
-        let observation = updateObservers.add { continuation.yield($0) }
-        continuation.onTermination = { _ in
-            Task { @MainActor in observation.end() }
-        }
+        let token = updateObservers.add { continuation.yield($0) }
+        continuation.onTermination = { _ in token.cancel() }
         return stream
     }
 
@@ -276,36 +276,5 @@ public final class LiveText {
                 delay = min(delay * 2, options.retryDelay.upperBound)
             }
         }
-    }
-}
-
-/// A callback's place on a text; the callback goes on without it.
-@MainActor
-public final class TextObservation {
-    private let remove: @MainActor () -> Void
-
-    init(_ remove: @escaping @MainActor () -> Void) { self.remove = remove }
-
-    /// Ends the callback: once this returns it is not called again.
-    public func end() { remove() }
-}
-
-/// Callbacks in the order in which they were added.
-@MainActor
-private final class TextObservers<Value> {
-    private var bodies: [Int: @MainActor (Value) -> Void] = [:]
-    private var count = 0
-
-    var isEmpty: Bool { bodies.isEmpty }
-
-    func add(_ body: @escaping @MainActor (Value) -> Void) -> TextObservation {
-        count += 1
-        let key = count
-        bodies[key] = body
-        return TextObservation { [weak self] in self?.bodies[key] = nil }
-    }
-
-    func send(_ value: Value) {
-        for key in bodies.keys.sorted() { bodies[key]?(value) }
     }
 }

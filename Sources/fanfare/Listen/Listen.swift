@@ -41,12 +41,7 @@ struct Listen: AsyncParsableCommand {
     var count: Int?
 
     func validate() throws {
-        guard Endpoint(broker.text) != nil else {
-            throw ValidationError(
-                "\(broker.text) is not the address of a broker: "
-                    + "expected http://host:port or https://host:port."
-            )
-        }
+        _ = try endpoint
         if channels.isEmpty, user.id == nil {
             throw ValidationError("Name a channel, or a user with --user.")
         }
@@ -57,23 +52,22 @@ struct Listen: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let endpoint = Endpoint(broker.text) else { return }  // It has been validated.
+        let endpoint = try endpoint
         let client = FanfareClient(key: app.key, endpoint: endpoint, options: clientOptions)
         let formatter = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
         let remaining = RemainingEvents(limit: count)
         let (endings, ending) = AsyncStream.makeStream(of: FanfareError?.self)
-        // One serial queue for all output. When its reader is slow the queue fills, and the client stops reading: no
-        // event is lost.
-        let queue = DispatchQueue(label: "fanfare.listen")
-        client.bind(on: queue) { event in
+        // When the reader of the output is slow, calls wait, and the client stops reading: no event is lost.
+        client.bind { event in
             if let line = ProtocolLine.text(event) { Console.printError(line) }
             guard !ProtocolLine.isConnectionEvent(event) else { return }
             guard !remaining.isEmpty else { return }
             Console.print(formatter.text(event, at: Date()))
             if remaining.consume() { ending.yield(nil) }
         }
-        client.onError(on: queue) { Console.printError("\($0)") }
-        client.onStatusChange(on: queue) { _, status in
+        client.onError { Console.printError("\($0)") }
+        client.onStatusChange { change in
+            let status = change.new
             if let line = StatusLine.text(status, endpoint: endpoint) { Console.printError(line) }
             if case .failed(let error) = status { ending.yield(error) }
         }
@@ -84,6 +78,16 @@ struct Listen: AsyncParsableCommand {
             client.disconnect()
             if let error { throw CommandError("\(error)") }
             return
+        }
+    }
+
+    private var endpoint: Endpoint {
+        get throws(ValidationError) {
+            do throws(InvalidOption) {
+                return try Endpoint(broker.text)
+            } catch {
+                throw ValidationError("\(error).")
+            }
         }
     }
 

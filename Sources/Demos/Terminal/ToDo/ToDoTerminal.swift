@@ -35,9 +35,7 @@ struct ToDoTerminal: AsyncParsableCommand {
     var command: String?
 
     @MainActor func run() async throws {
-        guard let endpoint = Endpoint(broker) else {
-            throw ValidationError("--broker must be a URL such as ws://127.0.0.1:6001.")
-        }
+        let endpoint = try Endpoint(option: broker)
         let local = try LocalToDos(path: database)
         let screen = ToDoScreen()
         let sync = ToDoSync(local, try ToDoBackend(url: backend)) { outcome in

@@ -12,14 +12,24 @@ extension FanfareClient {
     @discardableResult
     public func subscribe(_ name: String) -> Channel { channel(name).subscribe() }
 
-    /// Unsubscribes from a channel: ends its sequences and keeps its callbacks for the next subscription.
+    /// Ends what ``subscribe(_:)`` began; as ``Channel/unsubscribe()``.
     public func unsubscribe(_ name: String) { channel(name).unsubscribe() }
 
     func subscribe(to channel: String, with token: ChannelAuthorization?) {
-        act { $0.subscribe(to: channel, with: token) }
+        act(if: { $0.leases.beginOwn(channel) }) { $0.subscribe(to: channel, with: token) }
     }
 
-    func unsubscribe(from channel: String) { act { $0.unsubscribe(from: channel) } }
+    func unsubscribe(from channel: String) {
+        act(if: { $0.leases.endOwn(channel) }) { $0.unsubscribe(from: channel) }
+    }
+
+    func lease(_ channel: String) {
+        act(if: { $0.leases.begin(channel) }) { $0.subscribe(to: channel) }
+    }
+
+    func endLease(_ channel: String) {
+        act(if: { $0.leases.end(channel) }) { $0.unsubscribe(from: channel) }
+    }
 
     func isSubscribed(to channel: String) -> Bool {
         state.withLock { $0.session.subscription(to: channel) == .subscribed }
@@ -30,7 +40,7 @@ extension FanfareClient {
     }
 
     func waitUntilSubscribed(to channel: String) async throws {
-        let buffer = EventBuffer<Void>(limit: 1, policy: .keepsNewest)
+        let buffer = EventBuffer<Void>(policy: .keepsNewest(limit: 1))
         try state.withLock { state in
             switch state.session.subscription(to: channel) {
             case .subscribed: buffer.send(())
@@ -40,7 +50,7 @@ extension FanfareClient {
                     ?? FanfareError.unsubscribed(channel: channel)
             case .wanted, .authorizing, .awaitingUser, .pending:
                 if case .failed(let error) = state.session.status { throw error }
-                state.waiters[channel, default: Listeners()].add(buffer)
+                state.waiters[channel, default: EventBuffers()].add(buffer)
             }
         }
         guard try await buffer.next() != nil else { throw CancellationError() }

@@ -89,6 +89,9 @@ public struct PresenceChange: Sendable, Hashable {
         self.left = left
     }
 
+    /// The approximate memory that a waiting change holds, in bytes: each has a list of its own.
+    var byteCount: Int { 64 + roster.count * 80 }
+
     /// Computes the difference between two lists; a first list has no joined members.
     init(from old: PresenceRoster?, to new: PresenceRoster) {
         roster = new
@@ -101,30 +104,37 @@ public struct PresenceChange: Sendable, Hashable {
     }
 }
 
-/// A presence channel as an asynchronous sequence: the current members first, then every change.
+/// The members of a presence channel as an asynchronous sequence: the current ones first, then every change.
 ///
-/// Each change contains the resulting roster. When the buffer is full, the sequence ends by throwing
-/// ``FanfareError/overflow(limit:)``, as ``Events`` does. It ends with the subscription. To be read by one task.
+/// Each iterator reads at its own pace: one that is behind gets one change with all differences.
 public struct PresenceChanges: AsyncSequence, Sendable {
     /// Iterates over the changes.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        let buffer: EventBuffer<PresenceChange>
+        let buffer: EventBuffer<PresenceRoster>
+        private var read: PresenceRoster?
+
+        init(_ buffer: EventBuffer<PresenceRoster>) { self.buffer = buffer }
 
         /// Waits for the next change.
         public mutating func next() async throws(FanfareError) -> PresenceChange? {
-            try await buffer.next()
+            try await next(isolation: nil)
         }
 
         /// Waits for the next change, on the caller's actor.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(FanfareError) -> PresenceChange? {
-            try await buffer.next(isolation: actor)
+            guard let roster = try await buffer.next(isolation: actor) else { return nil }
+            return PresenceChange(from: exchange(&read, with: roster), to: roster)
         }
     }
 
-    let buffer: EventBuffer<PresenceChange>
+    private let channel: Channel
+
+    init(of channel: Channel) { self.channel = channel }
 
     /// Returns an iterator.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(buffer: buffer) }
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(channel.client.rosterBuffer(channel.name))
+    }
 }

@@ -1,4 +1,3 @@
-public import Dispatch
 import Synchronization
 
 /// The members of a presence channel.
@@ -27,87 +26,52 @@ public struct PresenceChannel: Sendable, Hashable {
     /// This client's own user; `nil` before the broker has sent the list.
     public var me: PresenceMember? { roster?.me }
 
-    /// Returns the current members, if known, and then every change.
+    /// The members as a sequence: the current ones first, if known, then every change.
     ///
-    /// - Parameter bufferLimit: The most unread changes; past it the sequence throws ``FanfareError/overflow(limit:)``.
-    /// - Returns: A sequence for one task.
-    public func changes(bufferLimit: Int = 1024) -> PresenceChanges {
-        PresenceChanges(buffer: channel.client.presenceBuffer(channel.name, limit: bufferLimit))
-    }
+    /// A reader that is behind gets one change with all differences to the members that it has read. The sequence goes
+    /// on over a cut, and ends when the channel is unsubscribed.
+    public var changes: PresenceChanges { PresenceChanges(of: channel) }
 
-    /// Calls `perform` on the main actor with every change, the first list included.
+    /// Calls `perform` with every change, the first list included.
     ///
-    /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
+    /// - Parameter perform: Called in the order of the changes, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func onChange(
-        perform: @escaping @MainActor @Sendable (PresenceChange) -> Void
-    ) -> Binding {
-        onChange(on: .main) { change in MainActor.assumeIsolated { perform(change) } }
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (PresenceChange) -> Void
+    ) -> ListenerToken {
+        channel.client.listen(to: \.presence[channel.name], perform)
     }
 
-    /// Calls `perform` on a serial queue with every change, the first list included.
+    /// Calls `perform` for each user who joins; not for the first list.
     ///
-    /// - Parameters:
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func onChange(
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (PresenceChange) -> Void
-    ) -> Binding {
-        channel.client.onPresence(channel.name, on: .queue(queue), perform)
-    }
-
-    /// Calls `perform` on the main actor for each user who joins; not for the first list.
-    ///
-    /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
+    /// - Parameter perform: Called in the order of the changes, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func onJoin(
-        perform: @escaping @MainActor @Sendable (PresenceMember) -> Void
-    ) -> Binding {
-        onJoin(on: .main) { member in MainActor.assumeIsolated { perform(member) } }
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (PresenceMember) -> Void
+    ) -> ListenerToken {
+        channel.client.add(
+            Callback(perform, orElse: channel.client.callbackActor).flatMap(\.joined),
+            to: \.presence[channel.name]
+        )
     }
 
-    /// Calls `perform` on a serial queue for each user who joins; not for the first list.
+    /// Calls `perform` for each user who leaves.
     ///
-    /// - Parameters:
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func onJoin(
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (PresenceMember) -> Void
-    ) -> Binding {
-        onChange(on: queue) { change in for member in change.joined { perform(member) } }
-    }
-
-    /// Calls `perform` on the main actor for each user who leaves.
-    ///
-    /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
+    /// - Parameter perform: Called in the order of the changes, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func onLeave(
-        perform: @escaping @MainActor @Sendable (PresenceMember) -> Void
-    ) -> Binding {
-        onLeave(on: .main) { member in MainActor.assumeIsolated { perform(member) } }
-    }
-
-    /// Calls `perform` on a serial queue for each user who leaves.
-    ///
-    /// - Parameters:
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func onLeave(
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (PresenceMember) -> Void
-    ) -> Binding {
-        onChange(on: queue) { change in for member in change.left { perform(member) } }
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (PresenceMember) -> Void
+    ) -> ListenerToken {
+        channel.client.add(
+            Callback(perform, orElse: channel.client.callbackActor).flatMap(\.left),
+            to: \.presence[channel.name]
+        )
     }
 }
 
@@ -121,22 +85,13 @@ extension FanfareClient {
         state.withLock { $0.session.subscriptions[of: channel]?.roster }
     }
 
-    func presenceBuffer(_ channel: String, limit: Int) -> EventBuffer<PresenceChange> {
-        let buffer = EventBuffer<PresenceChange>(limit: limit, policy: .endsWithError)
+    /// Adds the buffer of a new reader of a channel's members, beginning with the current ones.
+    func rosterBuffer(_ channel: String) -> EventBuffer<PresenceRoster> {
+        let buffer = EventBuffer<PresenceRoster>(policy: .keepsNewest(limit: 1))
         state.withLock { state in
-            if let roster = state.session.subscriptions[of: channel]?.roster {
-                buffer.send(PresenceChange(roster: roster, joined: [], left: []))
-            }
-            state.presence[channel].add(buffer)
+            if let roster = state.session.subscriptions[of: channel]?.roster { buffer.send(roster) }
+            state.rosters[channel].add(buffer)
         }
         return buffer
-    }
-
-    func onPresence(
-        _ channel: String,
-        on executor: CallbackExecutor,
-        _ callback: @escaping @Sendable (PresenceChange) -> Void
-    ) -> Binding {
-        add(to: \.presence[channel], on: executor, callback)
     }
 }

@@ -24,18 +24,18 @@ extension Channel {
     /// - Parameters:
     ///   - event: The event's name, which begins with `client-`.
     ///   - data: The value to encode as JSON.
-    ///   - encoder: The encoder, with its strategies for dates and keys.
+    ///   - encoder: The encoder; `nil` for ``ClientOptions/encoder``.
     /// - Returns: Whether the event was sent or queued.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger<Payload: Encodable>(
         _ event: String,
         _ data: Payload,
-        encoder: JSONEncoder = JSONEncoder()
+        encoder: JSONEncoder? = nil
     ) throws(FanfareError) -> ClientEventDelivery {
         let json: Data
         do {
-            json = try encoder.encode(data)
+            json = try (encoder ?? client.options.encoder).encode(data)
         } catch {
             throw .clientEventRefused(
                 event: event,
@@ -51,14 +51,14 @@ extension Channel {
     /// - Parameters:
     ///   - event: The event's name, which begins with `client-`, and the type of its data.
     ///   - payload: The value to encode as JSON.
-    ///   - encoder: The encoder, with its strategies for dates and keys.
+    ///   - encoder: The encoder; `nil` for ``ClientOptions/encoder``.
     /// - Returns: Whether the event was sent or queued.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger<Payload: Encodable>(
         _ event: EventName<Payload>,
         _ payload: Payload,
-        encoder: JSONEncoder = JSONEncoder()
+        encoder: JSONEncoder? = nil
     ) throws(FanfareError) -> ClientEventDelivery {
         try trigger(event.text, payload, encoder: encoder)
     }

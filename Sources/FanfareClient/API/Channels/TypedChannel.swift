@@ -59,8 +59,13 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
         return self
     }
 
-    /// Unsubscribes: ends the channel's sequences and keeps its callbacks for the next subscription.
+    /// Ends what ``subscribe()`` began; as ``Channel/unsubscribe()``.
     public func unsubscribe() { channel.unsubscribe() }
+
+    /// Subscribes for as long as the lease is held.
+    ///
+    /// - Returns: The lease; releasing it ends it.
+    public func subscription() -> ChannelSubscription { channel.subscription() }
 
     /// Waits until the broker has confirmed the subscription; as ``Channel/waitUntilSubscribed()``.
     ///

@@ -1,5 +1,3 @@
-public import Dispatch
-
 /// A member of a presence channel, with typed information.
 public struct Member<Info: Decodable & Sendable>: Sendable, Hashable, Identifiable {
     /// The member without the type.
@@ -58,34 +56,22 @@ extension TypedChannel {
         channel.presence.roster.map(Roster.init(untyped:))
     }
 
-    /// Returns the current members, if known, and then every change.
-    ///
-    /// - Parameter bufferLimit: The most unread changes; past it the sequence throws ``FanfareError/overflow(limit:)``.
-    /// - Returns: A sequence for one task.
-    public func changes(
-        bufferLimit: Int = 1024
-    ) -> AsyncMapSequence<PresenceChanges, RosterChange<Schema.MemberInfo>> {
-        channel.presence.changes(bufferLimit: bufferLimit).map { RosterChange($0) }
+    /// The members as a sequence; as ``PresenceChannel/changes``.
+    public var changes: AsyncMapSequence<PresenceChanges, RosterChange<Schema.MemberInfo>> {
+        channel.presence.changes.map { RosterChange($0) }
     }
 
-    /// Calls `perform` on the main actor with every change, the first list included.
+    /// Calls `perform` with every change, the first list included.
     ///
-    /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
+    /// - Parameter perform: Called in the order of the changes, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func onChange(
-        perform: @escaping @MainActor @Sendable (RosterChange<Schema.MemberInfo>) -> Void
-    ) -> Binding { channel.presence.onChange { perform(RosterChange($0)) } }
-
-    /// Calls `perform` on a serial queue with every change, the first list included.
-    ///
-    /// - Parameters:
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func onChange(
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (RosterChange<Schema.MemberInfo>) -> Void
-    ) -> Binding { channel.presence.onChange(on: queue) { perform(RosterChange($0)) } }
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (RosterChange<Schema.MemberInfo>) -> Void
+    ) -> ListenerToken {
+        let callback = Callback(perform, orElse: channel.client.callbackActor)
+            .compactMap { (change: PresenceChange) in RosterChange<Schema.MemberInfo>(change) }
+        return channel.client.add(callback, to: \.presence[channel.name])
+    }
 }

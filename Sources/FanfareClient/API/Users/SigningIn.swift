@@ -1,4 +1,3 @@
-public import Dispatch
 public import Foundation
 import Synchronization
 
@@ -51,7 +50,7 @@ extension FanfareClient {
     ///   the client disconnects or fails; `CancellationError` when the task is cancelled.
     @discardableResult
     public func waitUntilSignedIn() async throws -> SignedInUser {
-        let buffer = EventBuffer<SignedInUser>(limit: 1, policy: .keepsNewest)
+        let buffer = EventBuffer<SignedInUser>(policy: .keepsNewest(limit: 1))
         try state.withLock { state in
             let signIn = state.session.signIn
             if let user = signIn.user { return buffer.send(user) }
@@ -66,27 +65,15 @@ extension FanfareClient {
         return user
     }
 
-    /// Calls `perform` on the main actor after each successful sign-in.
+    /// Calls `perform` after each successful sign-in.
     ///
-    /// - Parameter perform: Called once for each connection.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func onSignIn(perform: @escaping @MainActor @Sendable (SignedInUser) -> Void) -> Binding
-    {
-        onSignIn(on: .main) { user in MainActor.assumeIsolated { perform(user) } }
-    }
-
-    /// Calls `perform` on a serial queue after each successful sign-in.
-    ///
-    /// - Parameters:
-    ///   - queue: A serial queue.
-    ///   - perform: Called once for each connection.
-    /// - Returns: A token. Discarding it keeps the callback.
+    /// - Parameter perform: Called once for each connection, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func onSignIn(
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (SignedInUser) -> Void
-    ) -> Binding {
-        add(to: \.signIns, on: .queue(queue), perform)
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (SignedInUser) -> Void
+    ) -> ListenerToken {
+        listen(to: \.signIns, perform)
     }
 }

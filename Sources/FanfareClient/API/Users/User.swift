@@ -1,4 +1,8 @@
-public import Dispatch
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 import Synchronization
 
 /// The user of a client: the sign-in, the events sent to the user, and the watchlist.
@@ -22,103 +26,79 @@ public struct User: Sendable {
 
     // MARK: Events
 
-    /// Calls `perform` on the main actor for each event that a backend sends to the user.
+    /// Calls `perform` for each event that a backend sends to the user.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
+    ///   - perform: Called in the order of the events, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func bind(
         _ event: String? = nil,
-        perform: @escaping @MainActor @Sendable (ChannelEvent) -> Void
-    ) -> Binding {
-        bind(event, on: .main) { event in MainActor.assumeIsolated { perform(event) } }
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (ChannelEvent) -> Void
+    ) -> ListenerToken {
+        client.listen(to: \.events.callbacks[topic(event)], perform)
     }
 
-    /// Calls `perform` on a serial queue for each event that a backend sends to the user.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name; `nil` for all.
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func bind(
-        _ event: String? = nil,
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (ChannelEvent) -> Void
-    ) -> Binding {
-        client.bind(Topic(channel: Topic.user, event: event), on: .queue(queue), perform)
-    }
-
-    /// Calls `perform` on the main actor with the decoded data of each event with this name for the user.
+    /// Calls `perform` with the decoded data of each event with this name for the user.
     ///
     /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
-    ///   - perform: Called in the order of the events.
-    /// - Returns: A token. Discarding it keeps the callback.
+    ///   - decoder: The decoder; `nil` for ``ClientOptions/decoder``.
+    ///   - perform: Called in the order of the events, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func bind<Payload>(
         _ event: EventName<Payload>,
-        perform: @escaping @MainActor @Sendable (Payload) -> Void
-    ) -> Binding {
-        channel.bind(event, perform: perform)
+        decoder: JSONDecoder? = nil,
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (Payload) -> Void
+    ) -> ListenerToken {
+        client.listen(to: topic(event.text), decoder: decoder, perform)
     }
 
     /// The events that a backend sends to the user from now on, also after a sign-in as another user.
     ///
-    /// - Parameters:
-    ///   - event: The event's name; `nil` for all.
-    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
-    /// - Returns: A sequence for one task.
-    public func events(_ event: String? = nil, bufferLimit: Int = 1024) -> Events {
-        channel.events(event, bufferLimit: bufferLimit)
+    /// - Parameter event: The event's name; `nil` for all.
+    /// - Returns: A sequence.
+    public func deliveries(_ event: String? = nil) -> Deliveries<ChannelEvent> {
+        Deliveries(topic(event), of: client, lease: nil) { $0 }
     }
 
     /// The decoded data of the events of one name that a backend sends to the user.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
-    ///   - bufferLimit: The most unread events; past it the sequence throws ``FanfareError/overflow(limit:)``.
-    /// - Returns: A sequence for one task.
-    public func events<Payload>(
-        _ event: EventName<Payload>,
-        bufferLimit: Int = 1024
-    ) -> DecodedEvents<Payload> {
-        channel.events(event, bufferLimit: bufferLimit)
+    ///   - decoder: The decoder; `nil` for ``ClientOptions/decoder``.
+    /// - Returns: A sequence.
+    public func deliveries<Payload>(
+        of event: EventName<Payload>,
+        decoder: JSONDecoder? = nil
+    ) -> Deliveries<Payload> {
+        let decoder = decoder ?? client.options.decoder
+        return Deliveries(topic(event.text), of: client, lease: nil) {
+            event throws(FanfareError) in try event.decode(with: decoder)
+        }
     }
 
-    /// The topic of the user's events, as a channel; the broker has no such channel.
-    private var channel: Channel { Channel(name: Topic.user, client: client) }
+    /// The topic of the user's events, whatever the user's ID.
+    private func topic(_ event: String?) -> Topic { Topic(channel: Topic.user, event: event) }
 
     // MARK: Watchlist
 
-    /// Calls `perform` on the main actor with every change of the watchlist.
+    /// Calls `perform` with every change of the watchlist.
     ///
-    /// - Parameter perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
+    /// - Parameter perform: Called in the order of the changes, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func onWatchlistChange(
-        perform: @escaping @MainActor @Sendable (WatchlistChange) -> Void
-    ) -> Binding {
-        onWatchlistChange(on: .main) { change in MainActor.assumeIsolated { perform(change) } }
-    }
-
-    /// Calls `perform` on a serial queue with every change of the watchlist.
-    ///
-    /// - Parameters:
-    ///   - queue: A serial queue.
-    ///   - perform: Called in the order of the changes.
-    /// - Returns: A token. Discarding it keeps the callback.
-    @discardableResult
-    public func onWatchlistChange(
-        on queue: DispatchQueue,
-        perform: @escaping @Sendable (WatchlistChange) -> Void
-    ) -> Binding {
-        client.add(to: \.watchlists, on: .queue(queue), perform)
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (WatchlistChange) -> Void
+    ) -> ListenerToken {
+        client.listen(to: \.watchlists, perform)
     }
 
     /// Returns the watchlist as a sequence: its current state first, then its state after every change.
@@ -127,7 +107,7 @@ public struct User: Sendable {
     ///
     /// - Returns: A sequence for one task.
     public func watchlists() -> Watchlists {
-        let buffer = EventBuffer<Watchlist>(limit: 64, policy: .keepsNewest)
+        let buffer = EventBuffer<Watchlist>(policy: .keepsNewest(limit: 64))
         client.state.withLock { state in
             buffer.send(state.session.signIn.watchlist)
             state.watchlistSequences.add(buffer)

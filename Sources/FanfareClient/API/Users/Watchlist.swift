@@ -42,4 +42,7 @@ public struct WatchlistChange: Sendable, Hashable {
     public let online: [String]
     /// The users who went offline, or are first reported as offline.
     public let offline: [String]
+
+    /// The approximate memory that a waiting change holds, in bytes.
+    var byteCount: Int { 64 + (watchlist.online.count + watchlist.offline.count) * 32 }
 }

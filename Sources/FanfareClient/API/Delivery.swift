@@ -1,0 +1,80 @@
+/// What a sequence of a channel's events delivers.
+public enum Delivery<Value: Sendable>: Sendable {
+    /// An event, and its position if the broker numbers the channel's events.
+    case event(Value, at: ChannelPosition?)
+    /// An event whose data cannot be decoded; the sequence goes on.
+    case undecodable(ChannelEvent, FanfareError)
+    /// The connection was lost, and the events missed meanwhile have been delivered.
+    case recovered(count: Int)
+    /// Events may have been missed: load the current state, then go on.
+    case gap(Gap)
+}
+
+extension Delivery: Equatable where Value: Equatable {}
+
+extension Delivery {
+    /// Returns the delivery with its event decoded.
+    func decoded<Other>(
+        by decode: (Value) throws(FanfareError) -> Other
+    ) -> Delivery<Other> where Value == ChannelEvent {
+        switch self {
+        case .event(let event, let position):
+            do throws(FanfareError) {
+                return .event(try decode(event), at: position)
+            } catch {
+                return .undecodable(event, error)
+            }
+        case .undecodable(let event, let error): return .undecodable(event, error)
+        case .recovered(let count): return .recovered(count: count)
+        case .gap(let gap): return .gap(gap)
+        }
+    }
+}
+
+/// A place in a channel's sequence of events.
+public struct ChannelPosition: Codable, Hashable, Sendable {
+    /// The sequence, which the broker begins anew when it may have lost the end of the last one.
+    public let stream: String
+    /// The number in the sequence, from 1.
+    public let serial: UInt64
+
+    /// Creates a position.
+    ///
+    /// - Parameters:
+    ///   - stream: The sequence.
+    ///   - serial: The number in the sequence, from 1.
+    public init(stream: String, serial: UInt64) {
+        self.stream = stream
+        self.serial = serial
+    }
+}
+
+/// A part of a channel's events that was not, or may not have been, delivered.
+public struct Gap: Hashable, Sendable {
+    /// The reason for a gap; later versions may have others.
+    public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The reason's name.
+        public let rawValue: String
+
+        /// Creates a reason from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The connection was lost, and the broker keeps no events for clients that come back.
+        public static let brokerHasNoHistory = Reason(rawValue: "broker_has_no_history")
+        /// The sequence was not read for so long that its buffer was full.
+        public static let overflow = Reason(rawValue: "overflow")
+
+        /// The reason's name.
+        public var description: String { rawValue }
+    }
+
+    /// The reason.
+    public let reason: Reason
+    /// The number of missed events, if it is known.
+    public let missed: Int?
+
+    init(_ reason: Reason, missed: Int? = nil) {
+        self.reason = reason
+        self.missed = missed
+    }
+}

@@ -1,0 +1,95 @@
+package import Dispatch
+
+/// A callback, and the actor that it runs on.
+package struct Callback<Value: Sendable>: Sendable {
+    /// The actor, which the callback retains.
+    let actor: any Actor
+    private let body: @Sendable (isolated any Actor, Value) async -> Void
+
+    /// Creates a callback from a closure of an app.
+    ///
+    /// - Parameters:
+    ///   - perform: The closure, which runs on the actor that it is isolated to.
+    ///   - other: The actor for a closure that is isolated to none.
+    init(
+        _ perform: @escaping @Sendable @isolated(any) (Value) -> Void,
+        orElse other: any Actor
+    ) {
+        actor = perform.isolation ?? other
+        // The call is made on the closure's own actor, so it does not suspend.
+        body = { _, value in await perform(value) }
+    }
+
+    /// Creates a callback that runs on an actor which it is not isolated to, such as a ``QueueActor``.
+    package init(on actor: any Actor, _ perform: @escaping @Sendable (Value) -> Void) {
+        self.actor = actor
+        body = { _, value in perform(value) }
+    }
+
+    private init(
+        on actor: any Actor,
+        body: @escaping @Sendable (isolated any Actor, Value) async -> Void
+    ) {
+        self.actor = actor
+        self.body = body
+    }
+
+    /// Calls the callback.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - actor: The callback's ``actor``.
+    func call(with value: Value, on actor: isolated any Actor) async { await body(actor, value) }
+
+    /// Returns a callback for other values, which calls this one with each value that `transform` returns.
+    func compactMap<Other>(
+        _ transform: @escaping @Sendable (Other) -> Value?
+    ) -> Callback<Other> {
+        let body = body
+        return Callback<Other>(on: actor) { actor, other in
+            if let value = transform(other) { await body(actor, value) }
+        }
+    }
+
+    /// Returns a callback for other values, which calls this one with each element that `transform` returns.
+    func flatMap<Other>(
+        _ transform: @escaping @Sendable (Other) -> [Value]
+    ) -> Callback<Other> {
+        let body = body
+        return Callback<Other>(on: actor) { actor, other in
+            for value in transform(other) { await body(actor, value) }
+        }
+    }
+}
+
+/// The actor of callbacks that are isolated to no actor: they run one at a time, off the main actor.
+actor CallbackActor {}
+
+/// An actor that runs on a serial dispatch queue.
+package actor QueueActor {
+    private nonisolated let executor: QueueExecutor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    private init(_ queue: DispatchQueue) { executor = QueueExecutor(queue) }
+
+    /// Returns the actor of a queue: callbacks that share it run in one order.
+    ///
+    /// - Parameter queue: A serial queue; the main queue has the main actor.
+    /// - Returns: A new actor.
+    package static func actor(on queue: DispatchQueue) -> any Actor {
+        queue == .main ? MainActor.shared : QueueActor(queue)
+    }
+}
+
+private final class QueueExecutor: SerialExecutor {
+    private let queue: DispatchQueue
+
+    init(_ queue: DispatchQueue) { self.queue = queue }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+}

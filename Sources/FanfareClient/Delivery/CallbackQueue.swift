@@ -1,0 +1,122 @@
+import Synchronization
+
+/// The callback calls that wait for one actor, in order.
+///
+/// Calls are scheduled in blocks: a burst of events costs one task instead of one for each event, and blocks are bounded
+/// so that the main actor can draw between them.
+final class CallbackQueue: EventReader {
+    private struct Call: Sendable {
+        let token: ListenerToken
+        let bytes: Int
+        let run: @Sendable (isolated any Actor) async -> Void
+    }
+
+    private struct State {
+        var calls: [Call] = []
+        var load = Load()
+        var isScheduled = false
+    }
+
+    /// The most calls in one block.
+    private static let callsPerBlock = 256
+
+    private let actor: any Actor
+    private let state = Mutex(State())
+    /// Called on the actor after each block, with the remaining load.
+    private let drained: @Sendable (Load) -> Void
+
+    init(of actor: any Actor, drained: @escaping @Sendable (Load) -> Void) {
+        self.actor = actor
+        self.drained = drained
+    }
+
+    /// The actor's name in logs.
+    var name: String { "the actor \(type(of: actor))" }
+
+    /// The identity of the actor, whose callbacks share this queue.
+    var id: ObjectIdentifier { ObjectIdentifier(actor) }
+
+    /// Adds a call for a token; it is skipped if the token is cancelled first.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - bytes: The approximate memory that the call holds.
+    ///   - run: The call.
+    /// - Returns: The load of the queue after this.
+    func post(
+        for token: ListenerToken,
+        bytes: Int,
+        _ run: @escaping @Sendable (isolated any Actor) async -> Void
+    ) -> Load {
+        let (load, isNew) = state.withLock { state in
+            state.calls.append(Call(token: token, bytes: bytes, run: run))
+            state.load.count += 1
+            state.load.bytes += bytes
+            return (state.load, !exchange(&state.isScheduled, with: true))
+        }
+        if isNew { schedule() }
+        return load
+    }
+
+    private func schedule() {
+        // Detached: the calls must not inherit priority and task locals from the event's source.
+        Task.detached { await self.runBlock(on: self.actor) }
+    }
+
+    private func runBlock(on actor: isolated any Actor) async {
+        let calls = state.withLock { state in
+            let calls = Array(state.calls.prefix(Self.callsPerBlock))
+            state.calls.removeFirst(calls.count)
+            return calls
+        }
+        for call in calls where call.token.isActive { await call.run(actor) }
+        let (load, isMore) = state.withLock { state in
+            state.load.count -= calls.count
+            state.load.bytes -= calls.reduce(0) { $0 + $1.bytes }
+            state.isScheduled = !state.calls.isEmpty
+            return (state.load, state.isScheduled)
+        }
+        if isMore { schedule() }
+        drained(load)
+    }
+}
+
+/// What events wait for: the callbacks of one actor, or one reader of a sequence.
+protocol EventReader: AnyObject, Sendable {
+    /// The identity, under which the reader reports that it has caught up.
+    var id: ObjectIdentifier { get }
+    /// The name in logs.
+    var name: String { get }
+}
+
+/// The number and the size of the events that wait for one reader.
+struct Load: Equatable {
+    var count = 0
+    var bytes = 0
+}
+
+/// The queues of a client's callbacks by actor, referenced weakly: a queue without callbacks is deallocated.
+struct CallbackQueues: Sendable {
+    private struct Reference: Sendable {
+        weak let queue: CallbackQueue?
+    }
+
+    private var queues: [ObjectIdentifier: Reference] = [:]
+
+    /// Returns the queue of an actor, which all its callbacks share for one order.
+    ///
+    /// - Parameters:
+    ///   - actor: The actor.
+    ///   - drained: Called after each block with the remaining load, if the queue is new.
+    /// - Returns: The queue, to be retained by the caller.
+    mutating func queue(
+        of actor: any Actor,
+        drained: @escaping @Sendable (Load) -> Void
+    ) -> CallbackQueue {
+        if let known = queues[ObjectIdentifier(actor)]?.queue { return known }
+        queues = queues.filter { $0.value.queue != nil }
+        let new = CallbackQueue(of: actor, drained: drained)
+        queues[new.id] = Reference(queue: new)
+        return new
+    }
+}

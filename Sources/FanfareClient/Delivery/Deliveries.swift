@@ -1,0 +1,79 @@
+import Synchronization
+
+/// The events of a channel as an asynchronous sequence, which tells what is missing.
+///
+/// Every iterator gets every event: the first from the creation of the sequence on, others from their own creation on. A
+/// reader that is behind holds up its client's reading, as a slow callback does; no event is dropped.
+///
+/// On a cut the sequence goes on: behind the next subscription it delivers ``Delivery/recovered(count:)`` or
+/// ``Delivery/gap(_:)``. ``FanfareClient/disconnect()`` suspends it until the next ``FanfareClient/connect()``. It ends
+/// when the channel is unsubscribed, and throws when the subscription is refused or the client fails.
+public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
+    /// Iterates over the deliveries.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let buffer: EventBuffer<Delivery<ChannelEvent>>
+        let decode: @Sendable (ChannelEvent) throws(FanfareError) -> Value
+        /// Retained: the channel is subscribed while somebody reads.
+        let lease: ChannelSubscription?
+
+        /// Waits for the next delivery.
+        public mutating func next() async throws(FanfareError) -> Delivery<Value>? {
+            try await next(isolation: nil)
+        }
+
+        /// Waits for the next delivery, on the caller's actor.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(FanfareError) -> Delivery<Value>? {
+            try await buffer.next(isolation: actor)?.decoded(by: decode)
+        }
+    }
+
+    private let source: DeliverySource
+    private let decode: @Sendable (ChannelEvent) throws(FanfareError) -> Value
+
+    init(
+        _ topic: Topic,
+        of client: FanfareClient,
+        lease: ChannelSubscription?,
+        decode: @escaping @Sendable (ChannelEvent) throws(FanfareError) -> Value
+    ) {
+        source = DeliverySource(topic, of: client, lease: lease)
+        self.decode = decode
+    }
+
+    /// Returns an iterator.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(buffer: source.takeBuffer(), decode: decode, lease: source.lease)
+    }
+}
+
+/// Creates the buffers of a sequence's iterators.
+private final class DeliverySource: Sendable {
+    let lease: ChannelSubscription?
+    private let topic: Topic
+    private weak let client: FanfareClient?
+    /// The buffer of the first iterator, which is filled from the creation of the sequence on.
+    private let first: Mutex<EventBuffer<Delivery<ChannelEvent>>?>
+
+    init(_ topic: Topic, of client: FanfareClient, lease: ChannelSubscription?) {
+        self.topic = topic
+        self.client = client
+        self.lease = lease
+        let buffer = client.buffer(topic)
+        lease?.add(buffer)
+        first = Mutex(buffer)
+    }
+
+    func takeBuffer() -> EventBuffer<Delivery<ChannelEvent>> {
+        if let buffer = first.withLock({ $0.take() }) { return buffer }
+        guard let client else {
+            let ended = EventBuffer<Delivery<ChannelEvent>>(policy: .keepsNewest(limit: 1))
+            ended.finish()
+            return ended
+        }
+        let buffer = client.buffer(topic)
+        lease?.add(buffer)
+        return buffer
+    }
+}

@@ -1,0 +1,35 @@
+import Synchronization
+
+/// The registration of a callback: releasing the token keeps the callback, ``cancel()`` ends it.
+public final class ListenerToken: Sendable {
+    private let active = Atomic(true)
+    /// Removes the callback from its listeners.
+    private let unregister: @Sendable (ListenerToken) -> Void
+
+    /// Creates the token of a callback.
+    ///
+    /// - Parameter unregister: Called once, by ``cancel()``; it may release the callback.
+    package init(unregister: @escaping @Sendable (ListenerToken) -> Void) {
+        self.unregister = unregister
+    }
+
+    /// Whether the callback may still be called.
+    public var isActive: Bool { active.load(ordering: .acquiring) }
+
+    /// Ends the callback.
+    ///
+    /// If this is called where the callback runs (mostly the main actor), the callback is not called after this
+    /// returns. If it is called elsewhere, a call in progress may still finish, but no other starts.
+    public func cancel() {
+        guard active.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        unregister(self)
+    }
+}
+
+extension ListenerToken: Hashable {
+    /// Whether both are the same token.
+    public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left === right }
+
+    /// Hashes the token's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
