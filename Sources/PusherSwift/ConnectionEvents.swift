@@ -30,7 +30,7 @@ extension PusherConnection {
         case .connected:
             reconnectAttempts = 0
             subscribeToAddedChannels()
-        case .waiting, .disconnected, .failed: break
+        case .waiting, .disconnected, .suspended, .failed: break
         }
     }
 

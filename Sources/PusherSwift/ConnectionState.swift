@@ -19,7 +19,7 @@ public enum ConnectionState: Int, Sendable {
 
     init(_ status: ConnectionStatus) {
         switch status {
-        case .disconnected, .failed: self = .disconnected
+        case .disconnected, .suspended, .failed: self = .disconnected
         case .connecting: self = .connecting
         case .connected: self = .connected
         case .waiting: self = .reconnecting

@@ -39,7 +39,7 @@ import LiveCollections
             case .connecting: "connecting …"
             case .waiting(_, let reason): "waiting to reconnect: \(reason)"
             case .failed(let reason): "\(reason)"
-            case .disconnected: "disconnected"
+            case .disconnected, .suspended: "disconnected"
             }
         draw("status", status)
     }

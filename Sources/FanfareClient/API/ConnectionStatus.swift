@@ -2,6 +2,8 @@
 public enum ConnectionStatus: Sendable, Equatable {
     /// Before ``FanfareClient/connect()`` and after ``FanfareClient/disconnect()``.
     case disconnected
+    /// After ``FanfareClient/suspend()``.
+    case suspended
     /// A connection is being opened; `attempt` counts from one since the last stable connection.
     case connecting(attempt: Int)
     /// The connection is established, with this socket ID.

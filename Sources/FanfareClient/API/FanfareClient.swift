@@ -82,6 +82,25 @@ public final class FanfareClient: Sendable {
     /// sequences stay for the next ``connect()``.
     public func disconnect() { act { $0.disconnect() } }
 
+    /// Closes the connection until ``connect()``, for an app that goes to the background.
+    ///
+    /// Subscriptions, callbacks, sequences, member lists and queued client events stay; tasks that wait go on waiting.
+    /// Behind the next ``connect()``, sequences deliver what was missed or a gap. Does nothing while the client is
+    /// disconnected or has failed.
+    public func suspend() { act { $0.suspend() } }
+
+    /// Checks that the broker still answers, and reconnects at once if it does not.
+    ///
+    /// A network that goes away without a word is noticed by silence only, by default after up to 150 seconds
+    /// (``ClientOptions/activityTimeout`` and ``ClientOptions/pongTimeout``). Call this when there is a reason for
+    /// doubt: the app comes to the foreground, the network has changed, a user waits. While the client waits for its next
+    /// attempt, the attempt starts at once.
+    ///
+    /// - Parameter limit: The time limit for the broker's answer.
+    public func checkConnection(within limit: Duration = .seconds(5)) {
+        act { $0.checkConnection(within: limit, at: options.clock.now()) }
+    }
+
     /// Returns the status as a sequence: the current one first, then every change.
     public func statuses() -> ConnectionStates {
         let buffer = EventBuffer<ConnectionStatus>(policy: .keepsNewest(limit: 64))
@@ -104,7 +123,7 @@ public final class FanfareClient: Sendable {
             case .connected(let socketID): return socketID
             case .failed(let error): throw error
             case .disconnected: throw FanfareError.disconnected
-            case .connecting, .waiting: break
+            case .connecting, .waiting, .suspended: break
             }
         }
         throw CancellationError()

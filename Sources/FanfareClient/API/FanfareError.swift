@@ -219,7 +219,8 @@ extension FanfareError {
         FanfareError(
             .authorizationFailed,
             "no authorisation for \(channel): \(clause(failure.description))",
-            advice: "The client retries on the next connection.",
+            advice: failure.isTemporary
+                ? "The client tries again after a delay." : "The client retries on the next connection.",
             reason: failure.description,
             status: failure.status,
             channel: channel

@@ -10,6 +10,8 @@ struct BackendRequests: Sendable {
         /// The channel; `nil` for a sign-in.
         var channel: String?
         var socketID: String
+        /// Whether events wait for the channel's new key.
+        var isForKey: Bool
     }
 
     /// A request in flight.
@@ -22,6 +24,7 @@ struct BackendRequests: Sendable {
     struct Request: Sendable {
         let number: Int
         let isForUser: Bool
+        let isForKey: Bool
         let socketID: String
         /// The channels, with their tickets.
         let tickets: [(channel: String, ticket: Int)]
@@ -39,8 +42,10 @@ struct BackendRequests: Sendable {
     private var last = 0
 
     /// Adds a ticket to the queue.
-    mutating func add(_ number: Int, channel: String?, socketID: String) {
-        waiting.append(Ticket(number: number, channel: channel, socketID: socketID))
+    mutating func add(_ number: Int, channel: String?, socketID: String, isForKey: Bool = false) {
+        waiting.append(
+            Ticket(number: number, channel: channel, socketID: socketID, isForKey: isForKey)
+        )
     }
 
     /// Removes tickets; a request without tickets is cancelled.
@@ -60,9 +65,9 @@ struct BackendRequests: Sendable {
         guard running.count < Self.runningMax, let first = waiting.first else { return nil }
         var taken = [waiting.removeFirst()]
         // A sign-in has its own request; channels share one, as far as the backend supports it.
-        if first.channel != nil, channelsPerRequestMax > 1 {
+        if first.channel != nil, !first.isForKey, channelsPerRequestMax > 1 {
             let isAlike = { (ticket: Ticket) in
-                ticket.channel != nil && ticket.socketID == first.socketID
+                ticket.channel != nil && !ticket.isForKey && ticket.socketID == first.socketID
             }
             taken += waiting.lazy.filter(isAlike).prefix(channelsPerRequestMax - 1)
             let numbers = Set(taken.map(\.number))
@@ -72,6 +77,7 @@ struct BackendRequests: Sendable {
         return Request(
             number: last,
             isForUser: first.channel == nil,
+            isForKey: first.isForKey,
             socketID: first.socketID,
             tickets: taken.map { ($0.channel ?? "", $0.number) }
         )
@@ -106,6 +112,15 @@ extension FanfareClient {
         )
     }
 
+    /// The only attempt at a new key: events wait for it, and the one that failed may be under a foreign key.
+    private var keyRequest: RetryingRequest {
+        RetryingRequest(
+            retries: AuthorizationRetries(attemptCountMax: 1),
+            timeout: min(options.authorizationTimeout, .seconds(3)),
+            clock: options.clock
+        )
+    }
+
     private var backendSettings: BackendSettings {
         BackendSettings(
             timeout: options.authorizationTimeout,
@@ -117,7 +132,8 @@ extension FanfareClient {
     private func authorize(_ request: BackendRequests.Request) async {
         guard let authorizer = options.channelAuthorizer else { return }
         let (content, settings) = (request.content, backendSettings)
-        let outcome = await retrying.run { try await authorizer.respond(content, settings) }
+        let attempts = request.isForKey ? keyRequest : retrying
+        let outcome = await attempts.run { try await authorizer.respond(content, settings) }
         finish(request) { session in
             guard let outcome else { return [] }
             return request.tickets.flatMap { channel, ticket in

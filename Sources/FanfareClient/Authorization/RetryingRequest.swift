@@ -33,8 +33,7 @@ struct RetryingRequest: Sendable {
         _ request: @escaping @Sendable () async throws -> Response
     ) async -> Result<Response, AuthorizationFailure>? {
         let outcomes = EventBuffer<Result<Response, AuthorizationFailure>>(
-            limit: 2,
-            policy: .keepsNewest
+            policy: .keepsNewest(limit: 2)
         )
         let running = Task { outcomes.send(await Self.outcome(of: request)) }
         let end = clock.now() + timeout

@@ -5,9 +5,13 @@ struct ChannelDecryption {
     /// The most events, and bytes of them, that may wait.
     static let heldCountMax = 1024
     static let heldBytesMax = 1 << 20
+    /// The shortest time between two requests for a new key, so that events under foreign keys do not hold up the others.
+    static let requestPause = Duration.seconds(10)
 
     /// The key from the backend.
     var secret: String?
+    /// The time of the last request for a new key; events that fail within ``requestPause`` of it are skipped.
+    var requestedAt: Duration?
     /// The request in flight for a new key.
     var ticket: Int?
     /// The event that the key failed for, and all received since.
@@ -97,16 +101,26 @@ extension ClientSession {
             )
         } catch {
             // A new key does not help with an event that is not encrypted at all.
-            guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes else {
-                return skip(event, "\(error)")
-            }
+            guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes, mayRequestNow(channel)
+            else { return skip(event, "\(error)") }
             let ticket = tickets.add(.secret(channel))
             subscriptions[of: channel]?.decryption.ticket = ticket
             hold(event, channel)
             effects.append(
-                .authorize(ticket: ticket, channel: channel, socketID: socketID.description)
+                .requestKey(ticket: ticket, channel: channel, socketID: socketID.description)
             )
         }
+    }
+
+    private mutating func mayRequestNow(_ channel: String) -> Bool {
+        let now = liveness.receivedAt
+        if let last = subscriptions[of: channel]?.decryption.requestedAt,
+            now - last < ChannelDecryption.requestPause
+        {
+            return false
+        }
+        subscriptions[of: channel]?.decryption.requestedAt = now
+        return true
     }
 
     private mutating func hold(_ event: ReceivedEvent, _ channel: String) {

@@ -66,6 +66,8 @@ extension FanfareClient {
         case .stopAlarm(let alarm): state.alarms.removeValue(forKey: alarm)?.task.cancel()
         case .authorize(let ticket, let channel, let socketID):
             state.requests.add(ticket, channel: channel, socketID: socketID)
+        case .requestKey(let ticket, let channel, let socketID):
+            state.requests.add(ticket, channel: channel, socketID: socketID, isForKey: true)
         case .authenticate(let ticket, let socketID):
             state.requests.add(ticket, channel: nil, socketID: socketID)
         case .cancel(let tickets): state.requests.cancel(tickets)
@@ -99,6 +101,11 @@ extension FanfareClient {
         case .subscribed(let channel):
             state.log.append((.debug, "subscribed to \(channel)"))
             state.waiters.removeValue(forKey: channel)?.send(())
+        case .postponed(let channel, let error):
+            state.waiters[channel]?.finish(throwing: error)
+            state.waiters[channel] = nil
+            state.log.append((.warning, error.description))
+            state.errors.send(error)
         case .refused(let channel, let error):
             state.waiters[channel]?.finish(throwing: error)
             state.waiters[channel] = nil
@@ -178,6 +185,7 @@ extension FanfareClient {
         case .waiting:
             // Closed, by whichever side.
             state.connection = nil
+        case .suspended: state.connection = nil
         case .connecting, .connected: break
         }
     }

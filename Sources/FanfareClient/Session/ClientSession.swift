@@ -103,6 +103,39 @@ struct ClientSession {
         return takeEffects()
     }
 
+    /// Closes the connection until `connect()`, and keeps everything else.
+    mutating func suspend() -> [SessionEffect] {
+        switch phase {
+        case .disconnected: return []
+        case .opening, .connected: effects.append(.close(code: 1000, reason: ""))
+        case .waiting: break
+        // The reason for the failure stays visible.
+        case .failed: return []
+        }
+        phase = .disconnected
+        endConnection()
+        effects.append(.stopTimer)
+        change(to: .suspended)
+        return takeEffects()
+    }
+
+    /// Checks an established connection with a ping, and ends the wait for the next attempt.
+    ///
+    /// - Parameters:
+    ///   - limit: The time limit for the broker's answer.
+    ///   - now: The time.
+    /// - Returns: The effects.
+    mutating func checkConnection(within limit: Duration, at now: Duration) -> [SessionEffect] {
+        switch phase {
+        case .connected:
+            guard let check = liveness.probe(within: limit, at: now) else { return [] }
+            effects += [.send(.ping), .startTimer(check)]
+        case .waiting: open()
+        case .disconnected, .opening, .failed: break
+        }
+        return takeEffects()
+    }
+
     // MARK: Input from the connection
 
     /// Handles a message from the broker.
@@ -176,7 +209,7 @@ struct ClientSession {
             case .wait(let time): effects.append(.startTimer(time))
             case .ping(let time): effects += [.send(.ping), .startTimer(time)]
             case .dead:
-                fail(.pingUnanswered(limit: settings.pongTimeout), close: 1000, at: now)
+                fail(.pingUnanswered(limit: liveness.answerTimeout), close: 1000, at: now)
             }
         }
         return takeEffects()

@@ -12,8 +12,11 @@ struct Liveness {
 
     private var activityTimeout = Duration.zero
     private var pongTimeout = Duration.zero
-    private var receivedAt = Duration.zero
+    /// The time of the last received message or frame.
+    private(set) var receivedAt = Duration.zero
     private var pingedAt: Duration?
+    /// The time limit for the answer to the last ping.
+    private(set) var answerTimeout = Duration.zero
     /// Whether the client reads; while it does not, silence is ignored.
     var isReading = true
 
@@ -35,16 +38,30 @@ struct Liveness {
         pingedAt = nil
     }
 
+    /// Sends a ping at once, and expects an answer within a limit.
+    ///
+    /// - Returns: The time of the next check; `nil` if an earlier ping has to be answered sooner, or while the client
+    ///   does not read.
+    mutating func probe(within limit: Duration, at now: Duration) -> Duration? {
+        guard isReading else { return nil }
+        let end = now + limit
+        if let pingedAt, pingedAt + answerTimeout <= end { return nil }
+        pingedAt = now
+        answerTimeout = limit
+        return limit
+    }
+
     /// Returns the next step and the time of the next check, so that received messages need not restart the timer.
     mutating func check(at now: Duration) -> Verdict {
         guard isReading else { return .wait(activityTimeout) }
         if let pingedAt {
-            let left = pingedAt + pongTimeout - now
+            let left = pingedAt + answerTimeout - now
             return left > .zero ? .wait(left) : .dead
         }
         let left = receivedAt + activityTimeout - now
         guard left <= .zero else { return .wait(left) }
         pingedAt = now
+        answerTimeout = pongTimeout
         return .ping(pongTimeout)
     }
 }

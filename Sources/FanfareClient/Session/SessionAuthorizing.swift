@@ -38,7 +38,8 @@ extension ClientSession {
             switch outcome {
             case .success(let authorization): subscribe(channel, authorizedBy: authorization)
             case .failure(let failure):
-                refuse(channel, .authorizationFailed(channel: channel, failure))
+                let error = FanfareError.authorizationFailed(channel: channel, failure)
+                if failure.isTemporary { postpone(channel, error) } else { refuse(channel, error) }
             }
         case .secret(let channel) where subscriptions[of: channel]?.decryption.ticket == ticket:
             receiveSecret(for: channel, outcome)

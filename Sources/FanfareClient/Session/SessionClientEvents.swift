@@ -67,7 +67,7 @@ extension ClientSession {
         case nil, .leaving: return "the channel is not subscribed. Call subscribe() first"
         case .refused:
             return "the subscription was refused"
-        case .wanted, .authorizing, .awaitingUser, .pending, .subscribed: return nil
+        case .wanted, .authorizing, .awaitingUser, .pending, .postponed, .subscribed: return nil
         }
     }
 
@@ -92,6 +92,7 @@ extension ClientSession {
             outbox.isWaiting = false
             sendClientEvents(at: now)
         case .signIn: signInTimedOut()
+        case .subscription(let channel): retrySubscription(to: channel)
         }
         return takeEffects()
     }

@@ -18,6 +18,9 @@ enum SessionEffect: Equatable {
     case stopAlarm(SessionAlarm)
     /// Request the authorisation of a channel, and return the outcome with the ticket's number.
     case authorize(ticket: Int, channel: String, socketID: String)
+    /// Request the key of an encrypted channel, whose events wait for it, and return the outcome with the ticket's
+    /// number.
+    case requestKey(ticket: Int, channel: String, socketID: String)
     /// Request the authentication of the user, and return the outcome with the ticket's number.
     case authenticate(ticket: Int, socketID: String)
     /// Cancel the requests of these tickets.
@@ -38,8 +41,10 @@ enum SessionEffect: Equatable {
     case report(FanfareError)
     /// Resume the tasks that wait for this subscription: it is confirmed.
     case subscribed(channel: String)
-    /// Resume the tasks that wait for this subscription: it was refused or cancelled.
+    /// Resume the tasks that wait for this subscription and end its sequences: it was refused or cancelled.
     case refused(channel: String, FanfareError)
+    /// Resume the tasks that wait for this subscription: it failed for now, and is tried again.
+    case postponed(channel: String, FanfareError)
     /// Report that the sign-in is confirmed.
     case signedIn(SignedInUser)
     /// Report that the sign-in failed.
@@ -52,4 +57,6 @@ enum SessionAlarm: Hashable {
     case clientEvents
     /// The time limit for the broker's answer to a sign-in.
     case signIn
+    /// The next attempt at a subscription that failed for now.
+    case subscription(String)
 }

@@ -55,7 +55,7 @@ extension ClientSession {
     func delivers(_ channel: String) -> Bool {
         switch subscriptions[channel] {
         case .pending, .subscribed: true
-        case nil, .wanted, .authorizing, .awaitingUser, .refused, .leaving: false
+        case nil, .wanted, .authorizing, .awaitingUser, .refused, .postponed, .leaving: false
         }
     }
 

@@ -61,6 +61,9 @@ extension ClientSession {
 
     /// Resets the state that belongs to the ended connection.
     mutating func endConnection() {
+        for channel in subscriptions.channels where subscriptions[channel] == .postponed {
+            effects.append(.stopAlarm(.subscription(channel)))
+        }
         subscriptions.end()
         cancelTickets(tickets.removeAll())
         endSignIn()

@@ -24,6 +24,7 @@ extension ClientSession {
         case .leaving:
             subscriptions[channel] = .pending
             return []
+        case .postponed: effects.append(.stopAlarm(.subscription(channel)))
         case nil, .wanted, .refused: break
         }
         subscriptions[channel] = .wanted
@@ -41,6 +42,9 @@ extension ClientSession {
         case nil, .leaving: return []
         case .wanted, .refused, .authorizing, .awaitingUser:
             cancelTickets(of: channel)
+            subscriptions[channel] = nil
+        case .postponed:
+            effects.append(.stopAlarm(.subscription(channel)))
             subscriptions[channel] = nil
         case .pending:
             subscriptions[channel] = .leaving
@@ -160,6 +164,7 @@ extension ClientSession {
         case .pending, .refused:
             subscriptions[channel] = .subscribed
             subscriptions[of: channel]?.refusal = nil
+            subscriptions[of: channel]?.failures = 0
             // Before the success is delivered, so that its callbacks find the members.
             let change = replaceMembers(of: channel, data)
             effects.append(.subscribed(channel: channel))
@@ -171,7 +176,7 @@ extension ClientSession {
         case .leaving:
             subscriptions[channel] = nil
             effects.append(.send(.unsubscribe(channel: channel)))
-        case nil, .wanted, .authorizing, .awaitingUser, .subscribed: break
+        case nil, .wanted, .authorizing, .awaitingUser, .postponed, .subscribed: break
         }
     }
 
@@ -192,10 +197,36 @@ extension ClientSession {
         switch subscriptions[channel] {
         case .pending:
             deliver(message)
-            close(channel, error)
+            // Of an overloaded broker; without a status the reason is unknown.
+            if let status = error.status, status == 429 || status >= 500 {
+                postpone(channel, error)
+            } else {
+                close(channel, error)
+            }
         case .leaving: subscriptions[channel] = nil
-        case nil, .wanted, .authorizing, .awaitingUser, .subscribed, .refused: break
+        case nil, .wanted, .authorizing, .awaitingUser, .postponed, .subscribed, .refused: break
         }
+    }
+
+    // MARK: Failures that pass
+
+    /// Tries a subscription again after a delay, which grows with each failure in a row.
+    mutating func postpone(_ channel: String, _ error: FanfareError) {
+        let failures = subscriptions[of: channel]?.failures ?? 0
+        let delay = settings.backoff.delay(failures: failures, using: &generator)
+        subscriptions[channel] = .postponed
+        subscriptions[of: channel]?.failures = failures + 1
+        subscriptions[of: channel]?.refusal = error
+        effects += [
+            .startAlarm(.subscription(channel), delay), .postponed(channel: channel, error),
+        ]
+    }
+
+    /// Makes the next attempt at a postponed subscription.
+    mutating func retrySubscription(to channel: String) {
+        guard subscriptions[channel] == .postponed else { return }
+        subscriptions[channel] = .wanted
+        requestSubscription(to: channel)
     }
 
     /// Fails a subscription in the client; reported to the app as the broker's refusals are.

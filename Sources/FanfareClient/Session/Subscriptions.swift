@@ -14,6 +14,8 @@ struct Subscription {
         case subscribed
         /// Refused by the broker or the backend; tried again on the next connection.
         case refused
+        /// Failed for now, because the backend or the broker is overloaded or away; tried again after a delay.
+        case postponed
         /// Cancelled while pending. Brokers may refuse to end a subscription before it is confirmed, so the client
         /// waits for the answer.
         case leaving
@@ -27,6 +29,8 @@ struct Subscription {
     var authorization: ChannelAuthorization?
     /// The reason for a refusal.
     var refusal: FanfareError?
+    /// The number of attempts in a row that failed for now.
+    var failures = 0
     /// Whether the broker has confirmed it before, on this connection or an earlier one.
     var wasConfirmed = false
     /// The number of subscribed connections, if the broker reports it.
@@ -92,6 +96,7 @@ struct Subscriptions {
             subscriptions[channel]?.authorization = nil
             subscriptions[channel]?.refusal = nil
             subscriptions[channel]?.count = nil
+            subscriptions[channel]?.failures = 0
             subscriptions[channel]?.decryption.ticket = nil
         }
     }

@@ -78,7 +78,7 @@ public struct ChannelTextSource: TextSource {
             switch status {
             case .waiting(_, let error), .failed(let error):
                 continuation.yield(.disconnected(reason: error.description))
-            case .disconnected:
+            case .disconnected, .suspended:
                 continuation.yield(.disconnected(reason: "the client is disconnected"))
             case .connecting, .connected: break
             }

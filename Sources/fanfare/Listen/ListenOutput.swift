@@ -66,7 +66,7 @@ enum StatusLine {
         case .connected(let socketID): "connected as \(socketID)"
         case .waiting(let delay, let error):
             "\(sentence(error)); the next attempt is in \(seconds(delay)) s"
-        case .disconnected, .failed: nil
+        case .disconnected, .suspended, .failed: nil
         }
     }
 

@@ -48,7 +48,7 @@ extension FanfareClient {
             case .refused:
                 throw state.session.subscriptions[of: channel]?.refusal
                     ?? FanfareError.unsubscribed(channel: channel)
-            case .wanted, .authorizing, .awaitingUser, .pending:
+            case .wanted, .authorizing, .awaitingUser, .pending, .postponed:
                 if case .failed(let error) = state.session.status { throw error }
                 state.waiters[channel, default: EventBuffers()].add(buffer)
             }
