@@ -1,6 +1,8 @@
 #ifndef FANFARE_CLINUX_H
 #define FANFARE_CLINUX_H
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>

@@ -13,6 +13,10 @@ public struct ClientOptions: Sendable {
     public var pongTimeout: Duration = .seconds(30)
     /// The time limit from the first packet to the broker's first message.
     public var connectTimeout: Duration = .seconds(15)
+    /// Whether the client checks its connection when the machine's network changes: an interface, an address or a route.
+    ///
+    /// As ``FanfareClient/checkConnection(within:)`` does, so that a network that has gone away is noticed within seconds.
+    public var checksConnectionOnNetworkChange = true
     /// Whether the client reconnects after it loses the connection.
     public var reconnects = true
     /// The most reconnection attempts in a row before the client fails; `nil` for no limit.
@@ -67,6 +71,8 @@ public struct ClientOptions: Sendable {
     /// The most members of a presence channel, and the most watched users, to keep; more are reported and left out.
     public var membersMax = 10_000
 
+    /// Observes the network, for ``checksConnectionOnNetworkChange``.
+    var networkMonitor = NetworkMonitor.system
     /// Signs subscriptions with the app's secret, where the client has it.
     package var signer: LocalSigner?
     /// The transport of the connection.

@@ -174,8 +174,11 @@ extension FanfareClient {
         state.statuses.send(change)
         state.statusSequences.send(change.new)
         switch change.new {
-        case .disconnected: endWaiting(.disconnected, &state)
+        case .disconnected:
+            ignoreNetwork(&state)
+            endWaiting(.disconnected, &state)
         case .failed(let error):
+            ignoreNetwork(&state)
             state.log.append((.error, error.description))
             state.events.finish(throwing: error)
             for channel in Array(state.rosters.keys) {
@@ -185,8 +188,11 @@ extension FanfareClient {
         case .waiting:
             // Closed, by whichever side.
             state.connection = nil
-        case .suspended: state.connection = nil
-        case .connecting, .connected: break
+        case .suspended:
+            ignoreNetwork(&state)
+            state.connection = nil
+        case .connecting: followNetwork(&state)
+        case .connected: break
         }
     }
 

@@ -27,6 +27,8 @@ struct ClientState: Sendable {
     var waiters: [String: EventBuffers<Void>] = [:]
     /// Tasks that wait for the user to be signed in.
     var signInWaiters = EventBuffers<SignedInUser>()
+    /// The observer of the network, between `connect()` and `disconnect()` or `suspend()`.
+    var network: (any Sendable)?
     var log: [(Logger.Level, String)] = []
 
     /// A running alarm, with a number that distinguishes it from earlier ones.

@@ -293,7 +293,7 @@ extension EventLoop {
 }
 
 /// Runs `body` on a new, detached thread that blocks all signals.
-private func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
     final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }

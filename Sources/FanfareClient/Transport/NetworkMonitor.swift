@@ -1,0 +1,57 @@
+#if canImport(Network)
+    import Network
+#elseif os(Linux)
+    import Net
+#endif
+import Synchronization
+
+/// Observes the machine's network.
+///
+/// On Apple platforms by `NWPathMonitor`, on Linux by the kernel's routing messages; elsewhere it observes nothing.
+struct NetworkMonitor: Sendable {
+    /// Calls the closure after each change, until the returned object is released; `nil` if changes cannot be observed.
+    let observe: @Sendable (_ changed: @escaping @Sendable () -> Void) -> (any Sendable)?
+
+    /// The network of this machine.
+    static let system = NetworkMonitor { changed in
+        #if canImport(Network)
+            PathObserver(changed)
+        #elseif os(Linux)
+            try? NetworkChanges.shared.observe(changed)
+        #else
+            nil
+        #endif
+    }
+}
+
+#if canImport(Network)
+    /// A path monitor that ends when it is released.
+    private final class PathObserver: Sendable {
+        private let monitor = NWPathMonitor()
+
+        init(_ changed: @escaping @Sendable () -> Void) {
+            let isFirst = Atomic(true)
+            monitor.pathUpdateHandler = { _ in
+                // The first call reports the current path.
+                guard !isFirst.exchange(false, ordering: .relaxed) else { return }
+                changed()
+            }
+            monitor.start(queue: .global())
+        }
+
+        deinit { monitor.cancel() }
+    }
+#endif
+
+extension FanfareClient {
+    /// Checks the connection after each change of the network, until ``ignoreNetwork(_:)``.
+    func followNetwork(_ state: inout ClientState) {
+        guard options.checksConnectionOnNetworkChange, state.network == nil else { return }
+        state.network = options.networkMonitor.observe { [weak self] in
+            self?.checkConnection()
+        }
+    }
+
+    /// Ends what ``followNetwork(_:)`` began.
+    func ignoreNetwork(_ state: inout ClientState) { state.network = nil }
+}
