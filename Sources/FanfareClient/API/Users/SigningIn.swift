@@ -53,7 +53,10 @@ extension FanfareClient {
         let buffer = EventBuffer<SignedInUser>(policy: .keepsNewest(limit: 1))
         try state.withLock { state in
             let signIn = state.session.signIn
-            if let user = signIn.user { return buffer.send(user) }
+            if let user = signIn.user {
+                buffer.send(user)
+                return
+            }
             if case .refused(let error) = signIn.state { throw error }
             if case .failed(let error) = state.session.status { throw error }
             guard signIn.isWanted else {
