@@ -79,7 +79,7 @@ package actor QueueActor {
     /// - Parameter queue: A serial queue; the main queue has the main actor.
     /// - Returns: A new actor.
     package static func actor(on queue: DispatchQueue) -> any Actor {
-        queue == .main ? MainActor.shared : QueueActor(queue)
+        queue === DispatchQueue.main ? MainActor.shared : QueueActor(queue)
     }
 }
 

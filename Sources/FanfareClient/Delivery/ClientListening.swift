@@ -25,7 +25,8 @@ extension FanfareClient {
                 self?.drained(id, load)
             }
             let token = ListenerToken { [weak self] token in
-                let removed = self?.state.withLock { $0[keyPath: listeners].remove(token) }
+                guard let self else { return }
+                let removed = self.state.withLock { $0[keyPath: listeners].remove(token) }
                 // The callback's captures are released here, outside the lock.
                 _ = removed
             }
