@@ -89,16 +89,19 @@ extension FanfareClient {
     // MARK: For a facade with callbacks on a queue
 
     /// Adds a callback for the events of all channels.
+    @discardableResult
     package func bind(_ callback: Callback<ChannelEvent>) -> ListenerToken {
         add(callback, to: \.events.callbacks[Topic()])
     }
 
     /// Adds a callback for errors.
+    @discardableResult
     package func onError(_ callback: Callback<FanfareError>) -> ListenerToken {
         add(callback, to: \.errors)
     }
 
     /// Adds a callback for changes of the status.
+    @discardableResult
     package func onStatusChange(_ callback: Callback<StatusChange>) -> ListenerToken {
         add(callback, to: \.statuses)
     }
