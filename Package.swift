@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "LiveCollections", targets: ["LiveCollections"]),
         .library(name: "LiveQueries", targets: ["LiveQueries"]),
         .library(name: "LiveTables", targets: ["LiveTables"]),
+        .library(name: "FanfareUI", targets: ["FanfareUI"]),
         .library(name: "FanfareTesting", targets: ["FanfareTesting"]),
     ],
     // Up to the next minor version: the package is a library too, and others need a range; see ARCHITECTURE.md. The
@@ -170,6 +171,11 @@ let package = Package(
             dependencies: [
                 "LiveCollections", "LiveRows", .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "FanfareUI",
+            dependencies: ["FanfareClient", "LiveCollections", "LiveRows"],
             swiftSettings: strict
         ),
         .target(
@@ -521,6 +527,13 @@ let package = Package(
             dependencies: [
                 "LiveQueries", "LiveCollections", "LiveRows",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareUITests",
+            dependencies: [
+                "FanfareUI", "FanfareClient", "FanfareTesting", "LiveCollections", "LiveRows",
             ],
             swiftSettings: strict
         ),

@@ -1,0 +1,95 @@
+public import FanfareClient
+public import Observation
+
+/// The latest events of one name on a channel, for views.
+///
+/// The model holds a lease: the channel is subscribed until the model is released.
+///
+/// On a cut the events stay and ``state`` becomes ``State/offline``; behind the reconnection, ``gap`` says if events may
+/// have been missed.
+@MainActor @Observable public final class ChannelModel<Payload: Decodable & Sendable> {
+    /// The state of the subscription.
+    public enum State: Sendable, Equatable {
+        /// The broker has not confirmed the subscription yet.
+        case subscribing
+        /// Events arrive as they are published.
+        case live
+        /// There is no connection; the client reconnects.
+        case offline
+        /// The subscription was refused, or the client has failed; nothing more arrives.
+        case failed(FanfareError)
+    }
+
+    /// The latest events, the newest last; at most the limit.
+    public private(set) var events: [Payload] = []
+    /// The state of the subscription.
+    public private(set) var state = State.subscribing
+    /// The last gap that ``acknowledgeGap()`` was not called for: events may be missing before the newest ones.
+    public private(set) var gap: Gap?
+    /// The last event whose data could not be decoded.
+    public private(set) var lastError: FanfareError?
+
+    /// The most events to keep.
+    @ObservationIgnored public let limit: Int
+    @ObservationIgnored private let subscription: ChannelSubscription
+    @ObservationIgnored private var reading: Task<Void, Never>?
+    @ObservationIgnored private var tokens: [ListenerToken] = []
+
+    /// Subscribes to a channel.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name and type.
+    ///   - channel: The channel.
+    ///   - limit: The most events to keep, at least 1; the oldest are dropped.
+    public init(_ event: EventName<Payload>, on channel: Channel, limit: Int = 100) {
+        precondition(limit > 0, "the limit must be at least 1")
+        self.limit = limit
+        let subscription = channel.subscription()
+        self.subscription = subscription
+        let deliveries = subscription.deliveries(of: event)
+        if channel.isSubscribed { state = .live }
+        tokens = [
+            channel.client.onStatusChange { [weak self] change in
+                self?.statusChanged(change.new)
+            },
+            channel.bind("pusher:subscription_succeeded") { [weak self] _ in self?.confirmed() },
+        ]
+        reading = Task { [weak self] in
+            do throws(FanfareError) {
+                for try await delivery in deliveries { self?.receive(delivery) }
+            } catch {
+                self?.state = .failed(error)
+            }
+        }
+    }
+
+    deinit {
+        reading?.cancel()
+        for token in tokens { token.cancel() }
+    }
+
+    /// Forgets the last ``gap``, once the app has loaded what was missed.
+    public func acknowledgeGap() { gap = nil }
+
+    private func receive(_ delivery: Delivery<Payload>) {
+        confirmed()
+        switch delivery {
+        case .event(let payload, _):
+            events.append(payload)
+            if events.count > limit { events.removeFirst(events.count - limit) }
+        case .undecodable(_, let error): lastError = error
+        case .gap(let gap): self.gap = gap
+        case .recovered: break
+        }
+    }
+
+    private func confirmed() {
+        if case .failed = state { return }
+        if state != .live { state = .live }
+    }
+
+    private func statusChanged(_ status: ConnectionStatus) {
+        guard case .live = state, !status.isConnected else { return }
+        state = .offline
+    }
+}

@@ -1,0 +1,51 @@
+public import FanfareClient
+public import Observation
+
+/// The connection of a client, for views.
+///
+/// ```swift
+/// @State private var connection = ConnectionModel(client)
+/// // …
+/// if !connection.isConnected { Text(connection.summary) }
+/// ```
+///
+/// On a cut ``status`` becomes `.waiting` with the reason, then `.connecting` and `.connected` again.
+@MainActor @Observable public final class ConnectionModel {
+    /// The client.
+    @ObservationIgnored public let client: FanfareClient
+
+    /// The state of the connection.
+    public private(set) var status: ConnectionStatus
+
+    /// The last error that left the connection open; `nil` before the first.
+    public private(set) var lastError: FanfareError?
+
+    @ObservationIgnored private var tokens: [ListenerToken] = []
+
+    /// Creates a model, which follows the client until it is released.
+    public init(_ client: FanfareClient) {
+        self.client = client
+        status = client.status
+        tokens = [
+            client.onStatusChange { [weak self] change in self?.status = change.new },
+            client.onError { [weak self] error in self?.lastError = error },
+        ]
+    }
+
+    deinit { for token in tokens { token.cancel() } }
+
+    /// Whether the connection is established.
+    public var isConnected: Bool { status.isConnected }
+
+    /// The state in a few words, for developers; an app shows its own.
+    public var summary: String {
+        switch status {
+        case .disconnected: "disconnected"
+        case .suspended: "suspended"
+        case .connecting(let attempt): attempt == 1 ? "connecting" : "connecting, attempt \(attempt)"
+        case .connected: "connected"
+        case .waiting(_, let error): "reconnecting: \(error.message)"
+        case .failed(let error): "\(error)"
+        }
+    }
+}

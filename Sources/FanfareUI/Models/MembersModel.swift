@@ -1,0 +1,31 @@
+public import FanfareClient
+public import Observation
+
+/// The members of a presence channel, for views.
+///
+/// The model holds a lease: the channel is subscribed until the model is released. On a cut the last known members stay;
+/// the reconnection replaces them.
+@MainActor @Observable public final class MembersModel {
+    /// All members, in the order in which this client learned of them; empty before the broker has sent them.
+    public private(set) var members: [PresenceMember]
+    /// This client's own user; `nil` before the broker has sent the members.
+    public private(set) var me: PresenceMember?
+
+    @ObservationIgnored private let subscription: ChannelSubscription
+    @ObservationIgnored private var token: ListenerToken?
+
+    /// Subscribes to a presence channel.
+    ///
+    /// - Parameter channel: The channel, whose name begins with `presence-`.
+    public init(of channel: Channel) {
+        subscription = channel.subscription()
+        members = channel.presence.members
+        me = channel.presence.me
+        token = channel.presence.onChange { [weak self] change in
+            self?.members = change.roster.members
+            self?.me = change.roster.me
+        }
+    }
+
+    deinit { token?.cancel() }
+}

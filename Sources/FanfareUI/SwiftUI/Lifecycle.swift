@@ -1,0 +1,39 @@
+#if canImport(SwiftUI)
+    public import FanfareClient
+    public import SwiftUI
+
+    extension View {
+        /// Connects a client while the scene is in the foreground, and suspends it in the background.
+        ///
+        /// ```swift
+        /// WindowGroup { ContentView().connects(client) }
+        /// ```
+        ///
+        /// Back in the foreground the connection is checked at once; sequences deliver what was missed, or a gap.
+        ///
+        /// - Parameter client: The client.
+        /// - Returns: The view.
+        public func connects(_ client: FanfareClient) -> some View {
+            modifier(ConnectionLifecycle(client: client))
+        }
+    }
+
+    private struct ConnectionLifecycle: ViewModifier {
+        let client: FanfareClient
+        @Environment(\.scenePhase) private var phase
+
+        func body(content: Content) -> some View {
+            content
+                .onAppear { client.connect() }
+                .onChange(of: phase) { _, phase in
+                    switch phase {
+                    case .active:
+                        client.connect()
+                        client.checkConnection()
+                    case .background: client.suspend()
+                    default: break
+                    }
+                }
+        }
+    }
+#endif

@@ -1,0 +1,120 @@
+// The declarations of the framework that the sources use; see README.md.
+// swift-format-ignore-file
+
+@MainActor @preconcurrency public protocol View {
+    associatedtype Body: View
+    @ViewBuilder @MainActor @preconcurrency var body: Body { get }
+}
+
+extension Never: View {
+    public var body: Never { return fatalError() }
+}
+
+@resultBuilder public struct ViewBuilder {
+    public static func buildBlock<each Content: View>(_ content: repeat each Content) -> Group { Group() }
+    public static func buildIf<Content: View>(_ content: Content?) -> Group { Group() }
+    public static func buildEither<Content: View>(first: Content) -> Group { Group() }
+    public static func buildEither<Content: View>(second: Content) -> Group { Group() }
+}
+
+public struct Group: View {
+    public init() {}
+    public typealias Body = Never
+    public var body: Never { return fatalError() }
+}
+
+public struct Text: View {
+    public init(_ text: some StringProtocol) {}
+    public typealias Body = Never
+    public var body: Never { return fatalError() }
+}
+
+public struct Button: View {
+    public init(_ title: some StringProtocol, action: @escaping @MainActor () -> Void) {}
+    public typealias Body = Never
+    public var body: Never { return fatalError() }
+}
+
+public struct List: View {
+    public init<Content: View>(@ViewBuilder content: () -> Content) {}
+    public typealias Body = Never
+    public var body: Never { return fatalError() }
+}
+
+public struct TextEditor: View {
+    public init(text: Binding<String>) {}
+    public typealias Body = Never
+    public var body: Never { return fatalError() }
+}
+
+public struct ForEach: View {
+    public init<Data: RandomAccessCollection, Content: View>(
+        _ data: Data, @ViewBuilder content: @escaping (Data.Element) -> Content
+    ) where Data.Element: Identifiable {}
+    public typealias Body = Never
+    public var body: Never { return fatalError() }
+
+    public func onMove(perform action: ((IndexSet, Int) -> Void)?) -> some View { self }
+    public func onDelete(perform action: ((IndexSet) -> Void)?) -> some View { self }
+}
+
+public import Foundation
+
+@propertyWrapper public struct Binding<Value> {
+    public init(get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void) {}
+    public var wrappedValue: Value { get { fatalError() } nonmutating set {} }
+}
+
+@MainActor @preconcurrency public protocol DynamicProperty {}
+
+@propertyWrapper public struct State<Value>: DynamicProperty {
+    public init(wrappedValue: Value) {}
+    public var wrappedValue: Value { get { fatalError() } nonmutating set {} }
+    public var projectedValue: Binding<Value> { fatalError() }
+}
+
+public enum ScenePhase: Comparable, Sendable { case background, inactive, active }
+
+public struct EnvironmentValues {
+    public var scenePhase: ScenePhase { .active }
+}
+
+@propertyWrapper public struct Environment<Value>: DynamicProperty {
+    public init(_ path: KeyPath<EnvironmentValues, Value>) {}
+    public var wrappedValue: Value { fatalError() }
+}
+
+@MainActor @preconcurrency public protocol ViewModifier {
+    associatedtype Body: View
+    typealias Content = Group
+    @ViewBuilder @MainActor @preconcurrency func body(content: Content) -> Body
+}
+
+extension View {
+    public func modifier(_ modifier: some ViewModifier) -> some View { Group() }
+    public func onAppear(perform action: (() -> Void)? = nil) -> some View { Group() }
+    public func onChange<V: Equatable>(of value: V, initial: Bool = false, _ action: @escaping (_ old: V, _ new: V) -> Void) -> some View { Group() }
+}
+
+@MainActor @preconcurrency public protocol Scene {
+    associatedtype Body: Scene
+    @SceneBuilder @MainActor @preconcurrency var body: Body { get }
+}
+
+extension Never: Scene {}
+
+@resultBuilder public struct SceneBuilder {
+    public static func buildBlock<Content: Scene>(_ content: Content) -> Content { content }
+}
+
+public struct WindowGroup: Scene {
+    public init<Content: View>(@ViewBuilder content: () -> Content) {}
+    public typealias Body = Never
+    public var body: Never { return fatalError() }
+}
+
+@MainActor @preconcurrency public protocol App {
+    associatedtype Body: Scene
+    @SceneBuilder @MainActor @preconcurrency var body: Body { get }
+    @MainActor @preconcurrency init()
+}
