@@ -69,7 +69,7 @@ import Testing
         try await broker.waitForSubscribers(to: "orders")
         weak let released = model
         model = nil
-        try await broker.wait("the end of the subscription") {
+        try await broker.wait(for: "the end of the subscription") {
             broker.subscribers(of: "orders").isEmpty
         }
         #expect(released == nil)
