@@ -125,6 +125,7 @@ extension App {
                 userInfoLengthMax: configuration.userInfoLengthMax,
                 watchlistMax: configuration.watchlistMax,
                 cachedEventsMax: configuration.cachedEventsMax,
+                idempotencyKeysMax: configuration.idempotencyKeysMax,
                 queuedBytesMax: configuration.queuedBytesMax,
                 clientEventRate: Rate(perSecond: configuration.clientEventsPerSecondMax),
                 subscriptionRate: configuration.subscriptionsPerSecondMax.map(Rate.init),
@@ -152,6 +153,7 @@ extension AppFeatures {
             authorizationTimeout: features.authorizedConnections
                 ? features.authorizationTimeout : nil,
             cacheLifetime: configuration.cacheLifetime,
+            idempotencyAge: configuration.idempotencyAge,
             presenceNoticeDelay: configuration.presenceNoticeDelay
         )
     }

@@ -46,6 +46,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case members
     case watchlist
     case cachedEvents = "cached_events"
+    case idempotencyKeys = "idempotency_keys"
     case queuedBytes = "queued_bytes"
     case appQueuedBytes = "app_queued_bytes"
     case queuedBytesTotal = "queued_bytes_total"

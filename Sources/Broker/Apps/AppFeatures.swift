@@ -14,6 +14,8 @@ public struct AppFeatures: Sendable, Equatable {
     public var authorizationTimeout: Int?
     /// The lifetime of a cache channel's event, in seconds.
     public var cacheLifetime: Int
+    /// How long an event's idempotency key is remembered, in seconds.
+    public var idempotencyAge: Int
     /// The maximum delay of membership notices in a large presence channel, in milliseconds; 0 for none.
     ///
     /// Each notice costs a send to every member. Delayed notices are coalesced into one send.
@@ -27,6 +29,7 @@ public struct AppFeatures: Sendable, Equatable {
         watchlist: Bool = false,
         authorizationTimeout: Int? = nil,
         cacheLifetime: Int = 1_800,
+        idempotencyAge: Int = 600,
         presenceNoticeDelay: Int = 40
     ) {
         self.clientEvents = clientEvents
@@ -35,6 +38,7 @@ public struct AppFeatures: Sendable, Equatable {
         self.watchlist = watchlist
         self.authorizationTimeout = authorizationTimeout
         self.cacheLifetime = cacheLifetime
+        self.idempotencyAge = idempotencyAge
         self.presenceNoticeDelay = presenceNoticeDelay
     }
 }

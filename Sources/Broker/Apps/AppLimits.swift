@@ -22,6 +22,8 @@ public struct AppLimits: Sendable, Equatable {
     public var watchlistMax: Int
     /// The maximum number of cached events, one for each cache channel; one more evicts the oldest.
     public var cachedEventsMax: Int
+    /// The maximum number of remembered idempotency keys; one more forgets the oldest.
+    public var idempotencyKeysMax: Int
     /// The maximum size of all send queues of the app's clients, in bytes; `nil` for no limit of the app.
     public var queuedBytesMax: Int?
     /// The client events of one connection; one more is dropped, and its sender receives an error.
@@ -43,6 +45,7 @@ public struct AppLimits: Sendable, Equatable {
         userInfoLengthMax: Int = 1_024,
         watchlistMax: Int = 100,
         cachedEventsMax: Int = 10_000,
+        idempotencyKeysMax: Int = 100_000,
         queuedBytesMax: Int? = nil,
         clientEventRate: Rate = Rate(perSecond: 10),
         subscriptionRate: Rate? = nil,
@@ -55,6 +58,7 @@ public struct AppLimits: Sendable, Equatable {
         self.userInfoLengthMax = userInfoLengthMax
         self.watchlistMax = watchlistMax
         self.cachedEventsMax = cachedEventsMax
+        self.idempotencyKeysMax = idempotencyKeysMax
         self.queuedBytesMax = queuedBytesMax
         self.clientEventRate = clientEventRate
         self.subscriptionRate = subscriptionRate

@@ -1,7 +1,7 @@
 public import PusherProtocol
 
-/// The state shared by the channels of one home shard: cached events, which outlive subscribers and compete for their
-/// app's limit, and the schedule of count notices.
+/// The state shared by the channels of one home shard: cached events and idempotency keys, which outlive subscribers and
+/// compete for their app's limits, and the schedule of count notices.
 ///
 /// All times are milliseconds of one steady clock.
 public struct HomeShardState: Sendable {
@@ -12,6 +12,7 @@ public struct HomeShardState: Sendable {
     /// The number of shards, which divide each app's limit of cached events among themselves.
     private let shardCount: Int
     private var cache = EventCache()
+    private var keys = PublishedKeys()
     var countNotices = CountNotices()
 
     /// Creates the state of a home shard without channels.
@@ -30,7 +31,7 @@ public struct HomeShardState: Sendable {
     public var cachedEventCount: Int { cache.count }
 
     /// Whether ``removeExpired(at:)`` has nothing to remove, now or later.
-    public var isCacheEmpty: Bool { cache.isEmpty }
+    public var isCacheEmpty: Bool { cache.isEmpty && keys.isEmpty }
 
     /// The cached event of a channel; `nil` if there is none, or none that is still valid.
     public func cachedEvent(of address: ChannelAddress, at now: Int64) -> EventCache.Entry? {
@@ -87,11 +88,47 @@ public struct HomeShardState: Sendable {
     }
 
     /// Removes expired events and misses.
-    public mutating func removeExpired(at now: Int64) { cache.expire(at: now) }
+    public mutating func removeExpired(at now: Int64) {
+        cache.expire(at: now)
+        keys.expire(at: now)
+    }
 
     /// This home shard's share of the app's limit.
     private func cachedEventsMax(of app: App) -> Int {
         (app.limits.cachedEventsMax + shardCount - 1) / shardCount
+    }
+
+    // MARK: - Idempotency keys
+
+    /// The number of remembered keys, expired ones included until ``removeExpired(at:)``.
+    public var keyCount: Int { keys.count }
+
+    /// Checks the key of an event before it is sequenced, and remembers it if it is new.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - digest: The event's digest.
+    ///   - address: The event's channel.
+    ///   - app: The channel's app; `nil` if it is no longer served.
+    ///   - now: The time.
+    /// - Returns: The verdict, and the effects to perform.
+    public mutating func check(
+        _ key: IdempotencyKey,
+        digest: Int,
+        on address: ChannelAddress,
+        of app: App?,
+        at now: Int64
+    ) -> (verdict: PublishedKeys.Verdict, effects: [ChannelHome.Effect]) {
+        guard let app else { return (.new, []) }
+        let (verdict, isFull) = keys.check(
+            key,
+            digest: digest,
+            on: address,
+            at: now,
+            age: Int64(app.features.idempotencyAge) * 1_000,
+            keysMax: (app.limits.idempotencyKeysMax + shardCount - 1) / shardCount
+        )
+        return (verdict, isFull ? [.limitMet(.idempotencyKeys)] : [])
     }
 
     // MARK: - Counts

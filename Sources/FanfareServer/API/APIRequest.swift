@@ -44,9 +44,9 @@ final class APIRequest: HTTPContentReceiver {
         try RequestSignature.verifyBody(body, parameters: parameters)
         switch accepted.route {
         case .events:
-            try EventsAPI(app, core).trigger(body, parameters, exchange)
+            try EventsAPI(app, core, head).trigger(body, parameters, exchange)
         case .batchEvents:
-            try EventsAPI(app, core).triggerBatch(body, exchange)
+            try EventsAPI(app, core, head).triggerBatch(body, exchange)
         case .channels:
             try ChannelsAPI(app, core).list(parameters, exchange)
         case .channel(_, let name):

@@ -10,13 +10,32 @@ import PusherProtocol
 struct EventsAPI {
     private let app: App
     private let core: ShardCore
+    /// The key of the request's field, for events without one of their own.
+    private let key: IdempotencyKey?
 
     /// The answer to nearly every trigger.
     private static let accepted = PreparedResponse(.json(APIAnswer.empty))
 
-    init(_ app: App, _ core: ShardCore) {
+    /// The answer to nearly every repeated trigger.
+    private static let repeated = PreparedResponse(.json(APIAnswer.repeated))
+
+    /// Begins to answer a request.
+    ///
+    /// - Parameters:
+    ///   - app: The app that has signed it.
+    ///   - core: The shard that has received it.
+    ///   - head: Its head, which may have an `Idempotency-Key`.
+    /// - Throws: 400 for an invalid key.
+    init(_ app: App, _ core: ShardCore, _ head: RequestHead) throws(APIError) {
         self.app = app
         self.core = core
+        guard let text = head.field("idempotency-key") ?? head.field("x-idempotency-key")
+        else {
+            key = nil
+            return
+        }
+        guard let key = IdempotencyKey(text) else { throw .invalidIdempotencyKey }
+        self.key = key
     }
 
     /// Publishes one event on up to 100 channels.
@@ -25,22 +44,30 @@ struct EventsAPI {
         _ parameters: QueryParameters,
         _ exchange: HTTPExchange
     ) throws(APIError) {
-        let publication = try TriggerRequest.parse(
+        var publication = try TriggerRequest.parse(
             body,
             parameters: parameters,
             limits: app.limits.texts
         )
+        publication.key = publication.key ?? key
         try check(publication)
         if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
-        let pending = core.channels.publish(CollectionOfOne(publication), of: app.id)
-        guard let pending else { return answer(publication, exchange) }
-        pending.whenSettled { [self] in
-            if refuse($0, exchange) { answer(publication, exchange) }
+        switch core.channels.publish(CollectionOfOne(publication), of: app.id) {
+        case .settled(let outcome): answer(publication, outcome, exchange)
+        case .pending(let pending):
+            pending.whenSettled { [self, publication] in answer(publication, $0, exchange) }
         }
     }
 
-    private func answer(_ publication: Publication, _ exchange: HTTPExchange) {
-        guard !publication.info.isEmpty else { return exchange.respond(EventsAPI.accepted) }
+    private func answer(
+        _ publication: Publication,
+        _ outcome: PendingTrigger.Outcome,
+        _ exchange: HTTPExchange
+    ) {
+        guard let isRepeated = isRepeated(outcome, exchange) else { return }
+        guard !publication.info.isEmpty else {
+            return exchange.respond(isRepeated ? EventsAPI.repeated : EventsAPI.accepted)
+        }
         count([publication]) { counts in
             let channels = publication.channels.map {
                 (name: $0, attributes: counts.attributes(publication.info, of: $0))
@@ -51,17 +78,25 @@ struct EventsAPI {
 
     /// Publishes up to ten events, each on its own channel, in their order.
     func triggerBatch(_ body: Span<UInt8>, _ exchange: HTTPExchange) throws(APIError) {
-        let publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
+        var publications = try TriggerRequest.parseBatch(body, limits: app.limits.texts)
+        for index in publications.indices where publications[index].key == nil {
+            publications[index].key = try key?.ofEvent(index)
+        }
         for publication in publications { try check(publication) }
         if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
-        let pending = core.channels.publish(publications, of: app.id)
-        guard let pending else { return answer(publications, exchange) }
-        pending.whenSettled { [self] in
-            if refuse($0, exchange) { answer(publications, exchange) }
+        switch core.channels.publish(publications, of: app.id) {
+        case .settled(let outcome): answer(publications, outcome, exchange)
+        case .pending(let pending):
+            pending.whenSettled { [self, publications] in answer(publications, $0, exchange) }
         }
     }
 
-    private func answer(_ publications: [Publication], _ exchange: HTTPExchange) {
+    private func answer(
+        _ publications: [Publication],
+        _ outcome: PendingTrigger.Outcome,
+        _ exchange: HTTPExchange
+    ) {
+        guard isRepeated(outcome, exchange) != nil else { return }
         count(publications) { counts in
             let events = publications.map { publication in
                 publication.info.isEmpty
@@ -75,13 +110,25 @@ struct EventsAPI {
         try publication.info.checkForTrigger(countsSubscriptions: app.countsSubscriptions)
     }
 
-    /// Answers a trigger whose event the channel's home has refused.
+    /// Answers a trigger that is refused.
     ///
-    /// - Returns: Whether the event was accepted; then the request is still to be answered.
-    private func refuse(_ outcome: PendingTrigger.Outcome, _ exchange: HTTPExchange) -> Bool {
-        guard case .refused(let limit) = outcome else { return true }
-        exchange.respond(Response(refusal: core.refusal(of: limit)))
-        return false
+    /// - Returns: Whether the events were published before; `nil` for a refused trigger.
+    private func isRepeated(
+        _ outcome: PendingTrigger.Outcome,
+        _ exchange: HTTPExchange
+    ) -> Bool? {
+        switch outcome {
+        case .accepted: return false
+        case .repeated: return true
+        case .refused(let limit): exchange.respond(Response(refusal: core.refusal(of: limit)))
+        case .conflicting:
+            let error = APIError(
+                status: 422,
+                message: "Another event was published under this idempotency_key"
+            )
+            exchange.respond(Response(refusal: error))
+        }
+        return nil
     }
 
     /// Refuses a trigger because a limit is reached, after ``ChannelService/refusalDelay``.

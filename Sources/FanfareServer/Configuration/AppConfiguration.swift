@@ -45,6 +45,10 @@ public struct AppConfiguration: Sendable, Hashable {
     public var cachedEventsMax = 10_000
     /// The lifetime of a cached event, in seconds.
     public var cacheLifetime = 1_800
+    /// The maximum number of idempotency keys of events that the broker remembers.
+    public var idempotencyKeysMax = 100_000
+    /// How long it remembers them, in seconds.
+    public var idempotencyAge = 600
     /// The maximum number of client events of one connection per second.
     public var clientEventsPerSecondMax = 10
     /// The maximum number of subscriptions of one connection per second; `nil` for no limit.

@@ -66,6 +66,12 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self("cache_lifetime", \.cacheLifetime, .count("a number of seconds", in: 1...86_400)),
         Self(
+            "idempotency_keys_max",
+            \.idempotencyKeysMax,
+            .count("a number of keys", in: 0...100_000_000)
+        ),
+        Self("idempotency_age", \.idempotencyAge, .count("a number of seconds", in: 1...86_400)),
+        Self(
             "client_events_per_second_max",
             \.clientEventsPerSecondMax,
             .count("a number of events a second", in: 1...1_000_000)

@@ -42,7 +42,7 @@ extension Limit {
         case .requestRate, .triggerRate, .queryRate, .terminationRate, .subscriptionRate,
             .clientEventRate, .faultRate:
             rateRule
-        case .subscriptions, .members, .watchlist, .cachedEvents, .queuedBytes, .appQueuedBytes,
+        case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes, .appQueuedBytes,
             .queuedBytesTotal, .inboundBytes, .relayedEvents, .webhooksInFlight, .webhooksQueued,
             .webhookBytesQueued:
             quantityRule
@@ -134,6 +134,7 @@ extension Limit {
         case .members: .app("members_max", LimitRule.refusedSubscription)
         case .watchlist: .app("watchlist_max", "the first are watched; the client gets 4302")
         case .cachedEvents: .app("cached_events_max", "the oldest is dropped")
+        case .idempotencyKeys: .app("idempotency_keys_max", "the oldest is forgotten")
         case .queuedBytes: .process("queued_bytes_max", "the slow reader is closed with 4100")
         case .appQueuedBytes:
             .app(

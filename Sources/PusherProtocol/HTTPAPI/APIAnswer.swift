@@ -72,6 +72,8 @@ public struct ChannelAttributes: Equatable, Sendable {
 public enum APIAnswer {
     /// The empty response: `{}`.
     public static let empty = Array("{}".utf8)
+    /// The response to a trigger whose events were published before: `{"repeated":true}`.
+    public static let repeated = Array(#"{"repeated":true}"#.utf8)
 
     /// The response to a trigger with `info`: `{"channels":{"NAME":{…}}}`.
     public static func channels(

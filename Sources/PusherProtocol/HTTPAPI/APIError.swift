@@ -37,6 +37,13 @@ public struct APIError: Error, Sendable {
         badRequest("Missing required parameter: \(parameter)")
     }
 
+    /// The error of a key that is no string of 1 to ``IdempotencyKey/lengthMax`` characters.
+    package static var invalidIdempotencyKey: APIError {
+        badRequest(
+            "idempotency_key must be a string of 1 to \(IdempotencyKey.lengthMax) characters"
+        )
+    }
+
     /// Returns `text` as one line in quotes, truncated to `lengthMax` characters.
     package static func quote(_ text: String, lengthMax: Int = 200) -> String {
         let characters = text.unicodeScalars.prefix(lengthMax)

@@ -8,6 +8,8 @@ public struct ClientEvent: Equatable, Sendable {
     ///
     /// `nil` when the client sent none.
     public var dataToken: [UInt8]?
+    /// The key under which the client may repeat the event, and gets a receipt for it; `nil` for neither.
+    public var key: IdempotencyKey?
 
     /// Creates an event; the parts are not validated.
     ///
@@ -15,11 +17,21 @@ public struct ClientEvent: Equatable, Sendable {
     ///   - nameToken: The event's name as a JSON string, quotes included.
     ///   - channel: The channel's name.
     ///   - dataToken: The data as a JSON string, quotes included.
-    public init(nameToken: [UInt8], channel: String, dataToken: [UInt8]?) {
+    ///   - key: The key under which the client may repeat the event.
+    public init(
+        nameToken: [UInt8],
+        channel: String,
+        dataToken: [UInt8]?,
+        key: IdempotencyKey? = nil
+    ) {
         self.nameToken = nameToken
         self.channel = channel
         self.dataToken = dataToken
+        self.key = key
     }
+
+    /// A digest of the event, by which a process distinguishes a repetition from another event under the same key.
+    public var digest: Int { envelope(from: nil).digest }
 
     /// The event's name, decoded; for logs and webhooks.
     public var name: String { EventEnvelope.decode(nameToken) }

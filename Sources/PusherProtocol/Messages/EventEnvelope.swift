@@ -42,6 +42,13 @@ struct EventEnvelope: Equatable, Sendable {
         bytes.append(UInt8(ascii: "}"))
     }
 
+    /// A digest of the message, the same within this process.
+    var digest: Int {
+        var hasher = Hasher()
+        text.withUnsafeBytes { hasher.combine(bytes: $0) }
+        return hasher.finalize()
+    }
+
     /// The value of a member as JSON text, or empty; for logs and consoles.
     func token(of member: KeyPath<MessageMembers, JSONValue?>) -> [UInt8] {
         let message = text + [UInt8(ascii: "}")]

@@ -6,6 +6,7 @@ struct EventFields {
     private var channels: JSONValue?
     private var socketID: JSONValue?
     private var info: JSONValue?
+    private var key: JSONValue?
     /// Whether the event is one of a batch, which has a single channel.
     private let isInBatch: Bool
 
@@ -28,6 +29,8 @@ struct EventFields {
             socketID = value
         } else if name.equals("info", in: text) {
             info = value
+        } else if name.equals("idempotency_key", in: text) {
+            key = value
         }
     }
 
@@ -40,7 +43,8 @@ struct EventFields {
             try envelope(in: text, limits),
             channels: try channelNames(in: text, limits),
             except: try excludedSocket(in: text),
-            info: try attributes(in: text)
+            info: try attributes(in: text),
+            key: try idempotencyKey(in: text)
         )
     }
 
@@ -172,6 +176,14 @@ struct EventFields {
         }
         // A well-formed ID that this broker never assigns excludes no connection.
         return SocketID(parsing: decoded.span)
+    }
+
+    private func idempotencyKey(in text: Span<UInt8>) throws(APIError) -> IdempotencyKey? {
+        guard let key else { return nil }
+        guard key.kind == .string, let valid = IdempotencyKey(key.string(in: text)) else {
+            throw .invalidIdempotencyKey
+        }
+        return valid
     }
 
     private func attributes(in text: Span<UInt8>) throws(APIError) -> InfoAttributes {

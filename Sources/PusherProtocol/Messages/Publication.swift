@@ -9,18 +9,25 @@ public struct Publication: Equatable, Sendable {
     public let except: SocketID?
     /// The attributes to return to the publisher.
     public let info: InfoAttributes
+    /// The key under which the publisher may repeat the event; `nil` if it has none.
+    public var key: IdempotencyKey?
 
     init(
         _ envelope: EventEnvelope,
         channels: [ChannelName],
         except: SocketID?,
-        info: InfoAttributes
+        info: InfoAttributes,
+        key: IdempotencyKey? = nil
     ) {
         self.envelope = envelope
         self.channels = channels
         self.except = except
         self.info = info
+        self.key = key
     }
+
+    /// A digest of the event, by which a process distinguishes a repetition from another event under the same key.
+    public var digest: Int { envelope.digest }
 
     /// The event's name as a JSON string, quotes included; for logs and consoles.
     public var nameToken: [UInt8] { envelope.token(of: \.event) }

@@ -286,6 +286,24 @@ final class ChannelService: TimerTarget {
         )
     }
 
+    /// At the home: checks the idempotency key of an event.
+    func check(
+        _ key: IdempotencyKey,
+        digest: Int,
+        at address: ChannelAddress
+    ) -> PublishedKeys.Verdict {
+        let (verdict, effects) = state.check(
+            key,
+            digest: digest,
+            on: address,
+            of: context.registry.apps[address.app],
+            at: context.milliseconds
+        )
+        perform(effects, on: nil, at: address)
+        startTimers()
+        return verdict
+    }
+
     // MARK: - Timers
 
     /// The tag of the timer of each task.

@@ -33,8 +33,7 @@ extension ChannelService: ChannelBacklogDelegate {
     ) {
         switch event {
         case .publication(let publication, let origin):
-            sequence(publication, on: channel, at: address)
-            settle(origin, .accepted)
+            settle(origin, sequence(publication, on: channel, at: address))
         case .clientEvent(let event, let author):
             sequence(event, by: author, on: channel, at: address)
         }

@@ -11,6 +11,10 @@ package final class PendingTrigger {
     package enum Outcome: Sendable {
         /// All of its events are sequenced.
         case accepted
+        /// All of its events were published before, under the same idempotency keys.
+        case repeated
+        /// An event is not published, because another one was published under its idempotency key.
+        case conflicting
         /// Its only event is not published, because a limit is reached at the home of the channel.
         case refused(Limit)
     }
@@ -21,7 +25,8 @@ package final class PendingTrigger {
     /// or none.
     let isRefusable: Bool
     private var openCount = 0
-    private var outcome = Outcome.accepted
+    /// The outcome of the events that are settled; `nil` before the first.
+    private var outcome: Outcome?
     private var completion: ((Outcome) -> Void)?
 
     init(number: UInt64, isRefusable: Bool) {
@@ -38,14 +43,29 @@ package final class PendingTrigger {
     /// Adds an event whose outcome is pending.
     func addEvent() { openCount += 1 }
 
-    /// Records the outcome of one event.
+    /// Records the outcome of an event that is settled already.
+    func add(_ outcome: Outcome) { self.outcome = self.outcome?.combined(with: outcome) ?? outcome }
+
+    /// Records the outcome of one event whose outcome was pending.
     ///
     /// - Returns: For the last event, the closure that completes the request.
     func settle(_ outcome: Outcome) -> (() -> Void)? {
-        if case .refused = outcome { self.outcome = outcome }
+        add(outcome)
         openCount -= 1
         guard openCount == 0, let completion = completion.take() else { return nil }
-        return { [outcome = self.outcome] in completion(outcome) }
+        return { [outcome = self.outcome ?? outcome] in completion(outcome) }
+    }
+}
+
+extension PendingTrigger.Outcome {
+    /// The outcome of a request from those of its events.
+    func combined(with other: PendingTrigger.Outcome) -> PendingTrigger.Outcome {
+        switch (self, other) {
+        case (.refused, _), (.conflicting, _): self
+        case (_, .refused), (_, .conflicting): other
+        case (.repeated, .repeated): .repeated
+        case (.accepted, _), (_, .accepted): .accepted
+        }
     }
 }
 

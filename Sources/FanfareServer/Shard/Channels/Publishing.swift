@@ -17,19 +17,21 @@ extension ChannelService {
     /// - Parameters:
     ///   - publications: The events, each on one channel or several.
     ///   - app: The app that triggers them.
-    /// - Returns: The pending trigger; `nil` if all events are sequenced already.
+    /// - Returns: The pending trigger, or the outcome if all events are settled already.
     func publish(
         _ publications: some Collection<Publication>,
         of app: AppID
-    ) -> PendingTrigger? {
+    ) -> PublishResult {
         var pending: PendingTrigger?
+        var settled: PendingTrigger.Outcome?
         for publication in publications {
             for name in publication.channels {
                 let address = ChannelAddress(app: app, name: name)
                 let home = address.home(among: context.shardCount)
                 let channel = home == context.shard ? table[address] : nil
                 if home == context.shard, channel?.backlog?.hasRoom ?? true {
-                    sequence(publication, on: channel, at: address)
+                    let outcome = sequence(publication, on: channel, at: address)
+                    settled = settled?.combined(with: outcome) ?? outcome
                     continue
                 }
                 let trigger =
@@ -52,7 +54,9 @@ extension ChannelService {
                 }
             }
         }
-        return pending
+        guard let pending else { return .settled(settled ?? .accepted) }
+        if let settled { pending.add(settled) }
+        return .pending(pending)
     }
 
     /// Publishes a client event that the session has accepted.
@@ -76,8 +80,7 @@ extension ChannelService {
         if let backlog = channel?.backlog, !backlog.hasRoom {
             return enqueue(publication, .elsewhere(receipt), in: backlog)
         }
-        sequence(publication, on: channel, at: address)
-        settle(.elsewhere(receipt), .accepted)
+        settle(.elsewhere(receipt), sequence(publication, on: channel, at: address))
     }
 
     /// Sequences a client event, as soon as the subscribers have room for it.
@@ -98,13 +101,26 @@ extension ChannelService {
     ///   - publication: The event.
     ///   - channel: The channel; `nil` if it has no subscribers.
     ///   - address: The channel's address.
-    func sequence(_ publication: Publication, on channel: Channel?, at address: ChannelAddress) {
+    /// - Returns: The outcome; an event under a known idempotency key is not published.
+    func sequence(
+        _ publication: Publication,
+        on channel: Channel?,
+        at address: ChannelAddress
+    ) -> PendingTrigger.Outcome {
+        if let key = publication.key {
+            switch check(key, digest: publication.digest, at: address) {
+            case .new: break
+            case .repeated: return .repeated
+            case .conflicting: return .conflicting
+            }
+        }
         context.publishedCount &+= 1
         context.notify(.published, on: address, .published(publication))
         if address.name.kind.isCache { cache(publication, on: channel, at: address) }
-        guard let channel else { return }
+        guard let channel else { return .accepted }
         let frame = EventFrame(publication, channel: address.name)
         distribute(frame, on: channel, at: address, except: publication.except)
+        return .accepted
     }
 
     /// At the home: assigns a client event its place in the channel's order, and sends it to the shards with
@@ -161,4 +177,12 @@ extension ChannelService {
         context.deliveredCount &+= channel.fanOut(frame, except: except, compressing: deflaters)
         if channel.isCongested { recordCongestion(of: channel, at: address) }
     }
+}
+
+/// The result of publishing the events of a request.
+enum PublishResult {
+    /// All of its events are settled.
+    case settled(PendingTrigger.Outcome)
+    /// The homes of some channels have not reported yet.
+    case pending(PendingTrigger)
 }
