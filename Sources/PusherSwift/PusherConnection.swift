@@ -246,8 +246,12 @@ open class PusherConnection: NSObject {
     func trigger(_ event: QueuedClientEvent, on channel: PusherChannel) {
         guard let json = json(of: event.data, for: event.name) else { return }
         do throws(FanfareError) {
-            let delivery = try client.channel(channel.name).trigger(event.name, json: json)
-            if delivery == .queued { channel.recordQueued(event) }
+            let (_, isQueued) = try client.send(
+                event.name,
+                on: channel.name,
+                json: Array(json.utf8)
+            )
+            if isQueued { channel.recordQueued(event) }
         } catch {
             notifier.log(.error, "\(error)")
         }

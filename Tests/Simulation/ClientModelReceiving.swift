@@ -30,7 +30,7 @@ extension ClientModel {
         }
         try checkOpening(message)
         switch message {
-        case .connectionEstablished(let id, _): try establish(id)
+        case .connectionEstablished(let id, _, _): try establish(id)
         case .error(let code, let text): try receive(error: code?.rawValue, text)
         case .pong: try matchPong()
         case .subscriptionSucceeded(let channel, let data): try receive(grant: data, on: channel)
@@ -55,6 +55,8 @@ extension ClientModel {
             presences = presences.filter { watched.contains($0.key) }
         case .watchlist(let online, let offline): try receive(online: online, offline: offline)
         case .event(let event): try receive(event, message)
+        case .receipt:
+            throw broken(.answers, "received \(message) without a key in its event")
         case .ping:
             throw broken(.answers, "received a ping, which only clients send")
         }

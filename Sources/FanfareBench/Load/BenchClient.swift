@@ -240,7 +240,7 @@ final class BenchClient: StreamDelegate {
             return fail("\(error)")
         }
         switch (message, phase) {
-        case (.connectionEstablished(let socketID, _), .awaitingSocketID):
+        case (.connectionEstablished(let socketID, _, _), .awaitingSocketID):
             phase = .unsubscribed
             delegate.clientConnected(self, as: socketID)
         case (.subscriptionSucceeded(_, let data), .unsubscribed):

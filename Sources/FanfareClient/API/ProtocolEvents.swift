@@ -62,7 +62,7 @@ extension ChannelEvent {
                     data.endArray()
                 }
             }
-        case .connectionEstablished, .error, .ping, .pong:
+        case .connectionEstablished, .error, .ping, .pong, .receipt:
             return nil
         }
     }

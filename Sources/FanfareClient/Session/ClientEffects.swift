@@ -91,6 +91,8 @@ extension FanfareClient {
             state.signInWaiters.send(user)
             state.signInWaiters = EventBuffers()
             state.signIns.send(user)
+        case .settled(let key, let outcome):
+            state.pendingEvents.removeValue(forKey: key)?.settle(outcome)
         case .signInFailed(let error):
             state.signInWaiters.finish(throwing: error)
             state.log.append((.warning, error.description))
@@ -123,7 +125,8 @@ extension FanfareClient {
 
     func open(_ state: inout ClientState) {
         state.connectionNumber += 1
-        let url = ConnectionURL(key: key, client: "fanfare-swift")
+        var url = ConnectionURL(key: key, client: "fanfare-swift")
+        url.wantsReceipts = true
         let request = TransportRequest(
             endpoint: endpoint,
             target: url.target(pathPrefix: endpoint.pathPrefix),

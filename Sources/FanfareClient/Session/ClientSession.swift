@@ -225,8 +225,8 @@ struct ClientSession {
 
     mutating func receiveFirst(_ message: ServerMessage, at now: Duration) {
         switch message {
-        case .connectionEstablished(let socketID, let activityTimeout):
-            establish(socketID, activityTimeout, at: now)
+        case .connectionEstablished(let socketID, let activityTimeout, let receipts):
+            establish(socketID, activityTimeout, receipts: receipts, at: now)
         case .error(let code, let message):
             // Without a code the reaction is unknown; the close that follows may have one.
             guard let code else {

@@ -25,6 +25,8 @@ struct ClientState: Sendable {
     var watchlistSequences = EventBuffers<Watchlist>()
     /// Tasks that wait for a subscription, by channel.
     var waiters: [String: EventBuffers<Void>] = [:]
+    /// The client events whose outcome is pending, by key.
+    var pendingEvents: [String: PendingEvent] = [:]
     /// Tasks that wait for the user to be signed in.
     var signInWaiters = EventBuffers<SignedInUser>()
     /// The observer of the network, between `connect()` and `disconnect()` or `suspend()`.

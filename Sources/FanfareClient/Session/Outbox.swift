@@ -1,6 +1,9 @@
 import PusherProtocol
 
-/// The client events that wait for their subscription or for the rate limit.
+/// The client events that are not known to have reached the broker: they wait for their subscription or the rate limit,
+/// or were sent and have no receipt yet.
+///
+/// Events keep their order, also over a cut: those without a receipt are sent again, under the same key.
 struct Outbox {
     /// The limits of the queue, and the rate limit.
     struct Limits {
@@ -11,19 +14,41 @@ struct Outbox {
         var dataLengthMax = 10_240
     }
 
+    /// An event that was removed without a receipt.
+    struct Dropped: Equatable {
+        var channel: String
+        var event: String
+        var key: IdempotencyKey?
+    }
+
     private struct Entry {
         var event: ClientEvent
         var bytes: Int
+        /// The time of the last attempt.
+        var sentAt = Duration.zero
+        var attemptCount = 0
     }
 
+    /// The time within which a receipt is expected; without one the event is sent again.
+    static let receiptTimeout = Duration.seconds(10)
+    /// The most attempts on one connection: the broker refuses the event.
+    static let attemptCountMax = 3
+
     let limits: Limits
-    private var entries: [Entry] = []
+    /// Whether the broker sends receipts on this connection.
+    var expectsReceipts = false
+    /// The events to send, in order.
+    private var waiting: [Entry] = []
+    /// The events without a receipt, in the order in which they were sent.
+    private var sent: [Entry] = []
     private var bytes = 0
     /// The tokens of the rate limit at `filledAt`.
     private var tokens: Double
     private var filledAt = Duration.zero
     /// Whether an alarm for the next token is running.
     var isWaiting = false
+    /// Whether an alarm for missing receipts is running.
+    var isTimed = false
 
     init(limits: Limits) {
         self.limits = limits
@@ -35,19 +60,23 @@ struct Outbox {
         max(1, Double(limits.perSecond ?? 1) * 0.8)
     }
 
-    /// Whether events of this channel wait.
-    func holds(_ channel: String) -> Bool { entries.contains { $0.event.channel == channel } }
+    /// Whether events of this channel wait to be sent.
+    func holds(_ channel: String) -> Bool { waiting.contains { $0.event.channel == channel } }
 
-    /// The number of waiting events of a channel.
-    func count(of channel: String) -> Int { entries.count { $0.event.channel == channel } }
+    /// The number of events of a channel that wait to be sent.
+    func count(of channel: String) -> Int { waiting.count { $0.event.channel == channel } }
 
-    /// Queues an event; returns `false` when there is no room.
+    /// Whether events were sent and have no receipt.
+    var awaitsReceipts: Bool { !sent.isEmpty }
+
+    // MARK: Sending
+
+    /// Adds an event behind all others; returns `false` when there is no room.
     mutating func add(_ event: ClientEvent) -> Bool {
         let length = event.nameToken.count + (event.dataToken?.count ?? 0)
-        guard entries.count < limits.countMax, bytes + length <= limits.bytesMax else {
-            return false
-        }
-        entries.append(Entry(event: event, bytes: length))
+        guard waiting.count + sent.count < limits.countMax, bytes + length <= limits.bytesMax
+        else { return false }
+        waiting.append(Entry(event: event, bytes: length))
         bytes += length
         return true
     }
@@ -69,26 +98,71 @@ struct Outbox {
         return .seconds(max(0, 1 - tokens) / Double(perSecond)) + .milliseconds(1)
     }
 
-    /// Removes and returns the first event of an open channel.
-    mutating func next(where isOpen: (String) -> Bool) -> ClientEvent? {
-        guard let index = entries.firstIndex(where: { isOpen($0.event.channel) }) else {
+    /// Takes the first waiting event of an open channel, to be sent now; it is kept until its receipt arrives.
+    mutating func next(at now: Duration, where isOpen: (String) -> Bool) -> ClientEvent? {
+        guard let index = waiting.firstIndex(where: { isOpen($0.event.channel) }) else {
             return nil
         }
-        let entry = entries.remove(at: index)
-        bytes -= entry.bytes
+        var entry = waiting.remove(at: index)
+        entry.sentAt = now
+        entry.attemptCount += 1
+        if expectsReceipts { sent.append(entry) } else { bytes -= entry.bytes }
         return entry.event
     }
 
     /// Whether an event of an open channel waits.
     func hasNext(where isOpen: (String) -> Bool) -> Bool {
-        entries.contains { isOpen($0.event.channel) }
+        waiting.contains { isOpen($0.event.channel) }
     }
 
-    /// Removes all events, or those of one channel, and returns their channels and names.
-    mutating func removeAll(of channel: String? = nil) -> [(channel: String, event: String)] {
-        let dropped = entries.filter { channel == nil || $0.event.channel == channel }
-        entries.removeAll { channel == nil || $0.event.channel == channel }
+    // MARK: Receipts
+
+    /// Removes the event that the broker has confirmed; returns whether there is one.
+    mutating func confirm(_ key: String, on channel: String) -> Bool {
+        // A receipt may arrive behind the connection's loss, for an event that waits to be sent again.
+        let isIt = { (entry: Entry) in entry.event.key?.text == key && entry.event.channel == channel }
+        if let index = sent.firstIndex(where: isIt) {
+            bytes -= sent.remove(at: index).bytes
+        } else if let index = waiting.firstIndex(where: isIt) {
+            bytes -= waiting.remove(at: index).bytes
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// Puts events without a receipt in front again, because the connection has ended.
+    mutating func connectionEnded() {
+        for index in sent.indices { sent[index].attemptCount = 0 }
+        waiting = sent + waiting
+        sent = []
+        expectsReceipts = false
+    }
+
+    /// Puts events whose receipt is late in front again, and removes those that were sent too often.
+    mutating func retryLate(at now: Duration) -> [Dropped] {
+        let isLate = { (entry: Entry) in now - entry.sentAt >= Self.receiptTimeout }
+        let late = sent.filter(isLate)
+        sent.removeAll(where: isLate)
+        let refused = late.filter { $0.attemptCount >= Self.attemptCountMax }
+        waiting = late.filter { $0.attemptCount < Self.attemptCountMax } + waiting
+        bytes -= refused.reduce(0) { $0 + $1.bytes }
+        return refused.map(Self.dropped)
+    }
+
+    // MARK: Dropping
+
+    /// Removes all events, or those of one channel.
+    mutating func removeAll(of channel: String? = nil) -> [Dropped] {
+        let isIt = { (entry: Entry) in channel == nil || entry.event.channel == channel }
+        let dropped = sent.filter(isIt) + waiting.filter(isIt)
+        sent.removeAll(where: isIt)
+        waiting.removeAll(where: isIt)
         bytes -= dropped.reduce(0) { $0 + $1.bytes }
-        return dropped.map { ($0.event.channel, $0.event.name) }
+        return dropped.map(Self.dropped)
+    }
+
+    private static func dropped(_ entry: Entry) -> Dropped {
+        Dropped(channel: entry.event.channel, event: entry.event.name, key: entry.event.key)
     }
 }

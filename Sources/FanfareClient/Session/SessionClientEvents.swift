@@ -8,6 +8,7 @@ extension ClientSession {
     ///   - name: The event's name.
     ///   - channel: The channel.
     ///   - json: The data as JSON text.
+    ///   - key: The key for the receipt, and under which the event may be sent again.
     ///   - now: The time.
     /// - Returns: The effects, and whether the event was sent.
     /// - Throws: The reason it can be neither sent nor queued.
@@ -15,6 +16,7 @@ extension ClientSession {
         _ name: String,
         on channel: String,
         json: [UInt8],
+        key: IdempotencyKey,
         at now: Duration
     ) throws(FanfareError) -> (effects: [SessionEffect], wasSent: Bool) {
         if let reason = refusal(of: name, on: channel, json) {
@@ -23,14 +25,9 @@ extension ClientSession {
         let event = ClientEvent(
             nameToken: JSONWriter.token(name),
             channel: channel,
-            dataToken: json
+            dataToken: json,
+            key: key
         )
-        if subscriptions[channel] == .subscribed, !outbox.holds(channel),
-            outbox.takeToken(at: now)
-        {
-            effects.append(.send(.clientEvent(event)))
-            return (takeEffects(), true)
-        }
         guard outbox.add(event) else {
             let limits = "\(outbox.limits.countMax) events or \(outbox.limits.bytesMax) bytes"
             throw .clientEventRefused(
@@ -41,7 +38,7 @@ extension ClientSession {
             )
         }
         sendClientEvents(at: now)
-        return (takeEffects(), false)
+        return (takeEffects(), !outbox.holds(channel))
     }
 
     private func refusal(of name: String, on channel: String, _ json: [UInt8]) -> String? {
@@ -80,9 +77,35 @@ extension ClientSession {
                 outbox.isWaiting = true
                 return effects.append(.startAlarm(.clientEvents, outbox.pause))
             }
-            guard let event = outbox.next(where: isOpen) else { return }
+            guard var event = outbox.next(at: now, where: isOpen) else { return }
+            if !outbox.expectsReceipts {
+                if let key = event.key { effects.append(.settled(key: key.text, .success(.sent))) }
+                event.key = nil
+            }
             effects.append(.send(.clientEvent(event)))
         }
+        awaitReceipts()
+    }
+
+    /// Handles the broker's receipt for an event.
+    mutating func receiveReceipt(_ key: String, on channel: String) {
+        guard outbox.confirm(key, on: channel) else { return }
+        effects.append(.settled(key: key, .success(.accepted)))
+    }
+
+    /// Starts the alarm for missing receipts.
+    private mutating func awaitReceipts() {
+        guard outbox.awaitsReceipts, !outbox.isTimed else { return }
+        outbox.isTimed = true
+        effects.append(.startAlarm(.receipts, Outbox.receiptTimeout))
+    }
+
+    private mutating func retryLate(at now: Duration) {
+        outbox.isTimed = false
+        let reason = "the broker gave no receipt, and reports why by an error of its own"
+        report(outbox.retryLate(at: now), because: reason)
+        sendClientEvents(at: now)
+        awaitReceipts()
     }
 
     /// Handles an alarm of `startAlarm`.
@@ -91,6 +114,7 @@ extension ClientSession {
         case .clientEvents:
             outbox.isWaiting = false
             sendClientEvents(at: now)
+        case .receipts: retryLate(at: now)
         case .signIn: signInTimedOut()
         case .subscription(let channel): retrySubscription(to: channel)
         }
@@ -99,20 +123,21 @@ extension ClientSession {
 
     /// Drops the queued events of one channel or of all, and reports them.
     mutating func dropClientEvents(of channel: String? = nil, because error: FanfareError) {
-        let dropped = outbox.removeAll(of: channel)
-        guard !dropped.isEmpty else { return }
-        for (channel, events) in Dictionary(grouping: dropped, by: \.channel).sorted(by: {
-            $0.key < $1.key
-        }) {
-            effects.append(
-                .report(
-                    .clientEventsDropped(
-                        channel: channel,
-                        events: events.map(\.event),
-                        reason: error.description
-                    )
-                )
+        report(outbox.removeAll(of: channel), because: error.description)
+    }
+
+    private mutating func report(_ dropped: [Outbox.Dropped], because reason: String) {
+        let byChannel = Dictionary(grouping: dropped, by: \.channel)
+        for (channel, events) in byChannel.sorted(by: { $0.key < $1.key }) {
+            let error = FanfareError.clientEventsDropped(
+                channel: channel,
+                events: events.map(\.event),
+                reason: reason
             )
+            effects.append(.report(error))
+            for key in events.compactMap(\.key) {
+                effects.append(.settled(key: key.text, .failure(error)))
+            }
         }
     }
 }

@@ -45,6 +45,8 @@ enum SessionEffect: Equatable {
     case refused(channel: String, FanfareError)
     /// Resume the tasks that wait for this subscription: it failed for now, and is tried again.
     case postponed(channel: String, FanfareError)
+    /// Resume the task that waits for the outcome of a client event.
+    case settled(key: String, Result<ClientEventDelivery, FanfareError>)
     /// Report that the sign-in is confirmed.
     case signedIn(SignedInUser)
     /// Report that the sign-in failed.
@@ -55,6 +57,8 @@ enum SessionEffect: Equatable {
 enum SessionAlarm: Hashable {
     /// The rate limit allows the next client event.
     case clientEvents
+    /// Receipts of client events may be late.
+    case receipts
     /// The time limit for the broker's answer to a sign-in.
     case signIn
     /// The next attempt at a subscription that failed for now.

@@ -2,7 +2,13 @@ import PusherProtocol
 
 /// The messages of an established connection.
 extension ClientSession {
-    mutating func establish(_ socketID: SocketID, _ seconds: Int, at now: Duration) {
+    mutating func establish(
+        _ socketID: SocketID,
+        _ seconds: Int,
+        receipts: Bool,
+        at now: Duration
+    ) {
+        outbox.expectsReceipts = receipts
         phase = .connected(since: now)
         pendingError = nil
         // The broker may shorten the activity timeout, not extend it.
@@ -46,6 +52,7 @@ extension ClientSession {
         case .watchlist(let online, let offline):
             updateWatchlist(online: online, offline: offline, message)
         case .event(let event): receive(event)
+        case .receipt(let channel, let key): receiveReceipt(key, on: channel)
         case .cacheMiss: deliver(message)
         case .connectionEstablished, .pong: break
         }

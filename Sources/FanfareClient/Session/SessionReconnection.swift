@@ -69,5 +69,8 @@ extension ClientSession {
         endSignIn()
         if outbox.isWaiting { effects.append(.stopAlarm(.clientEvents)) }
         outbox.isWaiting = false
+        if outbox.isTimed { effects.append(.stopAlarm(.receipts)) }
+        outbox.isTimed = false
+        outbox.connectionEnded()
     }
 }

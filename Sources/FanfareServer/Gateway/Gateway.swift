@@ -83,7 +83,8 @@ final class Gateway {
                 context: core.context
             )
             core.connections.add(connection, from: address)
-            connection.begin(&output)
+            let receipts = head.withTarget { ConnectionURL.wantsReceipts(inTarget: $0) }
+            connection.begin(&output, receipts: receipts)
             return connection
         } catch {
             if let limit = error.limit { core.context.limitMet(limit) }

@@ -104,6 +104,7 @@ package final class ShardCore: TimerTarget {
         case .published(let number, let outcome): channels.settle(number, outcome)
         case .publishClientEvent(let address, let event, let sender):
             channels.receive(event, by: sender, on: address)
+        case .reply(let message, let socketID): channels.receive(message, for: socketID)
         case .fanOut(let address, let frame, let except):
             channels.fanOut(frame, at: address, except: except)
         case .congestion(let address, let shard, let isCongested):

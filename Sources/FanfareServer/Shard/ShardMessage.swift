@@ -27,6 +27,8 @@ package enum ShardMessage: Sendable {
     case published(number: UInt64, PendingTrigger.Outcome)
     /// To the home: sequence the event of a subscribed client.
     indirect case publishClientEvent(ChannelAddress, ClientEvent, sender: SocketID)
+    /// From the home: send a receipt or an error to the sender of a client event.
+    indirect case reply(ServerMessage, to: SocketID)
     /// From the home: send a frame to the shard's own subscribers, except one.
     case fanOut(ChannelAddress, EventFrame, except: SocketID?)
     /// To the home: subscribers of a shard are congested, or no longer are.
@@ -54,7 +56,7 @@ package enum ShardMessage: Sendable {
     /// Whether processing takes little time, apart from the sends that it causes.
     var isBrief: Bool {
         switch self {
-        case .publish, .published, .publishClientEvent, .fanOut, .congestion, .confirm: true
+        case .publish, .published, .publishClientEvent, .reply, .fanOut, .congestion, .confirm: true
         default: false
         }
     }

@@ -96,6 +96,10 @@ public enum ClientMessage: Equatable, Sendable {
                 json.name("data")
                 json.verbatim(data)
             }
+            if let key = event.key {
+                json.name("key")
+                json.string(key.text)
+            }
         case .unsupported(let event): json.string(event)
         }
         json.endObject()
@@ -144,7 +148,18 @@ public enum ClientMessage: Equatable, Sendable {
             dataToken: data.map {
                 $0.kind == .string
                     ? $0.token(in: text) : JSONWriter.token(text.extracting($0.range))
-            }
+            },
+            key: try key(members, in: text)
         )
+    }
+
+    private static func key(
+        _ members: MessageMembers,
+        in text: Span<UInt8>
+    ) throws(MessageError) -> IdempotencyKey? {
+        guard let key = members.key, key.kind != .null else { return nil }
+        guard key.kind == .string else { throw .notAString("key") }
+        guard let valid = IdempotencyKey(key.string(in: text)) else { throw .invalidKey }
+        return valid
     }
 }

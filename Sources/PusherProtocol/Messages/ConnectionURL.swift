@@ -15,6 +15,8 @@ public struct ConnectionURL: Equatable, Sendable {
     public var client: String?
     /// The version of the client's library, in any form; for logs only.
     public var clientVersion: String?
+    /// Whether the client wants receipts for client events with a key.
+    public var wantsReceipts = false
 
     /// Creates the target for an app and a client.
     ///
@@ -96,6 +98,20 @@ public struct ConnectionURL: Equatable, Sendable {
         return try version(query.extracting(0..<0), isRequired: isRequired)
     }
 
+    /// Whether the client wants receipts for client events with a key: `receipts=true` in the query.
+    ///
+    /// - Parameter target: The request target in origin form.
+    /// - Returns: Whether the query has this member, without percent-encoding.
+    public static func wantsReceipts(inTarget target: Span<UInt8>) -> Bool {
+        var start = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+        while start < target.count {
+            let end = target.firstIndex(of: UInt8(ascii: "&"), from: start + 1) ?? target.count
+            if target.extracting((start + 1)..<end).equals("receipts=true") { return true }
+            start = end
+        }
+        return false
+    }
+
     private static func version(
         _ text: Span<UInt8>,
         isRequired: Bool
@@ -127,6 +143,7 @@ public struct ConnectionURL: Equatable, Sendable {
         var target = "\(pathPrefix)/app/\(PercentEncoding.encode(key))?protocol=\(protocolVersion)"
         if let client { target += "&client=\(PercentEncoding.encode(client))" }
         if let clientVersion { target += "&version=\(PercentEncoding.encode(clientVersion))" }
+        if wantsReceipts { target += "&receipts=true" }
         return target
     }
 }

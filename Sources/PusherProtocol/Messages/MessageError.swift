@@ -14,6 +14,8 @@ public enum MessageError: Error, Equatable, Sendable {
     case eventName(EventNameError)
     /// The data of a client event is longer than `lengthMax` bytes.
     case dataTooLong(length: Int, lengthMax: Int)
+    /// The key of a client event is empty or too long.
+    case invalidKey
 }
 
 extension MessageError {
@@ -37,6 +39,8 @@ extension MessageError: CustomStringConvertible {
         case .dataTooLong(let length, let lengthMax):
             "Client event rejected - its data has \(length) bytes, "
                 + "at most \(lengthMax) are allowed"
+        case .invalidKey:
+            "Client event rejected - its key must have 1 to \(IdempotencyKey.lengthMax) characters"
         }
     }
 }

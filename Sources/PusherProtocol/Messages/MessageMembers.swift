@@ -4,6 +4,7 @@ struct MessageMembers {
     private(set) var channel: JSONValue?
     private(set) var data: JSONValue?
     private(set) var userID: JSONValue?
+    private(set) var key: JSONValue?
 
     /// Validates a whole message.
     init(_ text: Span<UInt8>, depthMax: Int) throws(MessageError) {
@@ -16,6 +17,7 @@ struct MessageMembers {
                 if name.equals("channel", in: text) { channel = value }
                 if name.equals("data", in: text) { data = value }
                 if name.equals("user_id", in: text) { userID = value }
+                if name.equals("key", in: text) { key = value }
             }
             try scanner.finish(in: text)
         } catch {

@@ -7,7 +7,9 @@ import Primitives
 /// both.
 public enum ServerMessage: Equatable, Sendable {
     /// The first message: the socket ID, and the seconds of inactivity after which the client sends a ping.
-    case connectionEstablished(socketID: SocketID, activityTimeout: Int)
+    ///
+    /// With `receipts` the client asked for receipts of its client events (``ConnectionURL/wantsReceipts``) and gets them.
+    case connectionEstablished(socketID: SocketID, activityTimeout: Int, receipts: Bool = false)
     /// An error; the connection may stay open. The code is written even when it is `null`.
     case error(code: PusherCode?, message: String)
     /// Requests a `pusher:pong`.
@@ -30,6 +32,8 @@ public enum ServerMessage: Equatable, Sendable {
     case signinSuccess(userData: String)
     /// The users of the watchlist that went online and offline.
     case watchlist(online: [String], offline: [String])
+    /// The client event with this key has its place in the channel's order, now or since an earlier attempt.
+    case receipt(channel: String, key: String)
     /// An event on a channel.
     case event(ReceivedEvent)
 
@@ -45,12 +49,13 @@ public enum ServerMessage: Equatable, Sendable {
     public func append(to bytes: inout [UInt8]) {
         // Fast paths for the messages that every client receives.
         switch self {
-        case .connectionEstablished(let socketID, let activityTimeout):
+        case .connectionEstablished(let socketID, let activityTimeout, let receipts):
             // JSON inside a JSON string: digits and dots need no escapes.
             bytes.append(#"{"event":"pusher:connection_established","data":"{\"socket_id\":\""#)
             socketID.append(to: &bytes)
             bytes.append(#"\",\"activity_timeout\":"#)
             bytes.append(decimal: activityTimeout)
+            if receipts { bytes.append(#",\"receipts\":true"#) }
             bytes.append(#"}"}"#)
         case .subscriptionSucceeded(let channel, "{}"):
             let channel = channel.utf8
@@ -137,6 +142,10 @@ public enum ServerMessage: Equatable, Sendable {
                 data.users("offline", offline)
                 data.endArray()
             }
+        case .receipt(let channel, let key):
+            json.event("pusher_internal:position", channel: channel)
+            json.name("key")
+            json.string(key)
         case .event(let event): event.write(to: &json)
         }
     }

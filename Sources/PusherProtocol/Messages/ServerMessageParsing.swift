@@ -22,6 +22,11 @@ extension ServerMessage {
             userID: string(members.userID)
         )
         guard event.name.hasPrefix("pusher") else { return .event(event) }
+        if event.name == "pusher_internal:position", let channel = event.channel,
+            let key = string(members.key)
+        {
+            return .receipt(channel: channel, key: key)
+        }
         let data = try? MessageData(members, in: text, depthMax: JSONScanner.depthMaxDefault)
         return control(event, data) ?? .event(event)
     }
@@ -36,7 +41,11 @@ extension ServerMessage {
                 let socketID = SocketID(id),
                 let activityTimeout = data?.integer("activity_timeout")
             else { return nil }
-            return .connectionEstablished(socketID: socketID, activityTimeout: activityTimeout)
+            return .connectionEstablished(
+                socketID: socketID,
+                activityTimeout: activityTimeout,
+                receipts: data?.json("receipts") == Array("true".utf8)
+            )
         case ("pusher:error", _):
             guard let message = data?.string("message") else {
                 return nil

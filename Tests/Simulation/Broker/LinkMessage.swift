@@ -24,7 +24,7 @@ package struct LinkMessage {
         case .published: .published
         case .congestion: .congestion
         case .confirm: .confirm
-        case .publishClientEvent: .clientEvent
+        case .publishClientEvent, .reply: .clientEvent
         case .fanOut: .delivery
         case .query, .listing(.ask): .question
         case .answer, .listing(.portion): .answer
@@ -43,7 +43,7 @@ package struct LinkMessage {
             .congestion(let address, _, _), .publishClientEvent(let address, _, _),
             .fanOut(let address, _, _), .confirm(let address):
             address.name.text
-        case .published, .query, .answer, .listing, .users: nil
+        case .published, .reply, .query, .answer, .listing, .users: nil
         }
     }
 

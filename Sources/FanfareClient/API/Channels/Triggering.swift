@@ -6,13 +6,12 @@ import PusherProtocol
     public import Foundation
 #endif
 
-/// Whether a client event was sent or queued.
+/// What is known of a client event that the client has sent.
 public enum ClientEventDelivery: Sendable, Hashable {
-    /// The event was sent.
+    /// The broker has confirmed that the event has its place in the channel's order.
+    case accepted
+    /// The event was written to the connection; the broker sends no receipts, so a cut may have lost it.
     case sent
-    /// The event waits for the subscription or for the rate limit. If it is dropped later,
-    /// ``FanfareClient/onError(perform:)`` reports it.
-    case queued
 }
 
 extension Channel {
@@ -21,18 +20,21 @@ extension Channel {
     /// The event is queued until the channel is subscribed and while the rate limit is exceeded
     /// (``ClientOptions/clientEventsPerSecond``). Errors from the broker go to ``FanfareClient/onError(perform:)``.
     ///
+    /// On a cut, events without a receipt are sent again behind the reconnection, in their order and under their keys, so
+    /// that the broker publishes each once. A broker other than Fanfare sends no receipts: there a cut may lose an event.
+    ///
     /// - Parameters:
     ///   - event: The event's name, which begins with `client-`.
     ///   - data: The value to encode as JSON.
     ///   - encoder: The encoder; `nil` for ``ClientOptions/encoder``.
-    /// - Returns: Whether the event was sent or queued.
+    /// - Returns: The pending event; ``PendingEvent/delivery()`` waits for its outcome.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger<Payload: Encodable>(
         _ event: String,
         _ data: Payload,
         encoder: JSONEncoder? = nil
-    ) throws(FanfareError) -> ClientEventDelivery {
+    ) throws(FanfareError) -> PendingEvent {
         let json: Data
         do {
             json = try (encoder ?? client.options.encoder).encode(data)
@@ -52,14 +54,14 @@ extension Channel {
     ///   - event: The event's name, which begins with `client-`, and the type of its data.
     ///   - payload: The value to encode as JSON.
     ///   - encoder: The encoder; `nil` for ``ClientOptions/encoder``.
-    /// - Returns: Whether the event was sent or queued.
+    /// - Returns: The pending event; ``PendingEvent/delivery()`` waits for its outcome.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger<Payload: Encodable>(
         _ event: EventName<Payload>,
         _ payload: Payload,
         encoder: JSONEncoder? = nil
-    ) throws(FanfareError) -> ClientEventDelivery {
+    ) throws(FanfareError) -> PendingEvent {
         try trigger(event.text, payload, encoder: encoder)
     }
 
@@ -68,13 +70,13 @@ extension Channel {
     /// - Parameters:
     ///   - event: The event's name, which begins with `client-`.
     ///   - json: One JSON value, sent unchanged.
-    /// - Returns: Whether the event was sent or queued.
+    /// - Returns: The pending event; ``PendingEvent/delivery()`` waits for its outcome.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger(
         _ event: String,
         json: String
-    ) throws(FanfareError) -> ClientEventDelivery {
+    ) throws(FanfareError) -> PendingEvent {
         let bytes = Array(json.utf8)
         guard (try? JSONScanner.scan(bytes.span)) != nil else {
             throw .clientEventRefused(event: event, channel: name, reason: "its data is not JSON")
@@ -88,24 +90,42 @@ extension FanfareClient {
         _ event: String,
         on channel: String,
         json: [UInt8]
-    ) throws(FanfareError) -> ClientEventDelivery {
+    ) throws(FanfareError) -> PendingEvent {
+        try send(event, on: channel, json: json).pending
+    }
+
+    /// Sends or queues a client event.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name.
+    ///   - channel: The channel.
+    ///   - json: The data as JSON text.
+    /// - Returns: The pending event, and whether it still waits to be sent.
+    /// - Throws: The reason that it can be neither sent nor queued.
+    package func send(
+        _ event: String,
+        on channel: String,
+        json: [UInt8]
+    ) throws(FanfareError) -> (pending: PendingEvent, isQueued: Bool) {
+        let pending = PendingEvent()
+        guard let key = IdempotencyKey(pending.key) else { preconditionFailure("a UUID is short") }
         var outcome: Result<Bool, FanfareError> = .success(false)
-        act { session in
+        act(if: { $0.pendingEvents[pending.key] = pending; return true }) { session in
             do throws(FanfareError) {
-                let now = options.clock.now()
                 let (effects, wasSent) = try session.trigger(
                     event,
                     on: channel,
                     json: json,
-                    at: now
+                    key: key,
+                    at: options.clock.now()
                 )
                 outcome = .success(wasSent)
                 return effects
             } catch {
                 outcome = .failure(error)
-                return []
+                return [.settled(key: key.text, .failure(error))]
             }
         }
-        return try outcome.get() ? .sent : .queued
+        return (pending, try !outcome.get())
     }
 }

@@ -40,13 +40,13 @@ extension TypedEvent where Payload: Encodable {
     /// - Parameters:
     ///   - payload: The value to encode as JSON.
     ///   - encoder: The encoder; `nil` for ``ClientOptions/encoder``.
-    /// - Returns: Whether the event was sent or queued.
+    /// - Returns: The pending event; ``PendingEvent/delivery()`` waits for its outcome.
     /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
     @discardableResult
     public func trigger(
         _ payload: Payload,
         encoder: JSONEncoder? = nil
-    ) throws(FanfareError) -> ClientEventDelivery {
+    ) throws(FanfareError) -> PendingEvent {
         try channel.trigger(name, payload, encoder: encoder)
     }
 }

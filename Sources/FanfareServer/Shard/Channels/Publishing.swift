@@ -131,6 +131,14 @@ extension ChannelService {
         on channel: Channel,
         at address: ChannelAddress
     ) {
+        if let key = event.key {
+            let digest = event.digest
+            switch check(key, digest: digest, at: address) {
+            case .new: break
+            case .repeated: return sendReceipt(of: key, on: address, to: author)
+            case .conflicting: return refuse(key, on: address, by: author)
+            }
+        }
         context.publishedCount &+= 1
         context.notify(
             .clientEvents,
@@ -139,6 +147,39 @@ extension ChannelService {
         )
         let frame = EventFrame(event, of: author.user, channel: address.name)
         distribute(frame, on: channel, at: address, except: author.socketID)
+        if let key = event.key { sendReceipt(of: key, on: address, to: author) }
+    }
+
+    // MARK: - Receipts
+
+    /// At the home: tells the sender that its client event has its place in the channel's order.
+    private func sendReceipt(
+        of key: IdempotencyKey,
+        on address: ChannelAddress,
+        to author: ClientEventAuthor
+    ) {
+        reply(.receipt(channel: address.name.text, key: key.text), to: author.socketID)
+    }
+
+    private func refuse(
+        _ key: IdempotencyKey,
+        on address: ChannelAddress,
+        by author: ClientEventAuthor
+    ) {
+        let message =
+            "Client event rejected - another event was sent to \(address.name.text) under the key \(key.text)"
+        reply(.error(code: .clientEventRejected, message: message), to: author.socketID)
+    }
+
+    private func reply(_ message: ServerMessage, to socketID: SocketID) {
+        let shard = ConnectionTable.shard(of: socketID, among: context.shardCount)
+        guard shard != context.shard else { return receive(message, for: socketID) }
+        context.links.send(.reply(message, to: socketID), to: shard)
+    }
+
+    /// Sends the reply of a home to a connection of this shard, which may have closed.
+    func receive(_ message: ServerMessage, for socketID: SocketID) {
+        connections[socketID]?.send(message)
     }
 
     /// At the home: sends a frame to all shards that have subscribers, this one included.

@@ -50,9 +50,17 @@ final class Connection: StreamDelegate {
     var sharedWindowBits: Int? { endpoint.sharedWindowBits }
 
     /// Appends the greeting, behind the answer to the upgrade: it is the first message.
-    func begin(_ output: inout [UInt8]) {
-        let timeout = context.settings.liveness.activityTimeout
-        append(.connectionEstablished(socketID: socketID, activityTimeout: timeout), to: &output)
+    ///
+    /// - Parameters:
+    ///   - output: The output of the upgrade.
+    ///   - receipts: Whether the client asked for receipts of its client events.
+    func begin(_ output: inout [UInt8], receipts: Bool) {
+        let greeting = ServerMessage.connectionEstablished(
+            socketID: socketID,
+            activityTimeout: context.settings.liveness.activityTimeout,
+            receipts: receipts
+        )
+        append(greeting, to: &output)
     }
 
     // MARK: - Receiving
@@ -212,7 +220,8 @@ final class Connection: StreamDelegate {
 
     // MARK: - Sending
 
-    private func send(_ message: ServerMessage) {
+    /// Sends a message of the protocol, unless the connection is closing.
+    func send(_ message: ServerMessage) {
         var frame: [UInt8] = []
         frame.reserveCapacity(128)
         append(message, to: &frame)

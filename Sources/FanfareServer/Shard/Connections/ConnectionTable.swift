@@ -61,6 +61,11 @@ struct ConnectionTable {
     /// pages.
     var heldSlotCount: Int { pages.count { $0.occupied != 0 } * Page.slotCount }
 
+    /// Returns the shard of a connection of this broker.
+    static func shard(of socketID: SocketID, among shardCount: Int) -> Int {
+        Int(socketID.first % UInt64(shardCount))
+    }
+
     /// Creates the socket ID of the connection that is inserted next.
     mutating func makeSocketID() -> SocketID {
         while firstPageWithRoom < pages.count, pages[firstPageWithRoom].occupied == .max {

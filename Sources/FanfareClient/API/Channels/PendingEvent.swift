@@ -1,0 +1,50 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Synchronization
+
+/// A client event that was sent or waits to be sent.
+public final class PendingEvent: Sendable {
+    /// The key under which the event may be sent again without being published twice.
+    public let key = UUID().uuidString.lowercased()
+
+    private struct State {
+        var outcome: Result<ClientEventDelivery, FanfareError>?
+        var waiting = EventBuffers<ClientEventDelivery>()
+    }
+
+    private let state = Mutex(State())
+
+    init() {}
+
+    /// Waits for the outcome.
+    ///
+    /// - Returns: ``ClientEventDelivery/accepted`` once the broker has confirmed the event, also behind reconnections;
+    ///   ``ClientEventDelivery/sent`` once it is written to a broker that sends no receipts.
+    /// - Throws: The ``FanfareError`` for which the event was dropped; `CancellationError` when the task is cancelled, and
+    ///   the event stays.
+    @discardableResult
+    public func delivery() async throws -> ClientEventDelivery {
+        let buffer = EventBuffer<ClientEventDelivery>(policy: .keepsNewest(limit: 1))
+        let outcome = state.withLock { state in
+            if state.outcome == nil { state.waiting.add(buffer) }
+            return state.outcome
+        }
+        if let outcome { return try outcome.get() }
+        guard let delivery = try await buffer.next() else { throw CancellationError() }
+        return delivery
+    }
+
+    /// Records the outcome, which is called once.
+    func settle(_ outcome: Result<ClientEventDelivery, FanfareError>) {
+        state.withLock { state in
+            state.outcome = outcome
+            switch outcome {
+            case .success(let delivery): state.waiting.send(delivery)
+            case .failure(let error): state.waiting.finish(throwing: error)
+            }
+        }
+    }
+}
