@@ -40,6 +40,7 @@ import Testing
         case .members: ("Quantity", "membersOfAChannel")
         case .watchlist: ("Quantity", "watchedUsers")
         case .cachedEvents: ("Quantity", "cachedEvents")
+        case .idempotencyKeys: ("Quantity", "idempotencyKeys")
         case .relayedEvents: ("Quantity", "relayedEvents")
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")

@@ -63,6 +63,21 @@ import Testing
         }
     }
 
+    @Test func idempotencyKeys() async throws {
+        try await TestBroker.run {
+            $0.apps[0].idempotencyKeysMax = 2
+        } _: { broker in
+            var answers: [String] = []
+            for key in ["a", "b", "c", "c", "a"] {
+                let body = #"{"name":"e","channel":"a","data":"1","idempotency_key":"\#(key)"}"#
+                let request = SignedRequest(path: "/apps/1/events", body: body)
+                answers.append(try await Wire(port: broker.port).ask(request).body)
+            }
+            #expect(answers == ["{}", "{}", "{}", #"{"repeated":true}"#, "{}"])
+            #expect(await broker.hits(.idempotencyKeys) == 2)
+        }
+    }
+
     @Test("Too much memory for incomplete messages: the largest are closed with 4100")
     func incompleteMessages() async throws {
         // A quarter of a MiB for received data, half of it for partially received messages.

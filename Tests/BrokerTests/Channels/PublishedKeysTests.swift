@@ -1,0 +1,63 @@
+import PusherProtocol
+import Testing
+
+@testable import Broker
+
+@Suite("Idempotency keys") struct PublishedKeysTests {
+    private let news: ChannelAddress
+    private let sport: ChannelAddress
+
+    init() throws {
+        news = ChannelAddress(app: AppID("1"), name: try ChannelName("news"))
+        sport = ChannelAddress(app: AppID("1"), name: try ChannelName("sport"))
+    }
+
+    private func check(
+        _ keys: inout PublishedKeys,
+        _ key: String,
+        _ digest: Int = 1,
+        on address: ChannelAddress? = nil,
+        at now: Int64 = 0,
+        keysMax: Int = 10
+    ) throws -> PublishedKeys.Verdict {
+        let key = try #require(IdempotencyKey(key))
+        return keys.check(
+            key,
+            digest: digest,
+            on: address ?? news,
+            at: now,
+            age: 1_000,
+            keysMax: keysMax
+        ).verdict
+    }
+
+    @Test func areOfOneChannelAndOneEvent() throws {
+        var keys = PublishedKeys()
+        #expect(try check(&keys, "a") == .new)
+        #expect(try check(&keys, "a") == .repeated)
+        #expect(try check(&keys, "a", 2) == .conflicting)
+        #expect(try check(&keys, "a", on: sport) == .new)
+        #expect(keys.count == 2)
+    }
+
+    @Test func expire() throws {
+        var keys = PublishedKeys()
+        #expect(try check(&keys, "a", at: 0) == .new)
+        #expect(try check(&keys, "b", at: 500) == .new)
+        #expect(try check(&keys, "a", at: 999) == .repeated)
+        #expect(try check(&keys, "a", at: 1_000) == .new)
+        #expect(try check(&keys, "b", at: 1_499) == .repeated)
+        keys.expire(at: 5_000)
+        #expect(keys.isEmpty)
+    }
+
+    @Test func giveWayToNewerOnes() throws {
+        var keys = PublishedKeys()
+        for number in 0..<1_000 { #expect(try check(&keys, "\(number)") == .new) }
+        #expect(keys.count == 10)
+        #expect(try check(&keys, "999") == .repeated)
+        #expect(try check(&keys, "0") == .new)
+        var none = PublishedKeys()
+        for _ in 0..<2 { #expect(try check(&none, "a", keysMax: 0) == .new) }
+    }
+}
