@@ -1,0 +1,137 @@
+import FanfareServer
+import Foundation
+import Logging
+import Net
+import Testing
+
+@testable import FanfareClient
+
+/// A broker, a relay in front of it, and a client that reads without the relay.
+private struct Setting {
+    let server: BrokerServer
+    let relay: FaultyRelay
+    let relayPort: UInt16
+    let port: UInt16
+    let backend: SigningBackend
+
+    init(seed: UInt64 = 1) async throws {
+        var configuration = Configuration.development
+        configuration.port = 0
+        configuration.loops = 2
+        configuration.apps[0].clientEventsPerSecondMax = 1_000_000
+        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        server = try BrokerServer(configuration: configuration, log: log)
+        port = try #require(try await server.start().plain?.port)
+        (relay, relayPort) = try await FaultyRelay.start(to: port, seed: seed)
+        backend = try SigningBackend(user: "ann")
+    }
+
+    func client(
+        port: UInt16,
+        _ change: (inout ClientOptions) -> Void = { _ in }
+    ) -> FanfareClient {
+        var options = ClientOptions()
+        options.backoff = Backoff(floor: .zero, window: .milliseconds(2), cap: .milliseconds(5))
+        options.channelAuthorizer = .endpoint(AuthorizationEndpoint(backend.url("/auth")))
+        options.clientEventsPerSecond = nil
+        change(&options)
+        let endpoint = Endpoint.plain(host: "127.0.0.1", port: port)
+        return FanfareClient(key: "app-key", endpoint: endpoint, options: options)
+    }
+
+    func stop(_ clients: FanfareClient...) async {
+        for client in clients { client.disconnect() }
+        await relay.stop()
+        await backend.stop()
+        await server.stop(within: .seconds(1))
+    }
+}
+
+@Suite("Client events over a network with faults", .timeLimit(.minutes(5))) struct OutboxTests {
+    /// The number of cuts; `CUTS` sets another.
+    private static let cutCount =
+        ProcessInfo.processInfo.environment["CUTS"].flatMap { Int($0) } ?? 1_000
+
+    @Test("Over many cuts each event arrives once and in order, and is said to be accepted")
+    func cuts() async throws {
+        let setting = try await Setting(seed: .random(in: 1...1_000))
+        let reader = setting.client(port: setting.port)
+        let deliveries = reader.channel("private-a").subscription()
+            .deliveries(of: EventName<Int>("client-n"))
+        reader.connect()
+        try await reader.channel("private-a").waitUntilSubscribed()
+
+        // Long enough for an upgrade, a subscription and some events.
+        await setting.relay.cut(within: 8_000)
+        let sender = setting.client(port: setting.relayPort)
+        sender.subscribe("private-a")
+        sender.connect()
+        let channel = sender.channel("private-a")
+        var pending: [PendingEvent] = []
+        while await setting.relay.cutCount < Self.cutCount {
+            do {
+                pending.append(try channel.trigger("client-n", pending.count))
+            } catch {
+                // The queue is full, or the subscription was cut and refused.
+            }
+            try await Task.sleep(for: .microseconds(300))
+        }
+        await setting.relay.cut(within: nil)
+        for event in pending { #expect(try await event.delivery() == .accepted) }
+        var received: [Int] = []
+        for try await delivery in deliveries {
+            guard case .event(let number, _) = delivery else {
+                Issue.record("\(delivery)")
+                continue
+            }
+            received.append(number)
+            if number == pending.count - 1 { break }
+        }
+        #expect(received == Array(0..<pending.count))
+        #expect(pending.count >= 100)
+        await setting.stop(reader, sender)
+    }
+
+    @Test("A silent network is noticed by a check within its limit")
+    func silence() async throws {
+        let setting = try await Setting()
+        let client = setting.client(port: setting.relayPort)
+        client.connect()
+        try await client.waitUntilConnected()
+        var statuses = client.statuses().makeAsyncIterator()
+        #expect(await statuses.next()?.isConnected == true)
+        await setting.relay.swallow(true)
+        let start = ContinuousClock.now
+        client.checkConnection(within: .milliseconds(500))
+        guard case .waiting(_, let error) = await statuses.next() else {
+            Issue.record("the client should have noticed")
+            return
+        }
+        #expect(error.code == .pingUnanswered)
+        #expect(ContinuousClock.now - start < .seconds(5))
+        await setting.relay.swallow(false)
+        try await client.waitUntilConnected()
+        await setting.stop(client)
+    }
+
+    @Test("A silent network is noticed within the configured time without a check")
+    func silenceByItself() async throws {
+        let setting = try await Setting()
+        let client = setting.client(port: setting.relayPort) {
+            $0.activityTimeout = .milliseconds(300)
+            $0.pongTimeout = .milliseconds(300)
+        }
+        client.connect()
+        try await client.waitUntilConnected()
+        var statuses = client.statuses().makeAsyncIterator()
+        #expect(await statuses.next()?.isConnected == true)
+        await setting.relay.swallow(true)
+        guard case .waiting = await statuses.next() else {
+            Issue.record("the client should have noticed")
+            return
+        }
+        await setting.relay.swallow(false)
+        try await client.waitUntilConnected()
+        await setting.stop(client)
+    }
+}
