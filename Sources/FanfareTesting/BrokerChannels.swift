@@ -88,11 +88,27 @@ extension BrokerState {
     mutating func publish(
         _ event: ClientEvent,
         on name: ChannelName,
-        from connection: Int
+        from connection: Int,
+        at now: Duration
     ) {
         guard let channel = channels[name],
             let author = channel.home.author(Self.socketID(connection), on: name)
         else { return }
+        if let key = event.key {
+            let (verdict, _) = homeState.check(
+                key,
+                digest: event.digest,
+                on: ChannelAddress(app: app.id, name: name),
+                of: app,
+                at: now.wholeMilliseconds
+            )
+            guard verdict != .conflicting else {
+                let message = "Client event rejected - another event was sent under its key"
+                return send(.error(code: .clientEventRejected, message: message), connection)
+            }
+            send(.receipt(channel: name.text, key: key.text), connection)
+            guard verdict == .new else { return }
+        }
         var text: [UInt8] = []
         event.appendEnvelope(
             for: name,

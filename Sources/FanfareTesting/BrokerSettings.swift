@@ -22,6 +22,8 @@ extension ScriptedBroker {
         public var activityTimeout = Duration.seconds(120)
         /// Whether clients may send events.
         public var allowsClientEvents = true
+        /// Whether clients get receipts of their client events, as from Fanfare; `false` as from other brokers.
+        public var sendsReceipts = true
         /// The maximum number of client events of one connection in a second of the clock; more are refused.
         public var clientEventsPerSecondMax = 1_000_000
         /// Whether subscribers receive the number of subscribers.

@@ -98,6 +98,7 @@ struct BrokerState {
 
     /// Accepts a connection, or refuses one with a wrong key, path or protocol version.
     mutating func open(_ connection: Int, target: String, pathPrefix: String, at now: Duration) {
+        let receipts: Bool
         do throws(PusherCode) {
             let bytes = Array(target.utf8)
             let key = try ConnectionURL.withKey(inTarget: bytes.span, pathPrefix: pathPrefix) {
@@ -106,6 +107,7 @@ struct BrokerState {
             }
             guard key == settings.key else { throw .appDoesNotExist }
             _ = try ConnectionURL.version(inTarget: bytes.span)
+            receipts = settings.sendsReceipts && ConnectionURL.wantsReceipts(inTarget: bytes.span)
         } catch {
             return refuse(connection, error, error.message)
         }
@@ -113,7 +115,12 @@ struct BrokerState {
         sessions[connection] = Session(socketID: socketID, app: app)
         record(.connected, connection, at: now)
         let seconds = Int(settings.activityTimeout.components.seconds)
-        send(.connectionEstablished(socketID: socketID, activityTimeout: seconds), connection)
+        let greeting = ServerMessage.connectionEstablished(
+            socketID: socketID,
+            activityTimeout: seconds,
+            receipts: receipts
+        )
+        send(greeting, connection)
     }
 
     /// Sends an error and a close frame.
@@ -217,7 +224,8 @@ struct BrokerState {
             case .join(let channel, let member, let request):
                 join(channel, connection, as: member, request: request, at: now)
             case .leave(let channel): leave(channel, connection, at: now)
-            case .publish(let event, let channel): publish(event, on: channel, from: connection)
+            case .publish(let event, let channel):
+                publish(event, on: channel, from: connection, at: now)
             case .signIn(let user):
                 report(users.signIn(address(of: user)))
             case .watch(let watched): watch(watched, connection)
