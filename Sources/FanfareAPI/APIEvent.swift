@@ -18,6 +18,8 @@ public struct APIEvent: Equatable, Sendable {
     public var except: String?
     /// The attributes of the channel to return.
     public var info: Set<ChannelAttribute>
+    /// The idempotency key, at most 128 characters; `nil` for a new one with each call.
+    public var key: String?
 
     /// Creates an event with text as its data.
     ///
@@ -27,18 +29,21 @@ public struct APIEvent: Equatable, Sendable {
     ///   - text: The data exactly as subscribers receive it, at most 10,240 bytes unless the broker allows more.
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channel to return.
+    ///   - key: The idempotency key; `nil` for a new one with each call.
     public init(
         _ name: String,
         on channel: String,
         text: String,
         except: String? = nil,
-        info: Set<ChannelAttribute> = []
+        info: Set<ChannelAttribute> = [],
+        key: String? = nil
     ) {
         self.name = name
         self.channel = channel
         self.text = text
         self.except = except
         self.info = info
+        self.key = key
     }
 
     /// Creates an event with a value, encoded as JSON.
@@ -49,20 +54,23 @@ public struct APIEvent: Equatable, Sendable {
     ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channel to return.
+    ///   - key: The idempotency key; `nil` for a new one with each call.
     /// - Throws: `.encoding` when the value cannot be encoded.
     public init(
         _ name: String,
         on channel: String,
         data: some Encodable,
         except: String? = nil,
-        info: Set<ChannelAttribute> = []
+        info: Set<ChannelAttribute> = [],
+        key: String? = nil
     ) throws(FanfareAPIError) {
         self.init(
             name,
             on: channel,
             text: try APIEvent.json(data),
             except: except,
-            info: info
+            info: info,
+            key: key
         )
     }
 

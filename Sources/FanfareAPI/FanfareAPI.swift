@@ -14,8 +14,9 @@ import PusherProtocol
 ///
 /// Create one instance for a program: it may be used from any task, and keeps its connections open between calls.
 ///
-/// A failed call is retried where that is safe (``Settings/retries``); an event that may have arrived is not.
-/// ``FanfareAPIError/mayHaveArrived`` of the thrown error is true if repeating the call may deliver an event twice.
+/// A failed call is retried where that is safe (``Settings/retries``): events carry idempotency keys, so the broker
+/// publishes an event that arrives twice once. ``FanfareAPIError/mayHaveArrived`` of the thrown error is true if the event
+/// may have been published; repeat it under the same key, within the broker's `idempotency_age`.
 public final class FanfareAPI: Sendable {
     /// The time limit, retries, trust and encryption of calls.
     public struct Settings: Sendable {
@@ -23,6 +24,10 @@ public final class FanfareAPI: Sendable {
         public var timeout: Duration = .seconds(10)
         /// The retries of failed calls.
         public var retries = Retries()
+        /// Whether events carry idempotency keys, so that a call that may have arrived is repeated and published once.
+        ///
+        /// Set it to `false` for a broker other than Fanfare, which may publish an event again.
+        public var sendsKeys = true
         /// The longest content of a response, in bytes; a list of channels grows with their number.
         public var answerLengthMax = 4 << 20
         /// The certificates to trust, with `https`.

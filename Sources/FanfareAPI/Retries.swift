@@ -2,14 +2,15 @@ extension FanfareAPI.Settings {
     /// The retries of failed calls.
     ///
     /// A call that did not reach the broker, or was refused with status 429, is always retried. A call that may have
-    /// reached it is retried only if it is idempotent: queries, and closing a user's connections. All attempts together
-    /// take no longer than ``FanfareAPI/FanfareAPI/Settings/timeout``.
+    /// reached it is retried only if it is idempotent: queries, closing a user's connections, and events with keys
+    /// (``FanfareAPI/FanfareAPI/Settings/sendsKeys``). All attempts together take no longer than
+    /// ``FanfareAPI/FanfareAPI/Settings/timeout``.
     public struct Retries: Equatable, Sendable {
         /// The most attempts of one call, including the first.
         public var attemptCountMax: Int
         /// The window of the random pause before the second attempt; it doubles for each further attempt.
         public var pause: Duration
-        /// Whether events that may have arrived are triggered again, and so may be delivered twice.
+        /// Whether events without keys that may have arrived are triggered again, and so may be delivered twice.
         ///
         /// For events that contain a state, not a change.
         public var repeatsTriggers: Bool

@@ -1,5 +1,11 @@
 import PusherProtocol
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension FanfareAPI {
     /// Sends an event with a value, encoded as JSON, to one channel.
     ///
@@ -9,6 +15,7 @@ extension FanfareAPI {
     ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
     ///   - except: The socket ID of a connection to exclude, such as the client that requested the change.
     ///   - info: The attributes of the channel to return.
+    ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -17,9 +24,10 @@ extension FanfareAPI {
         on channel: String,
         data: some Encodable,
         except: String? = nil,
-        info: Set<ChannelAttribute> = []
+        info: Set<ChannelAttribute> = [],
+        key: String? = nil
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        try await trigger(event, on: [channel], data: data, except: except, info: info)
+        try await trigger(event, on: [channel], data: data, except: except, info: info, key: key)
     }
 
     /// Sends an event with a value, encoded as JSON, to several channels at once.
@@ -30,6 +38,7 @@ extension FanfareAPI {
     ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channels to return.
+    ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -38,10 +47,11 @@ extension FanfareAPI {
         on channels: [String],
         data: some Encodable,
         except: String? = nil,
-        info: Set<ChannelAttribute> = []
+        info: Set<ChannelAttribute> = [],
+        key: String? = nil
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         let text = try APIEvent.json(data)
-        return try await trigger(event, on: channels, text: text, except: except, info: info)
+        return try await trigger(event, on: channels, text: text, except: except, info: info, key: key)
     }
 
     /// Sends an event with text as its data to one channel.
@@ -52,6 +62,7 @@ extension FanfareAPI {
     ///   - text: The data exactly as subscribers receive it; encrypted for an encrypted channel.
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channel to return.
+    ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -60,9 +71,10 @@ extension FanfareAPI {
         on channel: String,
         text: String,
         except: String? = nil,
-        info: Set<ChannelAttribute> = []
+        info: Set<ChannelAttribute> = [],
+        key: String? = nil
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        try await trigger(event, on: [channel], text: text, except: except, info: info)
+        try await trigger(event, on: [channel], text: text, except: except, info: info, key: key)
     }
 
     /// Sends an event with text as its data to several channels at once.
@@ -73,6 +85,7 @@ extension FanfareAPI {
     ///   - text: The data exactly as subscribers receive it; encrypted for an encrypted channel.
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channels to return.
+    ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -81,7 +94,8 @@ extension FanfareAPI {
         on channels: [String],
         text: String,
         except: String? = nil,
-        info: Set<ChannelAttribute> = []
+        info: Set<ChannelAttribute> = [],
+        key: String? = nil
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         let text = try outgoing(text, on: channels)
         var json = JSONWriter()
@@ -91,8 +105,9 @@ extension FanfareAPI {
         for channel in channels { json.string(channel) }
         json.endArray()
         APIEvent.write(name: event, text: text, except: except, info: info, to: &json)
+        writeKey(key, to: &json)
         json.endObject()
-        let response = try await call("POST", "events", body: json.bytes, retry: .mayDuplicate)
+        let response = try await call("POST", "events", body: json.bytes, retry: triggerSafety)
         return try APIListResponse.decode(APIListResponse.self, from: response).channels ?? [:]
     }
 
@@ -123,6 +138,7 @@ extension FanfareAPI {
                 info: event.info,
                 to: &json
             )
+            writeKey(event.key, to: &json)
             json.endObject()
         }
         json.endArray()
@@ -131,8 +147,20 @@ extension FanfareAPI {
             "POST",
             "batch_events",
             body: json.bytes,
-            retry: .mayDuplicate
+            retry: triggerSafety
         )
         return try APIListResponse.decode(APIListResponse.self, from: response).batch ?? []
+    }
+
+    // MARK: - Keys
+
+    /// With keys, the broker publishes an event that arrives twice once.
+    private var triggerSafety: RetrySafety { settings.sendsKeys ? .idempotent : .mayDuplicate }
+
+    /// Writes the key of an event, which all attempts have in common.
+    private func writeKey(_ key: String?, to json: inout JSONWriter) {
+        guard settings.sendsKeys else { return }
+        json.name("idempotency_key")
+        json.string(key ?? UUID().uuidString.lowercased())
     }
 }
