@@ -1,4 +1,5 @@
 import Dispatch
+import FanfareClient
 import Foundation
 import Logging
 
@@ -26,7 +27,7 @@ final class DelegateNotifier: @unchecked Sendable {
         @Sendable func perform() {
             MainActor.assumeIsolated { if let delegate = self.delegate { call(delegate) } }
         }
-        if queue === DispatchQueue.main {
+        if queue.isMain {
             perform()
         } else {
             DispatchQueue.main.async { perform() }

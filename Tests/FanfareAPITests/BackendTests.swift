@@ -60,12 +60,11 @@ import Testing
     func authorisesAndReachesClients(channel: String) async throws {
         try await Self.withBroker { place in
             let client = Self.client(place, as: "ann")
-            let events = client.channel(channel).events("e")
-            client.subscribe(channel)
+            let events = client.channel(channel).subscription().deliveries("e")
             client.connect()
             try await client.channel(channel).waitUntilSubscribed()
             try await place.api.trigger("e", on: channel, data: ["n": 7])
-            for try await event in events {
+            for try await case .event(let event, _) in events {
                 #expect(event.data == #"{"n":7}"#)
                 break
             }
@@ -112,8 +111,8 @@ import Testing
     @Test func excludesTheRequestingClient() async throws {
         try await Self.withBroker { place in
             let (asker, other) = (Self.client(place, as: "ann"), Self.client(place, as: "ben"))
-            let asked = asker.channel("a").events("e")
-            let others = other.channel("a").events("e")
+            let asked = asker.channel("a").subscription().deliveries("e")
+            let others = other.channel("a").subscription().deliveries("e")
             for client in [asker, other] {
                 client.subscribe("a")
                 client.connect()
@@ -122,7 +121,7 @@ import Testing
             try await place.api.trigger("e", on: "a", text: "1", except: asker.socketID)
             try await place.api.trigger("e", on: "a", text: "2")
             for (events, first) in [(asked, "2"), (others, "1")] {
-                for try await event in events {
+                for try await case .event(let event, _) in events {
                     #expect(event.data == first)
                     break
                 }
@@ -134,7 +133,7 @@ import Testing
     @Test func reachesAndDisconnectsUsers() async throws {
         try await Self.withBroker { place in
             let client = Self.client(place, as: "ann")
-            let events = client.user.events("news")
+            let events = client.user.deliveries("news")
             client.signIn()
             client.connect()
             try await client.waitUntilSignedIn()
@@ -143,13 +142,14 @@ import Testing
                 try await Task.sleep(for: .milliseconds(2))
             }
             try await place.api.trigger("news", toUser: "ann", data: 1)
-            for try await event in events {
+            for try await case .event(let event, _) in events {
                 #expect(event.data == "1")
                 break
             }
             try await place.api.terminateConnections(of: "ann")
             for await status in client.statuses() {
-                guard case .failed(because: .refused(code: 4009, _)) = status else { continue }
+                guard case .failed(let error) = status else { continue }
+                #expect(error.code == .refused && error.status == 4009)
                 break
             }
         }

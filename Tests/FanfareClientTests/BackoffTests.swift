@@ -29,39 +29,3 @@ import TestRandom
         #expect(backoff.delay(failures: 5, using: &generator) == .zero)
     }
 }
-
-@Suite("Endpoint") struct EndpointTests {
-    @Test func readsURLs() {
-        let cases: [(String, Endpoint)] = [
-            ("ws://127.0.0.1:6001", .plain(host: "127.0.0.1", port: 6001)),
-            ("ws://example.com", .plain(host: "example.com", port: 80)),
-            ("wss://example.com/", .secure(host: "example.com", port: 443)),
-            (
-                "WSS://example.com:8443/live/",
-                .secure(host: "example.com", port: 8443, pathPrefix: "/live")
-            ),
-            ("https://example.com", .secure(host: "example.com")),
-            ("http://[::1]:6001/a/b", .plain(host: "::1", port: 6001, pathPrefix: "a/b")),
-            ("ws://[::1]", .plain(host: "::1")),
-        ]
-        for (url, endpoint) in cases { #expect(Endpoint(url) == endpoint, "\(url)") }
-    }
-
-    @Test func refusesInvalidURLs() {
-        let urls = [
-            "", "example.com", "ftp://example.com", "ws://", "ws://:6001", "ws://a:0", "ws://a:",
-            "ws://a:65536", "ws://a:x", "ws://u@a", "ws://a/?q", "ws://a/#f", "ws://[::1",
-            "ws://[::1]6001", "ws://a b",
-        ]
-        for url in urls { #expect(Endpoint(url) == nil, "\(url)") }
-    }
-
-    @Test func writesURLsWithoutTheSchemesPort() {
-        #expect(Endpoint.secure(host: "a").description == "wss://a")
-        #expect(Endpoint.plain(host: "a", port: 443).description == "ws://a:443")
-        #expect(
-            Endpoint.plain(host: "::1", port: 6001, pathPrefix: "x/").description
-                == "ws://[::1]:6001/x"
-        )
-    }
-}

@@ -1,4 +1,3 @@
-import Dispatch
 import FanfareAPI
 import FanfareServer
 import Logging
@@ -76,12 +75,11 @@ private struct World {
             )
         }
         let channel = client.channel("private-cache-a")
-        var events = channel.events("e").makeAsyncIterator()
-        channel.subscribe()
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
         client.connect()
         try await channel.waitUntilSubscribed()
         try await world.api.trigger("e", on: "private-cache-a", text: "1")
-        #expect(try await events.next()?.data == "1")
+        #expect(try await events.event()?.data == "1")
         let request = try #require(backend.requests.first)
         #expect(request.path == "/auth")
         #expect(request.token == "private-cache-a")
@@ -165,7 +163,7 @@ private struct World {
         let backends = try ["ann", "bob", "cid"].map { try SigningBackend(user: $0) }
         let clients = backends.map { world.client(of: $0) }
         let channels = clients.map { $0.channel("presence-a") }
-        var changes = channels[0].presence.changes().makeAsyncIterator()
+        var changes = channels[0].presence.changes.makeAsyncIterator()
         channels[0].subscribe()
         clients[0].connect()
         #expect(try await changes.next()?.roster.members.map(\.id) == ["ann"])
@@ -202,8 +200,7 @@ private struct World {
         let backends = try ["ann", "bob"].map { try SigningBackend(user: $0) }
         let (ann, bob) = (world.client(of: backends[0]), world.client(of: backends[1]))
         let heard = bob.channel("presence-a")
-        var events = heard.events("client-e").makeAsyncIterator()
-        heard.subscribe()
+        var events = heard.subscription().deliveries("client-e").makeAsyncIterator()
         bob.connect()
         try await heard.waitUntilSubscribed()
         let channel = ann.subscribe("presence-a")
@@ -211,7 +208,7 @@ private struct World {
         for number in 0..<25 { try channel.trigger("client-e", ["n": number]) }
         ann.connect()
         for number in 0..<25 {
-            let event = try await events.next()
+            let event = try await events.event()
             #expect(event?.data == "{\"n\":\(number)}")
             #expect(event?.userID == "ann")
         }
@@ -224,14 +221,14 @@ private struct World {
         let ann = try SigningBackend(user: "ann", watching: ["bob"])
         let bob = try SigningBackend(user: "bob")
         let (client, other) = (world.client(of: ann), world.client(of: bob))
-        var events = client.user.events("e").makeAsyncIterator()
+        var events = client.user.deliveries("e").makeAsyncIterator()
         var watchlists = client.user.watchlists().makeAsyncIterator()
         client.signIn()
         client.connect()
         #expect(try await client.waitUntilSignedIn().id == "ann")
         try await client.channel("#server-to-user-ann").waitUntilSubscribed()
         try await world.api.trigger("e", toUser: "ann", text: "1")
-        #expect(try await events.next()?.data == "1")
+        #expect(try await events.event()?.data == "1")
 
         other.signIn()
         other.connect()
@@ -246,7 +243,7 @@ private struct World {
         let backend = try SigningBackend(user: "ann")
         let client = world.client(of: backend, "/nobody")
         let channel = client.channel("presence-a")
-        var changes = channel.presence.changes().makeAsyncIterator()
+        var changes = channel.presence.changes.makeAsyncIterator()
         channel.subscribe()
         client.signIn()
         client.connect()
@@ -282,11 +279,8 @@ private struct World {
         do {
             try await impostor.waitUntilSignedIn()
             Issue.record("nobody should be signed in")
-        } catch {
-            guard case FanfareError.signInRefused = error else {
-                Issue.record("\(error)")
-                return
-            }
+        } catch let error as FanfareError {
+            #expect(error.code == .signInRefused)
         }
         await forged.stop(impostor, backends: [])
     }
@@ -295,20 +289,18 @@ private struct World {
     func countsAndCaches() async throws {
         let world = try await World()
         let (first, second) = (world.client { _ in }, world.client { _ in })
-        let queue = DispatchQueue(label: "test")
         let (counts, misses) = (Seen<Int>(), Seen<Void>())
         let channel = first.channel("cache-a")
-        channel.onSubscriptionCount(on: queue) { counts.add($0) }
-        channel.onCacheMiss(on: queue) { misses.add(()) }
+        channel.onSubscriptionCount { counts.add($0) }
+        channel.onCacheMiss { misses.add(()) }
         channel.subscribe()
         first.connect()
         try await channel.waitUntilSubscribed()
         try await world.api.trigger("e", on: "cache-a", text: "cached")
-        var cached = second.channel("cache-a").events("e").makeAsyncIterator()
-        second.subscribe("cache-a")
+        var cached = second.channel("cache-a").subscription().deliveries("e").makeAsyncIterator()
         second.connect()
-        #expect(try await cached.next()?.data == "cached")
-        counts.wait(for: 2, on: queue)
+        #expect(try await cached.event()?.data == "cached")
+        await counts.wait(for: 2)
         #expect(counts.all == [1, 2])
         #expect(misses.all.count == 1)
         #expect(channel.subscriptionCount == 2)

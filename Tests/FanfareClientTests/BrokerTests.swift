@@ -28,12 +28,11 @@ import Testing
             endpoint: .plain(host: "127.0.0.1", port: port)
         )
         let channel = client.channel("a")
-        var events = channel.events().makeAsyncIterator()
-        channel.subscribe()
+        var events = channel.subscription().deliveries().makeAsyncIterator()
         client.connect()
         try await client.waitUntilConnected()
         try await channel.waitUntilSubscribed()
-        #expect(try await events.next()?.name == "pusher:subscription_succeeded")
+        #expect(try await events.event()?.name == "pusher:subscription_succeeded")
         #expect(client.socketID?.contains(".") == true)
         #expect(await server.connectionCount == 1)
         client.disconnect()
@@ -50,10 +49,11 @@ import Testing
         )
         client.connect()
         await #expect(throws: FanfareError.self) { try await client.waitUntilConnected() }
-        guard case .failed(.refused(4001, _)) = client.status else {
+        guard case .failed(let error) = client.status else {
             Issue.record("\(client.status)")
             return
         }
+        #expect(error.code == .refused && error.status == 4001)
         await server.stop(within: .seconds(1))
     }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import FanfareTesting
 import PusherProtocol
 import Testing
@@ -57,21 +56,20 @@ import Testing
 
     @Test("A refusal is thrown, reported, and delivered to the channel's callbacks")
     func reportsRefusals() async {
-        let queue = DispatchQueue(label: "test")
         let (errors, events) = (Seen<FanfareError>(), Seen<String>())
         let failure = AuthorizationFailure.refused(status: 403, body: "not you")
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer { _, _ in throw failure }
         }
-        bench.client.onError(on: queue) { errors.add($0) }
+        bench.client.onError { errors.add($0) }
         let channel = bench.client.channel("private-a")
-        channel.bind("pusher:subscription_error", on: queue) { events.add($0.data ?? "") }
+        channel.bind("pusher:subscription_error") { events.add($0.data ?? "") }
         channel.subscribe()
         bench.client.connect()
         _ = await bench.transport.greet()
         let error = FanfareError.authorizationFailed(channel: "private-a", failure)
         await #expect(throws: error) { try await channel.waitUntilSubscribed() }
-        errors.wait(for: 1, on: queue)
+        await errors.wait(for: 1)
         #expect(errors.all == [error])
         #expect(events.all.first?.contains(#""status":403"#) == true)
         // A later wait throws too, instead of waiting for the next connection.
@@ -133,6 +131,66 @@ import Testing
         #expect(await connection.next() == message("private-a"))
     }
 
+    /// A client with an encrypted channel, whose authorizer signs once, and then acts as given.
+    private func encrypted(
+        _ attempts: Seen<Int>,
+        then act: @escaping @Sendable () async throws -> Void
+    ) async -> (Bench, ScriptedConnection) {
+        let bench = Bench {
+            $0.decrypter = ReversingDecrypter()
+            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+                attempts.add(1)
+                if attempts.all.count > 1 { try await act() }
+                return ChannelAuthorization(auth: "app-key:signature", sharedSecret: "old")
+            }
+        }
+        let channel = "private-encrypted-a"
+        bench.client.subscribe(channel)
+        bench.client.connect()
+        let connection = await bench.transport.greet()
+        #expect(await connection.next() == message(channel))
+        connection.deliver(.subscriptionSucceeded(channel: channel, data: "{}"))
+        return (bench, connection)
+    }
+
+    @Test("An event under a foreign key waits for one attempt at a new key, for three seconds")
+    func boundsAKeyRequestInTime() async throws {
+        let (attempts, texts, errors) = (Seen<Int>(), Seen<String?>(), Seen<FanfareError>())
+        let (bench, connection) = await encrypted(attempts) {
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+        }
+        bench.client.channel("private-encrypted-a").bind("e") { texts.add($0.data) }
+        bench.client.onError { errors.add($0) }
+        connection.event("e", "private-encrypted-a", "other:1")
+        connection.event("e", "private-encrypted-a", "old:2")
+        try await bench.clock.waitForSleep(of: .seconds(3))
+        #expect(texts.all.isEmpty)
+        bench.clock.advance(by: .seconds(3))
+        await texts.wait(for: 1)
+        await errors.wait(for: 2)
+        #expect(texts.all == ["2"] && attempts.all.count == 2)
+        #expect(errors.all.map(\.code) == [.authorizationFailed, .undecryptable])
+    }
+
+    @Test("A request for a new key that fails is not repeated")
+    func doesNotRepeatAKeyRequest() async throws {
+        let (attempts, texts, errors) = (Seen<Int>(), Seen<String?>(), Seen<FanfareError>())
+        let (bench, connection) = await encrypted(attempts) {
+            throw AuthorizationFailure.refused(status: 502, body: "")
+        }
+        bench.client.channel("private-encrypted-a").bind("e") { texts.add($0.data) }
+        bench.client.onError { errors.add($0) }
+        for text in ["other:1", "old:2", "other:3"] {
+            connection.event("e", "private-encrypted-a", text)
+        }
+        await texts.wait(for: 1)
+        await errors.wait(for: 3)
+        #expect(texts.all == ["2"] && attempts.all.count == 2)
+        #expect(
+            errors.all.map(\.code) == [.authorizationFailed, .undecryptable, .undecryptable]
+        )
+    }
+
     @Test("The number of requests in flight is bounded")
     func boundsRequests() async {
         let (running, most) = (Seen<Int>(), Seen<Int>())
@@ -155,7 +213,6 @@ import Testing
     }
 
     @Test func signsInAndReportsTheUser() async throws {
-        let queue = DispatchQueue(label: "test")
         let (users, events, changes) = (Seen<String>(), Seen<String?>(), Seen<WatchlistChange>())
         let bench = Bench {
             $0.userAuthenticator = UserAuthenticator { socketID in
@@ -163,10 +220,10 @@ import Testing
             }
         }
         let user = bench.client.user
-        bench.client.onSignIn(on: queue) { users.add($0.id) }
-        user.bind("e", on: queue) { events.add($0.data) }
-        user.onWatchlistChange(on: queue) { changes.add($0) }
-        var sequence = user.events("e").makeAsyncIterator()
+        bench.client.onSignIn { users.add($0.id) }
+        user.bind("e") { events.add($0.data) }
+        user.onWatchlistChange { changes.add($0) }
+        var sequence = user.deliveries("e").makeAsyncIterator()
         await #expect(throws: FanfareError.self) { try await bench.client.waitUntilSignedIn() }
         bench.client.signIn()
         bench.client.connect()
@@ -180,10 +237,10 @@ import Testing
         connection.event("e", "#server-to-user-ann", "1")
         connection.event("e", "#server-to-user-bob", "2")
         connection.deliver(.watchlist(online: ["bob"], offline: ["cid"]))
-        changes.wait(for: 1, on: queue)
+        await changes.wait(for: 1)
         #expect(users.all == ["ann"])
         #expect(events.all == ["1"])
-        #expect(try await sequence.next()?.data == "1")
+        #expect(try await sequence.event()?.data == "1")
         #expect(user.watchlist.online == ["bob"])
         var watchlists = user.watchlists().makeAsyncIterator()
         #expect(await watchlists.next()?.offline == ["cid"])
@@ -196,7 +253,6 @@ import Testing
 
     @Test("Callbacks and sequences receive the list of members first, then the changes")
     func reportsPresence() async throws {
-        let queue = DispatchQueue(label: "test")
         let (joined, left) = (Seen<String>(), Seen<String>())
         let bench = Bench {
             $0.channelAuthorizer = ChannelAuthorizer { _, _ in
@@ -204,9 +260,9 @@ import Testing
             }
         }
         let presence = bench.client.subscribe("presence-a").presence
-        let binding = presence.onJoin(on: queue) { joined.add($0.id) }
-        presence.onLeave(on: queue) { left.add($0.id) }
-        var early = presence.changes().makeAsyncIterator()
+        let token = presence.onJoin { joined.add($0.id) }
+        presence.onLeave { left.add($0.id) }
+        var early = presence.changes.makeAsyncIterator()
         bench.client.connect()
         let connection = await bench.transport.greet()
         _ = await connection.next()
@@ -215,37 +271,38 @@ import Testing
         #expect(try await early.next()?.roster.members.map(\.id) == ["ann"])
         struct Info: Decodable { var n: Int }
         #expect(try presence.me?.decodeInfo(Info.self).n == 1)
-        var late = presence.changes().makeAsyncIterator()
+        var late = presence.changes.makeAsyncIterator()
         #expect(try await late.next()?.roster.count == 1)
         connection.deliver(.memberAdded(channel: "presence-a", userID: "bob", userInfo: nil))
         #expect(try await late.next()?.joined.map(\.id) == ["bob"])
         connection.deliver(.memberRemoved(channel: "presence-a", userID: "bob"))
-        left.wait(for: 1, on: queue)
+        await left.wait(for: 1)
         #expect(joined.all == ["bob"] && left.all == ["bob"])
         #expect(presence.members.map(\.id) == ["ann"])
-        queue.sync { binding.unbind() }
+        token.cancel()
         connection.deliver(.memberAdded(channel: "presence-a", userID: "cid", userInfo: nil))
         connection.deliver(.memberRemoved(channel: "presence-a", userID: "cid"))
-        left.wait(for: 2, on: queue)
+        await left.wait(for: 2)
         #expect(joined.all == ["bob"])
         bench.client.unsubscribe("presence-a")
-        for _ in 0..<3 { _ = try await late.next() }
+        // What this reader has not seen meanwhile is one change: cid has come and gone.
+        let missed = try await late.next()
+        #expect(missed?.joined == [] && missed?.left.map(\.id) == ["bob"])
         #expect(try await late.next() == nil)
         #expect(presence.roster == nil)
     }
 
     @Test func reportsSubscriptionCountsAndCacheMisses() async throws {
         let bench = Bench()
-        let queue = DispatchQueue(label: "test")
         let (counts, misses) = (Seen<Int>(), Seen<Void>())
         let channel = bench.client.channel("cache-a")
-        channel.onSubscriptionCount(on: queue) { counts.add($0) }
-        channel.onCacheMiss(on: queue) { misses.add(()) }
+        channel.onSubscriptionCount { counts.add($0) }
+        channel.onCacheMiss { misses.add(()) }
         let connection = await bench.subscribe(to: "cache-a")
         #expect(channel.subscriptionCount == nil)
         connection.deliver(.cacheMiss(channel: "cache-a"))
         connection.deliver(.subscriptionCount(channel: "cache-a", count: 3))
-        counts.wait(for: 1, on: queue)
+        await counts.wait(for: 1)
         #expect(counts.all == [3] && misses.all.count == 1)
         #expect(channel.subscriptionCount == 3)
     }

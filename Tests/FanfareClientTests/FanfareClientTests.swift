@@ -1,5 +1,5 @@
-import Dispatch
 import FanfareTesting
+import Foundation
 import PusherProtocol
 import Synchronization
 import Testing
@@ -40,21 +40,6 @@ struct Bench {
         let connection = await transport.greet()
         #expect(await connection.confirm(channel))
         return connection
-    }
-}
-
-/// The values passed to callbacks, in order.
-final class Seen<Value: Sendable>: Sendable {
-    private let values = Mutex<[Value]>([])
-    func add(_ value: Value) { values.withLock { $0.append(value) } }
-    var all: [Value] { values.withLock { $0 } }
-
-    /// Waits until a number of callbacks on a queue have been called.
-    ///
-    /// The client schedules calls in blocks: a call posted while a block runs is in the next block, which may be behind
-    /// a `sync`.
-    func wait(for count: Int, on queue: DispatchQueue) {
-        repeat { queue.sync {} } while all.count < count
     }
 }
 
@@ -118,14 +103,18 @@ final class Seen<Value: Sendable>: Sendable {
 
     @Test func ignoresAConnectionThatItHasClosed() async {
         let bench = Bench()
+        let seen = Seen<String>()
         let connection = await bench.subscribe(to: "a")
-        let events = bench.client.channel("a").events()
+        bench.client.channel("a").bind { seen.add($0.name) }
         bench.client.disconnect()
         connection.event("e", "a", "1")
         connection.end(.closeFrame(code: 4200, reason: ""))
         #expect(bench.client.status == .disconnected)
-        var iterator = events.makeAsyncIterator()
-        #expect(await (try? iterator.next()) == .some(nil))
+        bench.client.connect()
+        let second = await bench.transport.greet()
+        #expect(await second.confirm("a"))
+        await seen.wait(for: 1)
+        #expect(seen.all == ["pusher:subscription_succeeded"])
     }
 
     @Test func pingsAndTimesOutByItsClock() async throws {
@@ -138,29 +127,24 @@ final class Seen<Value: Sendable>: Sendable {
         try await bench.clock.waitForSleep(of: .seconds(30))
         bench.clock.advance(by: .seconds(30))
         #expect(await connection.next() == .close(code: 1000))
-        guard case .waiting(_, .pingUnanswered) = bench.client.status else {
+        guard case .waiting(_, let error) = bench.client.status else {
             Issue.record("the client should wait, but is \(bench.client.status)")
             return
         }
+        #expect(error.code == .pingUnanswered)
     }
 
     @Test func failsWaitingTasksWhenTheBrokerRefuses() async {
         let bench = Bench()
-        let events = bench.client.channel("a").events()
+        let events = bench.client.channel("a").subscription().deliveries()
         let connecting = Task { try await bench.client.waitUntilConnected() }
-        bench.client.subscribe("a")
         bench.client.connect()
         let subscribing = Task { try await bench.client.channel("a").waitUntilSubscribed() }
         let connection = await bench.transport.accept()
         connection.deliver(.error(code: .appDoesNotExist, message: "no such app"))
         let error = FanfareError.refused(code: 4001, message: "no such app")
         var iterator = events.makeAsyncIterator()
-        do {
-            _ = try await iterator.next()
-            Issue.record("the sequence should fail")
-        } catch {
-            #expect(error == .refused(code: 4001, message: "no such app"))
-        }
+        await #expect(throws: error) { try await iterator.next() }
         await #expect(throws: error) { try await subscribing.value }
         // The task may have started before connect() was called.
         await #expect(throws: FanfareError.self) { try await connecting.value }
@@ -178,9 +162,7 @@ final class Seen<Value: Sendable>: Sendable {
                 endpoint: .plain(host: "h"),
                 options: options
             )
-            client.channel("a").bind("e", on: DispatchQueue(label: "test")) {
-                seen.continuation.yield($0.data)
-            }
+            client.channel("a").bind("e") { seen.continuation.yield($0.data) }
             client.subscribe("a")
             client.connect()
         }
@@ -218,15 +200,14 @@ final class Seen<Value: Sendable>: Sendable {
     @Test func losesNotEvenTheFirstEvent() async throws {
         let bench = Bench()
         let channel = bench.client.channel("a")
-        let events = channel.events("e")
-        channel.subscribe()
+        let events = channel.subscription().deliveries("e")
         bench.client.connect()
         let connection = await bench.transport.greet()
         #expect(await connection.next() == .send(.subscribe("a")))
         connection.deliver(.subscriptionSucceeded(channel: "a", data: "{}"))
         for number in 0..<100 { connection.event("e", "a", String(number)) }
         var expected = 0
-        for try await event in events {
+        for try await case .event(let event, _) in events {
             #expect(event.data == String(expected))
             expected += 1
             if expected == 100 { break }
@@ -235,13 +216,12 @@ final class Seen<Value: Sendable>: Sendable {
 
     @Test func deliversByTopic() async throws {
         let bench = Bench()
-        let queue = DispatchQueue(label: "test")
         let seen = Seen<String>()
         let a = bench.client.channel("a")
-        a.bind("x", on: queue) { seen.add("a.x \($0.name)") }
-        a.bind(on: queue) { seen.add("a.* \($0.name)") }
-        bench.client.bind("x", on: queue) { seen.add("*.x \($0.channel ?? "")") }
-        bench.client.bind(on: queue) { seen.add("*.* \($0.channel ?? "").\($0.name)") }
+        a.bind("x") { seen.add("a.x \($0.name)") }
+        a.bind { seen.add("a.* \($0.name)") }
+        bench.client.bind("x") { seen.add("*.x \($0.channel ?? "")") }
+        bench.client.bind { seen.add("*.* \($0.channel ?? "").\($0.name)") }
         let connection = await bench.subscribe(to: "a")
         bench.client.subscribe("b")
         #expect(await connection.confirm("b"))
@@ -249,7 +229,7 @@ final class Seen<Value: Sendable>: Sendable {
         connection.event("y", "a", nil)
         connection.event("x", "b", nil)
         connection.event("x", "c", nil)
-        seen.wait(for: 11, on: queue)
+        await seen.wait(for: 11)
         let succeeded = "pusher:subscription_succeeded"
         #expect(
             seen.all == [
@@ -259,48 +239,15 @@ final class Seen<Value: Sendable>: Sendable {
         )
     }
 
-    @Test func callsOnTheMainActorInOrder() async {
-        let bench = Bench()
-        let seen = Seen<String?>()
-        let done = AsyncStream.makeStream(of: Void.self)
-        bench.client.channel("a").bind("e") { event in
-            MainActor.preconditionIsolated()
-            seen.add(event.data)
-            if event.data == "999" { done.continuation.finish() }
-        }
-        let connection = await bench.subscribe(to: "a")
-        for number in 0..<1000 { connection.event("e", "a", String(number)) }
-        for await _ in done.stream {}
-        #expect(seen.all == (0..<1000).map { String($0) })
-    }
-
-    @Test @MainActor func callsNothingAfterUnbindReturnedOnItsQueue() async {
-        let bench = Bench()
-        let seen = Seen<String?>()
-        let binding = bench.client.channel("a").bind("e") { seen.add($0.data) }
-        let connection = await bench.subscribe(to: "a")
-        // The events wait for the main actor, which is busy here, when unbind is called.
-        for number in 0..<100 { connection.event("e", "a", String(number)) }
-        binding.unbind()
-        binding.unbind()
-        await withCheckedContinuation { continuation in
-            bench.client.channel("a").bind("end") { _ in continuation.resume() }
-            connection.event("end", "a", nil)
-        }
-        #expect(seen.all == [])
-        #expect(!binding.isActive)
-    }
-
     @Test func mayBeCalledFromItsCallbacks() async {
         let bench = Bench()
-        let queue = DispatchQueue(label: "test")
         let seen = Seen<String>()
         let channel = bench.client.channel("a")
         let done = AsyncStream.makeStream(of: Void.self)
-        // Callbacks that capture their client leak it unless they are unbound.
-        channel.bind("e", on: queue) { [weak client = bench.client] event in
+        // Callbacks that capture their client leak it unless they are cancelled.
+        channel.bind("e") { [weak client = bench.client] event in
             seen.add("outer")
-            client?.channel("a").bind("e", on: queue) { [weak client] _ in
+            client?.channel("a").bind("e") { [weak client] _ in
                 seen.add("inner")
                 client?.disconnect()
                 done.continuation.finish()
@@ -308,7 +255,7 @@ final class Seen<Value: Sendable>: Sendable {
         }
         let connection = await bench.subscribe(to: "a")
         connection.event("e", "a", nil)
-        queue.sync {}
+        await seen.wait(for: 1)
         connection.event("e", "a", nil)
         for await _ in done.stream {}
         #expect(seen.all.prefix(3) == ["outer", "outer", "inner"])
@@ -317,53 +264,72 @@ final class Seen<Value: Sendable>: Sendable {
 
     @Test func decodesPayloads() async throws {
         let bench = Bench()
-        let queue = DispatchQueue(label: "test")
         let (users, errors) = (Seen<User>(), Seen<FanfareError>())
         let name = EventName<User>("addUser")
         let channel = bench.client.channel("a")
-        channel.bind(name, on: queue) { users.add($0) }
-        bench.client.onError(on: queue) { errors.add($0) }
-        var decoded = channel.events(name).makeAsyncIterator()
+        channel.bind(name) { users.add($0) }
+        bench.client.onError { errors.add($0) }
         let connection = await bench.subscribe(to: "a")
         connection.event("addUser", "a", #"{"name":"Ann"}"#)
         connection.event("addUser", "a", #"{"nick":"Bob"}"#)
         connection.event("addUser", "a", nil)
         connection.event("addUser", "a", #"{"name":"Cid"}"#)
-        // Errors that callbacks report are delivered after them, on the same queue.
-        while errors.all.count < 2 || users.all.count < 2 { queue.sync {} }
+        await users.wait(for: 2)
+        await errors.wait(for: 2)
         #expect(users.all == [User(name: "Ann"), User(name: "Cid")])
-        #expect(errors.all.count == 2)
-        #expect(try await decoded.next() == User(name: "Ann"))
-        for _ in 0..<2 { await #expect(throws: FanfareError.self) { try await decoded.next() } }
-        #expect(try await decoded.next() == User(name: "Cid"))
+        #expect(errors.all.map(\.code) == [.undecodable, .undecodable])
+        #expect(errors.all.first?.event?.data == #"{"nick":"Bob"}"#)
     }
 
-    @Test func endsAChannelsSequencesWhenItIsUnsubscribed() async throws {
-        let bench = Bench()
+    @Test("Typed events are decoded by the decoder of the call, or by that of the options")
+    func decodesWithTheDecoderOfTheApp() async throws {
+        struct Moment: Codable, Equatable { var createdAt: Date }
+        let ofOptions = JSONDecoder()
+        ofOptions.dateDecodingStrategy = .secondsSince1970
+        ofOptions.keyDecodingStrategy = .convertFromSnakeCase
+        let ofCall = JSONDecoder()
+        ofCall.dateDecodingStrategy = .millisecondsSince1970
+        ofCall.keyDecodingStrategy = .convertFromSnakeCase
+        let bench = Bench { $0.decoder = ofOptions }
+        let name = EventName<Moment>("e")
+        let channel = bench.client.channel("a")
+        let seen = Seen<Moment>()
+        channel.bind(name) { seen.add($0) }
+        channel.bind(name, decoder: ofCall) { seen.add($0) }
+        let subscription = channel.subscription()
+        var first = subscription.deliveries(of: name).makeAsyncIterator()
+        var second = subscription.deliveries(of: name, decoder: ofCall).makeAsyncIterator()
         let connection = await bench.subscribe(to: "a")
-        var ofChannel = bench.client.channel("a").events().makeAsyncIterator()
-        var global = bench.client.events("e").makeAsyncIterator()
-        bench.client.unsubscribe("a")
-        #expect(await connection.next() == .send(.unsubscribe(channel: "a")))
-        connection.event("e", "a", "late")
-        #expect(try await ofChannel.next() == nil)
-        bench.client.subscribe("a")
-        #expect(await connection.confirm("a"))
-        connection.event("e", "a", "1")
-        #expect(try await global.next()?.data == "1")
+        connection.event("e", "a", #"{"created_at":7000}"#)
+        let dates = [7000, 7].map { Moment(createdAt: Date(timeIntervalSince1970: $0)) }
+        await seen.wait(for: 2)
+        #expect(seen.all == dates)
+        #expect(try await first.event() == dates[0])
+        #expect(try await second.event() == dates[1])
     }
 
-    @Test func throwsWhenASequenceIsReadTooSlowly() async throws {
-        let bench = Bench()
-        var events = bench.client.channel("a").events("e", bufferLimit: 10).makeAsyncIterator()
-        let connection = await bench.subscribe(to: "a")
-        for number in 0..<11 { connection.event("e", "a", String(number)) }
-        for number in 0..<10 { #expect(try await events.next()?.data == String(number)) }
-        do {
-            _ = try await events.next()
-            Issue.record("the sequence should fail")
-        } catch {
-            #expect(error == .overflow(limit: 10))
+    @Test("Client events are encoded by the encoder of the call, or by that of the options")
+    func encodesWithTheEncoderOfTheApp() async throws {
+        struct Typing: Codable { var userName: String }
+        let snake = JSONEncoder()
+        snake.keyEncodingStrategy = .convertToSnakeCase
+        let bench = Bench {
+            $0.encoder = snake
+            $0.channelAuthorizer = ChannelAuthorizer { _, _ in ChannelAuthorization(auth: "k:s") }
+        }
+        let channel = bench.client.subscribe("private-a")
+        bench.client.connect()
+        let connection = await bench.transport.greet()
+        _ = await connection.next()
+        connection.deliver(.subscriptionSucceeded(channel: "private-a", data: "{}"))
+        try channel.trigger("client-e", Typing(userName: "ann"))
+        try channel.trigger("client-e", Typing(userName: "ann"), encoder: JSONEncoder())
+        for expected in [#"{"user_name":"ann"}"#, #"{"userName":"ann"}"#] {
+            guard case .send(.clientEvent(let event)) = await connection.next() else {
+                Issue.record("an event should be sent")
+                return
+            }
+            #expect(event.data == expected)
         }
     }
 
@@ -411,14 +377,13 @@ final class Seen<Value: Sendable>: Sendable {
 
     @Test func reportsTheBrokersErrors() async {
         let bench = Bench()
-        let queue = DispatchQueue(label: "test")
         let errors = Seen<FanfareError>()
-        bench.client.onError(on: queue) { errors.add($0) }
+        bench.client.onError { errors.add($0) }
         let connection = await bench.subscribe(to: "a")
         connection.deliver(.error(code: nil, message: "No current subscription to channel b"))
         connection.deliver(Array("{".utf8))
         connection.deliver(Array(#"{"event":7}"#.utf8))
-        errors.wait(for: 3, on: queue)
+        await errors.wait(for: 3)
         #expect(
             errors.all.first
                 == .reported(code: nil, message: "No current subscription to channel b")
@@ -427,50 +392,19 @@ final class Seen<Value: Sendable>: Sendable {
         #expect(bench.client.status.isConnected)
     }
 
-    @Test func stopsReadingWhileCallbacksAreSlowAndLosesNothing() async {
-        let bench = Bench { $0.maxPendingCallbacks = 10 }
-        let queue = DispatchQueue(label: "test")
-        let seen = Seen<String?>()
-        bench.client.channel("a").bind("e", on: queue) { seen.add($0.data) }
-        let connection = await bench.subscribe(to: "a")
-        queue.suspend()
-        // A transport may have read messages it has not delivered; those are still accepted.
-        for number in 0..<20 { connection.event("e", "a", String(number)) }
-        #expect(await connection.next() == .pauseReading)
-        queue.resume()
-        #expect(await connection.next() == .resumeReading)
-        queue.sync {}
-        #expect(seen.all == (0..<20).map { String($0) })
-    }
-
-    @Test func stopsReadingByTheSizeOfWaitingEvents() async {
-        let bench = Bench { $0.pendingCallbackBytesMax = 1000 }
-        let queue = DispatchQueue(label: "test")
-        bench.client.channel("a").bind("e", on: queue) { _ in }
-        let connection = await bench.subscribe(to: "a")
-        queue.suspend()
-        connection.event("e", "a", String(repeating: "x", count: 1000))
-        #expect(await connection.next() == .pauseReading)
-        // A new connection is paused too.
-        connection.end(.closeFrame(code: 4200, reason: ""))
-        let second = await bench.transport.accept()
-        #expect(await second.next() == .pauseReading)
-        queue.resume()
-        #expect(await second.next() == .resumeReading)
-    }
-
     @Test func reportsStatusChangesWithTheOldOne() async {
         let bench = Bench()
-        let queue = DispatchQueue(label: "test")
-        let seen = Seen<[ConnectionStatus]>()
-        bench.client.onStatusChange(on: queue) { seen.add([$0, $1]) }
+        let seen = Seen<StatusChange>()
+        bench.client.onStatusChange { seen.add($0) }
         bench.client.connect()
         _ = await bench.transport.greet()
         bench.client.disconnect()
-        seen.wait(for: 3, on: queue)
+        await seen.wait(for: 3)
         let statuses: [ConnectionStatus] = [
             .disconnected, .connecting(attempt: 1), .connected(socketID: "1.2"), .disconnected,
         ]
-        #expect(seen.all == zip(statuses, statuses.dropFirst()).map { [$0, $1] })
+        #expect(
+            seen.all == zip(statuses, statuses.dropFirst()).map { StatusChange(old: $0, new: $1) }
+        )
     }
 }

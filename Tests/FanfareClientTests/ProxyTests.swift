@@ -25,11 +25,8 @@ import Testing
         client.connect()
         for await status in client.statuses() {
             guard case .failed(let error) = status else { continue }
-            guard case .proxyFailed(let reason) = error else {
-                Issue.record("\(error)")
-                return ""
-            }
-            return reason
+            #expect(error.code == .proxyFailed, "\(error)")
+            return error.reason
         }
         return ""
     }
@@ -79,8 +76,7 @@ import Testing
             .plain(host: "broker.test", port: brokerPort),
             by: HTTPProxy(host: "127.0.0.1", port: port)
         )
-        let events = client.channel("a").events("e")
-        client.subscribe("a")
+        let events = client.channel("a").subscription().deliveries("e")
         client.connect()
         try await client.channel("a").waitUntilSubscribed()
         let filler = String(repeating: "x", count: 1000)
@@ -90,7 +86,7 @@ import Testing
             )
         }
         var expected = 0
-        for try await event in events {
+        for try await case .event(let event, _) in events {
             #expect(event.data == "\(expected)\(filler)")
             expected += 1
             if expected == 1000 { break }
@@ -116,11 +112,11 @@ import Testing
             client.connect()
             for await status in client.statuses() {
                 if case .failed(let error) = status {
-                    guard case .untrusted(_, let text) = error, let reason else {
+                    guard error.code == .untrusted, let reason else {
                         Issue.record("\(error)")
                         break
                     }
-                    #expect(text.contains(reason))
+                    #expect(error.reason.contains(reason))
                     break
                 }
                 if status.isConnected {

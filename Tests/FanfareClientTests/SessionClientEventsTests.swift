@@ -159,11 +159,8 @@ import Testing
             _ = try trigger(name, on: channel, json, &driver)
             Issue.record("this should be refused")
         } catch {
-            guard case .clientEventRefused(name, channel, _) = error else {
-                Issue.record("\(error)")
-                return
-            }
-            #expect(error.description.contains(reason))
+            #expect(error.code == .clientEventRefused && error.channel == channel)
+            #expect(error.message.contains(name) && error.reason.contains(reason))
         }
     }
 

@@ -66,26 +66,51 @@ import Testing
         #expect(texts(effects) == ["2"])
         // The key has not changed: it is not requested again for the third event.
         #expect(effects.tickets == [])
-        let skipped = effects.reports.map { error -> String? in
-            if case .undecryptable(let event, _) = error { event.data } else { nil }
-        }
-        #expect(skipped == ["other:1", "other:3"])
+        #expect(effects.reports.allSatisfy { $0.code == .undecryptable })
+        #expect(effects.reports.map(\.event?.data) == ["other:1", "other:3"])
         #expect(effects.reports.allSatisfy { !$0.description.contains("old") })
     }
 
-    @Test("Each event that a new key does not decrypt requests another")
-    func requestsAKeyForEach() {
+    @Test("Another key is requested ten seconds after the last request, not sooner")
+    func requestsAKeyAtMostOnceInTenSeconds() {
         var driver = driver()
         let first = receive("new:1", &driver).tickets[0]
         #expect(receive("newest:2", &driver) == [])
-        #expect(receive("newest:3", &driver) == [])
         let new = ChannelAuthorization(auth: "a", sharedSecret: "new")
         let effects = driver.session.authorized(first, .success(new))
         #expect(texts(effects) == ["1"])
-        let newest = ChannelAuthorization(auth: "a", sharedSecret: "newest")
-        let second = effects.tickets
+        #expect(effects.tickets == [] && effects.reports.map(\.event?.data) == ["newest:2"])
+
+        driver.now += .milliseconds(9_999)
+        let skipped = receive("newest:3", &driver)
+        #expect(skipped.tickets == [] && skipped.reports.map(\.code) == [.undecryptable])
+        // Events under the known key do not wait.
+        #expect(texts(receive("new:4", &driver)) == ["4"])
+
+        driver.now += .milliseconds(1)
+        let second = receive("newest:5", &driver).tickets
         #expect(second.count == 1)
-        #expect(texts(driver.session.authorized(second[0], .success(newest))) == ["2", "3"])
+        #expect(receive("newest:6", &driver) == [])
+        let newest = ChannelAuthorization(auth: "a", sharedSecret: "newest")
+        #expect(texts(driver.session.authorized(second[0], .success(newest))) == ["5", "6"])
+    }
+
+    @Test("The limit of key requests is by channel")
+    func limitsKeyRequestsByChannel() {
+        var driver = driver()
+        let ticket = receive("other:1", &driver).tickets[0]
+        _ = driver.session.authorized(
+            ticket,
+            .success(ChannelAuthorization(auth: "a", sharedSecret: "old"))
+        )
+        #expect(receive("other:2", &driver).tickets == [])
+        let another = "private-encrypted-b"
+        let authorization = ChannelAuthorization(auth: "a", sharedSecret: "old")
+        let join = driver.session.subscribe(to: another).tickets[0]
+        _ = driver.session.authorized(join, .success(authorization))
+        _ = driver.receive(.subscriptionSucceeded(channel: another, data: "{}"))
+        let event = ReceivedEvent(name: "e", channel: another, data: "other:3")
+        #expect(driver.receive(.event(event)).tickets.count == 1)
     }
 
     @Test("An event that is not encrypted is reported without a request for a key")

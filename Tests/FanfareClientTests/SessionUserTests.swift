@@ -109,11 +109,11 @@ import Testing
         var driver = SessionDriver.authorized()
         _ = signIn(&driver, driver.session.startSigningIn().tickets)
         let effects = driver.session.alarmFired(.signIn, at: .seconds(15))
-        guard case .signInFailed(.signInRefused(let message)) = effects.last else {
+        guard case .signInFailed(let error) = effects.last, error.code == .signInRefused else {
             Issue.record("\(effects)")
             return
         }
-        #expect(message.contains("15"))
+        #expect(error.reason.contains("15"))
         #expect(driver.session.alarmFired(.signIn, at: .seconds(30)) == [])
     }
 

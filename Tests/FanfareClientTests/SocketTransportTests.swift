@@ -1,4 +1,3 @@
-import Dispatch
 import Net
 import PusherProtocol
 import Testing
@@ -26,8 +25,7 @@ import WebSocket
     @Test func subscribesReceivesAndUnsubscribes() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port)
-        let events = client.channel("a").events("e")
-        client.subscribe("a")
+        let events = client.channel("a").subscription().deliveries("e")
         client.connect()
         try await client.channel("a").waitUntilSubscribed()
         for number in 0..<1000 {
@@ -36,7 +34,7 @@ import WebSocket
             )
         }
         var expected = 0
-        for try await event in events {
+        for try await case .event(let event, _) in events {
             #expect(event.data == "number \(expected)")
             expected += 1
             if expected == 1000 { break }
@@ -55,8 +53,7 @@ import WebSocket
     @Test func takesFramesInPiecesAndMessagesInFragments() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port)
-        var events = client.channel("a").events("e").makeAsyncIterator()
-        client.subscribe("a")
+        var events = client.channel("a").subscription().deliveries("e").makeAsyncIterator()
         client.connect()
         try await client.channel("a").waitUntilSubscribed()
         let text = ServerMessage.event(ReceivedEvent(name: "e", channel: "a", data: "é")).bytes
@@ -66,7 +63,7 @@ import WebSocket
         FrameEncoder.append(.ping, payload: head.span, to: &frames)
         FrameEncoder.append(.continuation, payload: tail.span, to: &frames)
         await server.sendSlowly(frames)
-        #expect(try await events.next()?.data == "é")
+        #expect(try await events.event()?.data == "é")
         client.disconnect()
         await server.stop()
     }
@@ -74,8 +71,7 @@ import WebSocket
     @Test func reconnectsByTheCloseCodeAndResubscribes() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port)
-        let events = client.channel("a").events("e")
-        client.subscribe("a")
+        let events = client.channel("a").subscription().deliveries("e")
         client.connect()
         for code in [UInt16?.some(4200), 1001, 4300, nil, 1011] {
             await server.wait(for: .said(.subscribe("a")))
@@ -85,7 +81,7 @@ import WebSocket
         await server.cut()
         await server.wait(for: .said(.subscribe("a")))
         await server.send(.event(ReceivedEvent(name: "e", channel: "a", data: "1")))
-        for try await event in events {
+        for try await case .event(let event, _) in events {
             #expect(event.data == "1")
             break
         }
@@ -115,7 +111,7 @@ import WebSocket
             while fault == nil, let status = await statuses.next() {
                 if case .waiting(_, let error) = status { fault = error }
             }
-            guard case .protocolViolation = fault else {
+            guard fault?.code == .protocolViolation else {
                 Issue.record("\(bytes): \(String(describing: fault))")
                 break
             }
@@ -158,7 +154,7 @@ import WebSocket
             client.connect()
             for await status in client.statuses() {
                 guard case .failed(let error) = status else { continue }
-                guard case .upgradeRefused(_, let text) = error, text.contains(reason) else {
+                guard error.code == .upgradeRefused, error.reason.contains(reason) else {
                     Issue.record("\(answer.prefix(60)): \(error)")
                     break
                 }
@@ -178,11 +174,11 @@ import WebSocket
             let client = FanfareClient(key: "k", endpoint: endpoint, options: options)
             client.connect()
             await #expect(throws: FanfareError.self) { try await client.waitUntilConnected() }
-            guard case .failed(.unreachable(endpoint, let reason)) = client.status else {
+            guard case .failed(let error) = client.status, error.code == .unreachable else {
                 Issue.record("\(client.status)")
                 continue
             }
-            #expect(!reason.isEmpty)
+            #expect(!error.reason.isEmpty && error.message.contains("\(endpoint)"))
         }
     }
 
@@ -229,15 +225,13 @@ import WebSocket
         for pause in 0..<30 {
             let client = client(port)
             let changes = Seen<ConnectionStatus>()
-            let queue = DispatchQueue(label: "test")
             client.subscribe("a")
             client.connect()
             // At any point between name lookup and the first event.
             try await Task.sleep(for: .microseconds(pause * 100))
             client.disconnect()
-            client.onStatusChange(on: queue) { changes.add($1) }
+            client.onStatusChange { changes.add($0.new) }
             try await Task.sleep(for: .milliseconds(2))
-            queue.sync {}
             #expect(changes.all == [])
             #expect(client.status == .disconnected)
         }
@@ -247,36 +241,22 @@ import WebSocket
     @Test func holdsTheServerUpWhileCallbacksAreSlow() async throws {
         let (server, port) = try await ScriptedServer.start()
         let client = client(port) { $0.maxPendingCallbacks = 100 }
-        let queue = DispatchQueue(label: "test")
-        let seen = Seen<String?>()
-        let done = AsyncStream.makeStream(of: Void.self)
-        client.channel("a").bind("e", on: queue) { event in
-            seen.add(event.data?.prefix(8).trimmingSuffix("x"))
-            if event.data == "end" { done.continuation.finish() }
-        }
+        let recorder = Recorder()
+        await recorder.record(of: client.channel("a"))
         client.subscribe("a")
         client.connect()
         try await client.channel("a").waitUntilSubscribed()
-        queue.suspend()
+        recorder.suspend()
         let filler = String(repeating: "x", count: 1000)
         for number in 0..<10_000 {
             await server.send(
                 .event(ReceivedEvent(name: "e", channel: "a", data: "\(number)\(filler)"))
             )
         }
-        await server.send(.event(ReceivedEvent(name: "e", channel: "a", data: "end")))
-        queue.resume()
-        for await _ in done.stream {}
-        #expect(seen.all == (0..<10_000).map { String($0) } + ["end"])
+        recorder.resume()
+        let lines = await recorder.wait(for: 10_000)
+        #expect(lines == (0..<10_000).map { "\($0)\(filler)" })
         client.disconnect()
         await server.stop()
-    }
-}
-
-extension StringProtocol {
-    fileprivate func trimmingSuffix(_ character: Character) -> String {
-        var text = String(self)
-        while text.last == character { text.removeLast() }
-        return text
     }
 }

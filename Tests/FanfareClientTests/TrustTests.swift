@@ -52,11 +52,11 @@ import Testing
             host: String = "localhost"
         ) async throws -> String {
             let fault = try await fault(trust, host: host)
-            guard case .untrusted(let endpoint, let reason) = fault, endpoint.host == host else {
+            guard let fault, fault.code == .untrusted, fault.message.contains("wss://\(host):") else {
                 Issue.record("\(trust): \(String(describing: fault))")
                 return ""
             }
-            return reason
+            return fault.reason
         }
     }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import FanfareClient
 import FanfareTesting
 import Testing
@@ -45,9 +44,9 @@ struct TypedChannelTests {
         let room = ann.channel("presence-room", of: Room.self)
         var (messages, typing, faults): ([Message], [Int], [FanfareError]) = ([], [], [])
         room.message.bind { messages.append($0) }
-        let binding = room.typing.bind { typing.append($0) }
+        let token = room.typing.bind { typing.append($0) }
         ann.onError { faults.append($0) }
-        var texts = room.message.events().makeAsyncIterator()
+        var texts = room.message.deliveries().makeAsyncIterator()
         room.subscribe()
         #expect(!room.isSubscribed)
         ann.connect()
@@ -61,42 +60,43 @@ struct TypedChannelTests {
         try broker.trigger("message", on: ["presence-room"], text: #"{"test":1}"#)
         try await broker.settle()
         #expect(messages == [Message(text: "hi")] && typing == [7])
-        #expect(try await texts.next() == Message(text: "hi"))
-        guard case .undecodable(let event, _, _)? = faults.first else {
-            Issue.record("\(faults)")
+        #expect(try await texts.event() == Message(text: "hi"))
+        guard case .undecodable(let raw, let fault) = try await texts.next() else {
+            Issue.record("the second message should be undecodable")
             return
         }
-        #expect(event.name == "message" && faults.count == 1)
-        binding.unbind()
+        #expect(raw.data == #"{"test":1}"# && fault.code == .undecodable)
+        #expect(faults.map(\.code) == [.undecodable] && faults.first?.event?.name == "message")
+        token.cancel()
         try other.typing.trigger(8)
         try await broker.settle()
         #expect(typing == [7])
+        // The sequence has a lease of its own.
         room.unsubscribe()
+        try await broker.settle()
+        #expect(broker.members(of: "presence-room") == ["ann", "ben"])
+        texts = ben.channel("presence-room", of: Room.self).message.deliveries().makeAsyncIterator()
         try await broker.settle()
         #expect(broker.members(of: "presence-room") == ["ben"])
         for client in [ann, ben] { client.disconnect() }
     }
 
-    @Test func callBackOnTheirExecutors() async throws {
+    @Test("Callbacks run on the actor that they are isolated to")
+    func callBackOnTheirActors() async throws {
         let broker = ScriptedBroker()
         let client = broker.client()
         let news = client.channel("news", of: News.self)
-        let queue = DispatchQueue(label: "test")
-        let (onQueue, onExecutor) = (Seen<String>(), Seen<String>())
+        let elsewhere = Seen<String>()
         var here: [String] = []
-        news.headline.bind(on: queue) { headline in
-            dispatchPrecondition(condition: .onQueue(queue))
-            onQueue.add(headline)
-        }
-        news.headline.bind(on: CallbackExecutor.queue(queue)) { onExecutor.add($0) }
-        news.headline.bind(isolation: MainActor.shared) { here.append($0) }
+        news.headline.bind { here.append($0) }
+        let perform: @Sendable (String) -> Void = { elsewhere.add($0) }
+        news.headline.bind(perform: perform)
         news.subscribe()
         client.connect()
         try await news.waitUntilSubscribed()
         try broker.trigger("headline", on: ["news"], text: #""One""#)
-        try await broker.settle([.main, queue])
-        try await broker.wait(for: "the callbacks") { here == ["One"] }
-        #expect(onQueue.all == ["One"] && onExecutor.all == ["One"])
+        try await broker.wait(for: "the callback") { here == ["One"] }
+        await elsewhere.wait(for: 1)
         client.disconnect()
     }
 
@@ -110,10 +110,9 @@ struct TypedChannelTests {
         #expect(room.roster == nil)
         var changes: [RosterChange<Profile>] = []
         room.onChange { changes.append($0) }
-        let queue = DispatchQueue(label: "test")
         let counts = Seen<Int>()
-        room.onChange(on: queue) { counts.add($0.roster.count) }
-        var read = room.changes().makeAsyncIterator()
+        room.onChange { counts.add($0.roster.count) }
+        var read = room.changes.makeAsyncIterator()
         room.subscribe()
         ann.connect()
         try await room.waitUntilSubscribed()
@@ -121,7 +120,8 @@ struct TypedChannelTests {
         ben.subscribe("presence-room")
         ben.connect()
         try await broker.waitForSubscribers(2, to: "presence-room")
-        try await broker.settle([.main, queue])
+        try await broker.settle()
+        await counts.wait(for: 2)
         let roster = try #require(room.roster)
         #expect(roster.map(\.id) == ["ann", "ben"])
         #expect(try roster.me?.info == Profile(name: "Ann"))

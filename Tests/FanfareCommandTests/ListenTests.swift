@@ -1,4 +1,4 @@
-import FanfareClient
+@testable import FanfareClient
 import Foundation
 import TestProgram
 import Testing
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func connectionStates() throws {
-        let endpoint = try #require(Endpoint("ws://127.0.0.1:6001"))
+        let endpoint = try Endpoint("ws://127.0.0.1:6001")
         func text(_ status: ConnectionStatus) -> String? {
             StatusLine.text(status, endpoint: endpoint)
         }

@@ -49,24 +49,31 @@ import TestBroker
         )
     }
 
+    /// Waits for the next event, and returns its data.
+    private static func text(
+        _ deliveries: inout Deliveries<ChannelEvent>.AsyncIterator
+    ) async throws -> String? {
+        guard case .event(let event, _) = try await deliveries.next() else { return nil }
+        return event.data
+    }
+
     @Test("Events are decrypted, also after the key has changed")
     func endToEnd() async throws {
         let broker = try await TestBroker.start()
         let backend = Backend()
         let client = client(broker, backend)
         let channel = client.channel(Self.channel)
-        var events = channel.events("e").makeAsyncIterator()
-        channel.subscribe()
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
         client.connect()
         try await channel.waitUntilSubscribed()
         try await broker.api.trigger("e", on: Self.channel, text: backend.seal(#"{"n":"Żółć"}"#))
-        #expect(try await events.next()?.data == #"{"n":"Żółć"}"#)
+        #expect(try await Self.text(&events) == #"{"n":"Żółć"}"#)
 
         backend.key.withLock { $0 = MasterKey.random() }
         for number in 0..<5 {
             try await broker.api.trigger("e", on: Self.channel, text: backend.seal("\(number)"))
         }
-        for number in 0..<5 { #expect(try await events.next()?.data == "\(number)") }
+        for number in 0..<5 { #expect(try await Self.text(&events) == "\(number)") }
         #expect(backend.requestCount.load(ordering: .relaxed) == 2)
         client.disconnect()
         await broker.stop()
@@ -80,21 +87,17 @@ import TestBroker
         let errors = AsyncStream<FanfareError>.makeStream()
         client.onError { errors.continuation.yield($0) }
         let channel = client.channel(Self.channel)
-        var events = channel.events("e").makeAsyncIterator()
-        channel.subscribe()
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
         client.connect()
         try await channel.waitUntilSubscribed()
         let foreign = MasterKey.random().seal("secret", on: Self.channel)
         try await broker.api.trigger("e", on: Self.channel, text: foreign)
         try await broker.api.trigger("e", on: Self.channel, text: backend.seal("readable"))
-        #expect(try await events.next()?.data == "readable")
+        #expect(try await Self.text(&events) == "readable")
         for await error in errors.stream {
-            guard case .undecryptable(let event, let reason) = error else {
-                Issue.record("\(error)")
-                break
-            }
-            #expect(event.data == foreign)
-            #expect(reason.contains("master key"))
+            #expect(error.code == .undecryptable)
+            #expect(error.event?.data == foreign)
+            #expect(error.reason.contains("master key"))
             break
         }
         client.disconnect()

@@ -1,6 +1,7 @@
-import FanfareClient
 import FanfareTesting
 import Testing
+
+@testable import FanfareClient
 
 @Suite("Injected faults", .timeLimit(.minutes(1))) @MainActor
 struct FaultInjectionTests {
@@ -132,7 +133,7 @@ struct FaultInjectionTests {
         broker.reception = .silence
         client.connect()
         try await broker.advance(by: .seconds(15))
-        await client.status { if case .waiting(_, .connectTimedOut) = $0 { true } else { false } }
+        await client.status { if case .waiting(_, let error) = $0 { error.code == .connectTimedOut } else { false } }
         broker.reception = .accept
         try await broker.advance(by: .seconds(31))
         try await broker.waitForConnections()
@@ -147,10 +148,11 @@ struct FaultInjectionTests {
         )
         client.connect()
         try await broker.settle()
-        guard case .failed(because: .refused(code: 4001, _)) = client.status else {
+        guard case .failed(let error) = client.status else {
             Issue.record("\(client.status)")
             return
         }
+        #expect(error.code == .refused && error.status == 4001)
     }
 
     @Test func refusesSubscriptionsUntilItAcceptsThem() async throws {

@@ -44,6 +44,10 @@ import Testing
         #expect(broker.connections.isEmpty)
     }
 
+    @Test func leavesTheMachinesNetworkAlone() {
+        #expect(!ScriptedBroker().clientOptions().checksConnectionOnNetworkChange)
+    }
+
     @Test func excludesTheClientThatABackendNames() async throws {
         let broker = ScriptedBroker()
         let (client, received) = try await recordingClient(broker, "a")

@@ -1,3 +1,4 @@
+import FanfareClient
 import GRDB
 import LiveCollections
 import LiveQueries

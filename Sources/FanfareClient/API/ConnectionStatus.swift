@@ -37,8 +37,8 @@ public struct ConnectionStates: AsyncSequence, Sendable {
         let buffer: EventBuffer<ConnectionStatus>
 
         /// Waits for the next status.
-        public mutating func next() async -> ConnectionStatus? {
-            await next(isolation: nil)
+        public nonisolated(nonsending) mutating func next() async -> ConnectionStatus? {
+            await next(isolation: #isolation)
         }
 
         /// Waits for the next status, on the caller's actor.

@@ -52,8 +52,11 @@ public struct Endpoint: Sendable, Hashable {
     /// - Throws: ``InvalidOption``, which says what is wrong and what is expected.
     public init(_ url: String) throws(InvalidOption) {
         func fault(_ problem: String) -> InvalidOption {
-            InvalidOption(
-                "\"\(url)\" is not the address of a broker: \(problem). Expected ws://HOST:PORT or wss://HOST"
+            // A user name is not allowed, but may be there, with a password.
+            let shown =
+                url.lastIndex(of: "@").map { "…" + url[$0...] } ?? url
+            return InvalidOption(
+                "\"\(shown)\" is not the address of a broker: \(problem). Expected ws://HOST:PORT or wss://HOST"
             )
         }
         guard let mark = url.firstRange(of: "://") else { throw fault("it has no scheme") }
@@ -80,7 +83,7 @@ public struct Endpoint: Sendable, Hashable {
             throw fault("\"\(rest[..<slash])\" is not a host with an optional port from 1 to 65535")
         }
         let prefix = rest[slash...]
-        guard !prefix.hasPrefix("/app/") else {
+        guard !(prefix + "/").contains("/app/") else {
             throw fault("the path must not contain /app/ and the key, which the client adds")
         }
         self.init(
@@ -107,7 +110,7 @@ public struct Endpoint: Sendable, Hashable {
         }
         guard !host.isEmpty else { return nil }
         guard let port else { return (String(host), nil) }
-        guard port.allSatisfy(\.isASCII), let number = UInt16(port), number > 0 else { return nil }
+        guard port.allSatisfy({ ("0"..."9").contains($0) }), let number = UInt16(port), number > 0 else { return nil }
         return (String(host), number)
     }
 

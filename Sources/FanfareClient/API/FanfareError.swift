@@ -205,12 +205,18 @@ extension FanfareError {
             the broker refuses the subscription to \(channel): \(message) (\(kind)\
             \(status.map { ", \($0)" } ?? ""))
             """,
-            advice: "The client retries on the next connection.",
+            advice: isOverload(status)
+                ? "The client tries again after a delay."
+                : "The client retries on the next connection.",
             reason: message,
             status: status,
             channel: channel
         )
     }
+
+    /// Whether a broker's status means that it is overloaded: a later attempt may succeed. Without a status the reason is
+    /// unknown.
+    static func isOverload(_ status: Int?) -> Bool { status.map { $0 == 429 || $0 >= 500 } ?? false }
 
     static func authorizationFailed(
         channel: String,

@@ -6,7 +6,7 @@ public enum AuthorizationFailure: Error, Sendable, Hashable {
     case notConfigured
     /// The endpoint's URL is not `http://host/path` or `https://host/path`.
     case invalidEndpoint(String)
-    /// The backend refused with this HTTP status and body. The client retries from status 500 on.
+    /// The backend refused with this HTTP status and body. The client retries after 408, 429 and statuses from 500 on.
     case refused(status: Int, body: String)
     /// The backend's response is malformed; the text says what is expected.
     case malformed(String)
@@ -22,7 +22,7 @@ public enum AuthorizationFailure: Error, Sendable, Hashable {
     /// Whether a retry may help: a network error, an overload or an error of the backend.
     public var isTemporary: Bool {
         switch self {
-        case .refused(let status, _): status >= 500
+        case .refused(let status, _): status == 408 || status == 429 || status >= 500
         case .timedOut, .unreachable, .failed: true
         case .notConfigured, .invalidEndpoint, .malformed, .outdated: false
         }

@@ -15,9 +15,17 @@ package struct Callback<Value: Sendable>: Sendable {
         _ perform: @escaping @Sendable @isolated(any) (Value) -> Void,
         orElse other: any Actor
     ) {
-        actor = perform.isolation ?? other
-        // The call is made on the closure's own actor, so it does not suspend.
-        body = { _, value in await perform(value) }
+        if let own = perform.isolation {
+            actor = own
+            // Already on the closure's actor, so it does not suspend.
+            body = { _, value in await perform(value) }
+        } else {
+            actor = other
+            // Called as it is, the closure would leave the actor for the global executor and come back. The type without
+            // isolation has the same representation.
+            let call = unsafeBitCast(perform, to: (@Sendable (Value) -> Void).self)
+            body = { _, value in call(value) }
+        }
     }
 
     /// Creates a callback that runs on an actor which it is not isolated to, such as a ``QueueActor``.
@@ -79,7 +87,15 @@ package actor QueueActor {
     /// - Parameter queue: A serial queue; the main queue has the main actor.
     /// - Returns: A new actor.
     package static func actor(on queue: DispatchQueue) -> any Actor {
-        queue === DispatchQueue.main ? MainActor.shared : QueueActor(queue)
+        queue.isMain ? MainActor.shared : QueueActor(queue)
+    }
+}
+
+extension DispatchQueue {
+    /// Whether this is the main queue.
+    package var isMain: Bool {
+        // On Linux each read of `DispatchQueue.main` returns another object for the same queue.
+        self === DispatchQueue.main || label == DispatchQueue.main.label
     }
 }
 

@@ -54,16 +54,23 @@ extension FanfareClient {
         return add(callback, to: \.events.callbacks[topic])
     }
 
-    /// Adds the buffer of a new reader of a channel's events.
+    /// Adds the buffer of a new reader of a channel's events; it ends at once if the subscription has been refused.
     func buffer(_ topic: Topic) -> EventBuffer<Delivery<ChannelEvent>> {
         let buffer = EventBuffer<Delivery<ChannelEvent>>(
             policy: .reportsLoad(
                 limit: options.maxPendingCallbacks,
+                byteLimit: options.pendingCallbackBytesMax,
                 overflow: .gap(Gap(.overflow))
             ),
             drained: { [weak self] reader, load in self?.drained(reader, load) }
         )
-        state.withLock { $0.events.sequences[topic].add(buffer) }
+        state.withLock { state in
+            if let error = state.ending(of: topic.channel) {
+                buffer.finish(throwing: error)
+            } else {
+                state.events.sequences[topic].add(buffer)
+            }
+        }
         return buffer
     }
 

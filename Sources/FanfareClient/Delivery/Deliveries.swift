@@ -17,8 +17,8 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
         let lease: ChannelSubscription?
 
         /// Waits for the next delivery.
-        public mutating func next() async throws(FanfareError) -> Delivery<Value>? {
-            try await next(isolation: nil)
+        public nonisolated(nonsending) mutating func next() async throws(FanfareError) -> Delivery<Value>? {
+            try await next(isolation: #isolation)
         }
 
         /// Waits for the next delivery, on the caller's actor.

@@ -2,13 +2,14 @@ import Synchronization
 
 /// The unread elements of one reader of a sequence.
 ///
-/// While a reader is behind, its client reads no more from the connection: nothing is dropped. A sequence without a
-/// reader would hold up all others, so its buffer is emptied when it is full, and a later reader gets a gap first.
+/// While a reader is behind, its client reads no more from the connection: nothing is dropped. A sequence that is not read
+/// yet would hold up all others, so its buffer is emptied when it is full, and a later reader gets a gap first.
 final class EventBuffer<Element: Sendable>: EventReader {
     /// The behaviour of a full buffer.
     enum Policy: Sendable {
-        /// The buffer grows, and its load is reported; before the first read, it is replaced by this element.
-        case reportsLoad(limit: Int, overflow: Element)
+        /// The buffer grows, and its load is reported. Before the first read, a buffer that exceeds a limit is emptied, and
+        /// begins with `overflow`.
+        case reportsLoad(limit: Int, byteLimit: Int, overflow: Element)
         /// Only the newest elements are kept: for values of which the latest matters.
         case keepsNewest(limit: Int)
     }
@@ -53,9 +54,13 @@ final class EventBuffer<Element: Sendable>: EventReader {
         }
     }
 
+    private final class Identity: Sendable {}
+
     private let policy: Policy
     private let state = Mutex(State())
-    /// Called after each read with the remaining load, and when the buffer is deallocated.
+    /// Retained by the report of the release, so that no other buffer has the same ID before.
+    private let identity = Identity()
+    /// Called after each read with the remaining load, and after the release of a buffer with unread elements.
     private let drained: @Sendable (ObjectIdentifier, Load) -> Void
 
     init(
@@ -66,9 +71,13 @@ final class EventBuffer<Element: Sendable>: EventReader {
         self.drained = drained
     }
 
-    deinit { drained(ObjectIdentifier(self), Load()) }
+    deinit {
+        guard state.withLock({ $0.isRead && $0.load.count > 0 }) else { return }
+        // In a task: the client may hold the last reference for a moment, under the lock that `drained` takes.
+        Task.detached { [identity, drained] in drained(ObjectIdentifier(identity), Load()) }
+    }
 
-    var id: ObjectIdentifier { ObjectIdentifier(self) }
+    var id: ObjectIdentifier { ObjectIdentifier(identity) }
 
     var name: String { "a sequence of events" }
 
@@ -88,10 +97,16 @@ final class EventBuffer<Element: Sendable>: EventReader {
                 if state.load.count == limit { _ = state.removeFirst() }
                 state.append(element, bytes)
                 return (nil, Load())
-            case .reportsLoad(let limit, let overflow):
-                if !state.isRead, state.load.count >= limit { state.replaceAll(by: overflow) }
-                state.append(element, bytes)
-                return (nil, state.isRead ? state.load : Load())
+            case .reportsLoad(let limit, let byteLimit, let overflow):
+                guard !state.isRead else {
+                    state.append(element, bytes)
+                    return (nil, state.load)
+                }
+                if state.load.count >= limit || state.bytes + bytes > byteLimit {
+                    state.replaceAll(by: overflow)
+                }
+                if bytes <= byteLimit { state.append(element, bytes) }
+                return (nil, Load())
             }
         }
         reader?.resume(returning: .success(element))
@@ -148,7 +163,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
             state.readers.append((id, reader))
             return (nil, nil)
         }
-        if let load { drained(ObjectIdentifier(self), load) }
+        if let load { drained(self.id, load) }
         return result
     }
 

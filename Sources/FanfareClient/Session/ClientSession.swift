@@ -90,9 +90,9 @@ struct ClientSession {
     /// Closes the connection or stops the attempts; only `connect()` starts again.
     mutating func disconnect() -> [SessionEffect] {
         switch phase {
-        case .disconnected: return []
+        case .disconnected where status == .disconnected: return []
         case .opening, .connected: effects.append(.close(code: 1000, reason: ""))
-        case .waiting, .failed: break
+        case .disconnected, .waiting, .failed: break
         }
         phase = .disconnected
         endConnection()

@@ -33,6 +33,13 @@ struct ClientState: Sendable {
     var network: (any Sendable)?
     var log: [(Logger.Level, String)] = []
 
+    /// The error that a new sequence of a channel ends with: the client has failed, or the subscription is refused.
+    func ending(of channel: String?) -> FanfareError? {
+        if case .failed(let error) = session.status { return error }
+        guard let channel, session.subscription(to: channel) == .refused else { return nil }
+        return session.subscriptions[of: channel]?.refusal
+    }
+
     /// A running alarm, with a number that distinguishes it from earlier ones.
     struct Alarm: Sendable {
         var number: Int

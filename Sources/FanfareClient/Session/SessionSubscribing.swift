@@ -29,7 +29,8 @@ extension ClientSession {
         }
         subscriptions[channel] = .wanted
         if let token {
-            let inline = InlineToken(authorization: token, socketID: socketID?.description)
+            let validity = socketID == nil ? InlineToken.Validity.next : .current
+            let inline = InlineToken(authorization: token, validity: validity)
             subscriptions[of: channel]?.token = inline
         }
         if case .connected = phase { requestSubscription(to: channel) }
@@ -80,12 +81,12 @@ extension ClientSession {
         } else if kind.isEncrypted, settings.decrypter == nil {
             refuse(channel, .decrypterMissing(channel: channel))
         } else if let token = subscriptions[of: channel]?.token {
-            subscriptions[of: channel]?.token = nil
-            // A signature passed without a connection is used on the first one.
-            if token.socketID == nil || token.socketID == socketID.description {
-                subscribe(channel, authorizedBy: token.authorization)
-            } else {
+            if token.validity == .outdated {
                 authorize(channel, socketID, orElse: .outdated)
+            } else {
+                // Kept for later attempts on this connection.
+                subscriptions[of: channel]?.token?.validity = .current
+                subscribe(channel, authorizedBy: token.authorization)
             }
         } else {
             authorize(channel, socketID, orElse: .notConfigured)
@@ -197,8 +198,7 @@ extension ClientSession {
         switch subscriptions[channel] {
         case .pending:
             deliver(message)
-            // Of an overloaded broker; without a status the reason is unknown.
-            if let status = error.status, status == 429 || status >= 500 {
+            if FanfareError.isOverload(error.status) {
                 postpone(channel, error)
             } else {
                 close(channel, error)
@@ -238,6 +238,7 @@ extension ClientSession {
     private mutating func close(_ channel: String, _ error: FanfareError) {
         subscriptions[channel] = .refused
         subscriptions[of: channel]?.refusal = error
+        subscriptions[of: channel]?.token = nil
         subscriptions[of: channel]?.authorization = nil
         subscriptions[of: channel]?.roster = nil
         dropClientEvents(of: channel, because: error)

@@ -48,11 +48,18 @@ struct Subscription {
     }
 }
 
-/// A signature that an app has passed with a subscription.
+/// A signature that an app has passed with a subscription, for one connection.
 struct InlineToken: Equatable {
+    enum Validity {
+        /// Passed without a connection, so for the next one.
+        case next
+        case current
+        /// Its connection has ended.
+        case outdated
+    }
+
     var authorization: ChannelAuthorization
-    /// The connection at that time; `nil` if there was none.
-    var socketID: String?
+    var validity: Validity
 }
 
 /// The subscriptions of an app.
@@ -98,6 +105,9 @@ struct Subscriptions {
             subscriptions[channel]?.count = nil
             subscriptions[channel]?.failures = 0
             subscriptions[channel]?.decryption.ticket = nil
+            if subscriptions[channel]?.token?.validity == .current {
+                subscriptions[channel]?.token?.validity = .outdated
+            }
         }
     }
 

@@ -6,12 +6,14 @@ func fanfareClientArticle() async throws {
     }
 
     let client = FanfareClient(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
-    let channel = client.channel("userslist")
-    let users = channel.events(EventName<User>("addUser"))
-    channel.subscribe()
+    let subscription = client.channel("userslist").subscription()
     client.connect()
-    try await channel.waitUntilSubscribed()
-    for try await user in users {
-        print(user.name)
+    for try await delivery in subscription.deliveries(of: EventName<User>("addUser")) {
+        switch delivery {
+        case .event(let user, _): print(user.name)
+        case .gap: print("events were missed: load the list again")
+        case .undecodable(_, let error): print(error)
+        case .recovered: break
+        }
     }
 }

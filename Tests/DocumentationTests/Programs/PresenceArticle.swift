@@ -13,7 +13,7 @@ func presenceArticle() async throws {
         options: options
     )
     let presence = client.channel("presence-room").presence
-    let changes = presence.changes()
+    let changes = presence.changes
     presence.channel.subscribe()
     client.connect()
     for try await change in changes {

@@ -2,10 +2,13 @@ import FanfareClient
 
 func readmeReceive() async throws {
     let client = FanfareClient(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
-    let users = client.channel("userslist").events("addUser")
-    client.subscribe("userslist")
+    let subscription = client.channel("userslist").subscription()
     client.connect()
-    for try await event in users {
-        print(event.data ?? "")
+    for try await delivery in subscription.deliveries("addUser") {
+        switch delivery {
+        case .event(let event, _): print(event.data ?? "")
+        case .gap: print("events were missed: load the list again")
+        case .undecodable, .recovered: break
+        }
     }
 }

@@ -25,11 +25,15 @@ func typedChannelsArticle() async throws {
     room.onChange { change in
         for member in change.joined { print((try? member.info.name) ?? member.id, "is here") }
     }
-    let messages = room.message.events()
-    room.subscribe()
+    let messages = room.message.deliveries()
     client.connect()
     try room.typing.trigger(true)
-    for try await message in messages {
-        print(message.text, "is for", room.roster?.count ?? 0)
+    for try await delivery in messages {
+        switch delivery {
+        case .event(let message, _): print(message.text, "is for", room.roster?.count ?? 0)
+        case .gap: print("messages were missed: load the latest")
+        case .undecodable(_, let error): print(error)
+        case .recovered: break
+        }
     }
 }

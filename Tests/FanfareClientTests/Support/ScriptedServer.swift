@@ -110,6 +110,12 @@ actor ScriptedServer: LoopResident {
         clients = []
     }
 
+    /// Keeps every client's connection, and neither reads its messages nor sends any.
+    func swallow() {
+        for client in clients { client.isSwallowing = true }
+        clients = []
+    }
+
     /// Aborts every client's connection.
     func cut() {
         for client in clients { client.stream.abort() }
@@ -120,6 +126,8 @@ actor ScriptedServer: LoopResident {
 /// One connection at the server, on its loop.
 private final class ScriptedClient: StreamDelegate {
     let stream: Net.Stream
+    /// Whether everything that is received is dropped.
+    var isSwallowing = false
     private let manner: ScriptedServer.Manner
     private let signs: AsyncStream<ScriptedServer.Sign>.Continuation?
     private var parser = RequestParser(limits: HTTPLimits())
@@ -142,6 +150,7 @@ private final class ScriptedClient: StreamDelegate {
     }
 
     func stream(_ stream: Net.Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
+        if isSwallowing { return bytes.count }
         var position = 0
         if !isUpgraded {
             if case .deaf = manner { return bytes.count }

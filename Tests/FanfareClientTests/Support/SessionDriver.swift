@@ -103,7 +103,9 @@ extension [SessionEffect] {
     var tickets: [Int] {
         compactMap {
             switch $0 {
-            case .authorize(let ticket, _, _), .authenticate(let ticket, _): ticket
+            case .authorize(let ticket, _, _), .requestKey(let ticket, _, _),
+                .authenticate(let ticket, _):
+                ticket
             default: nil
             }
         }

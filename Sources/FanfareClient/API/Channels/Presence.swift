@@ -116,8 +116,8 @@ public struct PresenceChanges: AsyncSequence, Sendable {
         init(_ buffer: EventBuffer<PresenceRoster>) { self.buffer = buffer }
 
         /// Waits for the next change.
-        public mutating func next() async throws(FanfareError) -> PresenceChange? {
-            try await next(isolation: nil)
+        public nonisolated(nonsending) mutating func next() async throws(FanfareError) -> PresenceChange? {
+            try await next(isolation: #isolation)
         }
 
         /// Waits for the next change, on the caller's actor.

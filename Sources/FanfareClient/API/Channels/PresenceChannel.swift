@@ -89,6 +89,7 @@ extension FanfareClient {
     func rosterBuffer(_ channel: String) -> EventBuffer<PresenceRoster> {
         let buffer = EventBuffer<PresenceRoster>(policy: .keepsNewest(limit: 1))
         state.withLock { state in
+            if let error = state.ending(of: channel) { return buffer.finish(throwing: error) }
             if let roster = state.session.subscriptions[of: channel]?.roster { buffer.send(roster) }
             state.rosters[channel].add(buffer)
         }
