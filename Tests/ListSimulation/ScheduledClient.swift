@@ -106,9 +106,9 @@ struct ScheduledClient {
         editCount += 1
         let mutation = "\(name) \(editCount)"
         let before = replica.pendingCount
-        let effects = replica.edit(mutation: mutation) { editor in
-            for operation in operations { editor.apply(operation) }
-        }
+        var editor = replica.editor()
+        for operation in operations { editor.apply(operation) }
+        let effects = replica.commit(editor, mutation: mutation)
         let isRefused = effects.contains { if case .refused = $0 { true } else { false } }
         if replica.pendingCount > before || isRefused { open.insert(mutation) }
         perform(effects)

@@ -189,41 +189,46 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     // MARK: Edits
 
-    /// Applies an edit immediately.
-    package mutating func edit(
-        mutation: String,
-        _ body: (inout ListEditor<Row>) -> Void
+    /// Returns an editor with a copy of the rows, for ``commit(_:mutation:)``.
+    package func editor() -> ListEditor<Row> { ListEditor(tracked.keyed) }
+
+    /// Applies an editor's operations immediately, to rows that may have changed since the editor was made.
+    package mutating func commit(_ editor: ListEditor<Row>, mutation: String) -> [Effect] {
+        commit(editor.operations, ifRevision: editor.ifRevision, mutation: mutation)
+    }
+
+    /// Applies operations immediately, by id.
+    mutating func commit(
+        _ operations: [ListOperation<Row>],
+        ifRevision: UInt64?,
+        mutation: String
     ) -> [Effect] {
-        var editor = ListEditor(exchange(&tracked, with: TrackedRows()))
-        body(&editor)
-        tracked = editor.tracked
-        guard !editor.operations.isEmpty else { return [] }
-        let commit = ListCommit(
-            mutation: mutation,
-            operations: editor.operations,
-            ifRevision: editor.ifRevision
-        )
-        if let error = limitError(for: editor) {
-            for inverse in editor.inverses.reversed() { _ = tracked.apply(inverse) }
+        guard !operations.isEmpty else { return [] }
+        let commit = ListCommit(mutation: mutation, operations: operations, ifRevision: ifRevision)
+        if let error = limitError(for: operations) { return [.refused(commit, error)] }
+        let inverses = operations.compactMap { tracked.apply($0) }
+        // The rows that they were for may have been removed meanwhile.
+        guard !inverses.isEmpty else { return [] }
+        if let error = rowLimitError(for: operations) {
+            for inverse in inverses.reversed() { _ = tracked.apply(inverse) }
             return [.refused(commit, error)]
         }
-        pending.append(Pending(commit: commit, inverses: editor.inverses))
+        pending.append(Pending(commit: commit, inverses: inverses))
         return sendNext()
     }
 
-    private func limitError(for editor: ListEditor<Row>) -> LiveListError? {
+    private func limitError(for operations: [ListOperation<Row>]) -> LiveListError? {
         if pending.count >= options.pendingEditsMax {
             return .tooManyPendingEdits(limit: options.pendingEditsMax)
         }
-        if editor.operations.count > options.operationsMax {
-            return .tooManyOperations(
-                count: editor.operations.count,
-                limit: options.operationsMax
-            )
-        }
-        let hasPut = editor.operations.contains { if case .put = $0 { true } else { false } }
-        guard hasPut, editor.rows.count > options.rowsMax else { return nil }
-        return .tooManyRows(count: editor.rows.count, limit: options.rowsMax)
+        guard operations.count > options.operationsMax else { return nil }
+        return .tooManyOperations(count: operations.count, limit: options.operationsMax)
+    }
+
+    private func rowLimitError(for operations: [ListOperation<Row>]) -> LiveListError? {
+        let hasPut = operations.contains { if case .put = $0 { true } else { false } }
+        guard hasPut, rows.count > options.rowsMax else { return nil }
+        return .tooManyRows(count: rows.count, limit: options.rowsMax)
     }
 
     /// The writer has accepted an edit; `revision` is `nil` when the source does not number changes.

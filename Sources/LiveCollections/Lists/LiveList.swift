@@ -69,22 +69,34 @@ internal import Foundation
     /// list.edit { $0.move(dragged.id, after: target.id) }
     /// ```
     ///
+    /// The closure works on a copy of the rows, and its operations are applied to the list when it has returned. So it can
+    /// read the list, and an edit of the list inside the closure comes first.
+    ///
     /// - Parameter body: Edits the rows.
     /// - Returns: The pending edit; ``PendingEdit/confirmed()`` waits for its result.
     @discardableResult
     public func edit(_ body: (inout ListEditor<Row>) -> Void) -> PendingEdit {
         let mutation = UUID().uuidString.lowercased()
+        let (operations, ifRevision) = operations(of: body)
         let before = replica.pendingCount
-        var refusal: (any Error)?
-        let effects = replica.edit(mutation: mutation, body)
-        for case .refused(_, let error) in effects { refusal = error }
-        let edit = PendingEdit(
-            mutation: replica.pendingCount > before || refusal != nil ? mutation : nil
-        )
-        pendingEdits[mutation] = edit.mutation == nil ? nil : edit
+        let effects = replica.commit(operations, ifRevision: ifRevision, mutation: mutation)
+        let isRefused = effects.contains { if case .refused = $0 { true } else { false } }
+        let isPending = replica.pendingCount > before || isRefused
+        let edit = PendingEdit(mutation: isPending ? mutation : nil)
+        if isPending { pendingEdits[mutation] = edit }
         deliver()
         perform(effects)
         return edit
+    }
+
+    /// Runs an edit's closure on a copy of the rows, which is released before the list's own rows change: while both
+    /// exist, a change of one copies what they share.
+    private func operations(
+        of body: (inout ListEditor<Row>) -> Void
+    ) -> (operations: [ListOperation<Row>], ifRevision: UInt64?) {
+        var editor = replica.editor()
+        body(&editor)
+        return (editor.operations, editor.ifRevision)
     }
 
     // MARK: Updates
