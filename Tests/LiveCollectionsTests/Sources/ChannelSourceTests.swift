@@ -24,7 +24,7 @@ import Testing
         let source = ChannelSource<Player>(
             channel: client.channel("players"),
             base: try url(),
-            fields: ["Authorization": "token"],
+            fields: { _ in ["Authorization": "token"] },
             exchange: { try await backend.exchange($0) }
         )
         client.connect()
