@@ -43,6 +43,7 @@ struct ScheduledClient {
     mutating func disconnect() {
         isConnected = false
         events = []
+        replica.disconnected(Trouble.network)
     }
 
     mutating func send(_ change: ListChange<ScheduledRow>) {
@@ -97,7 +98,8 @@ struct ScheduledClient {
             if mistake != .keepsRefusedEdits {
                 perform(replica.refused(mutation, Trouble.refusal))
             }
-        case .lost(let mutation): perform(replica.unanswered(mutation))
+        case .lost(let number): perform(replica.unanswered(number, Trouble.network))
+        case .changeIsDue: perform(replica.changeIsDue())
         case .fetch, .commit: break
         }
     }
@@ -118,9 +120,12 @@ struct ScheduledClient {
         for effect in effects {
             switch effect {
             case .fetch(let number, _): messages.append(.fetch(number: number))
-            case .send(let commit, _): messages.append(.commit(commit))
+            case .send(let commit, let number, _):
+                messages.append(.commit(commit, number: number))
             case .confirmed(let mutation): close(mutation)
             case .refused(let commit, _): close(commit.mutation)
+            case .awaitChange: messages.append(.changeIsDue)
+            case .retrying, .check, .report: break
             }
         }
         show()

@@ -8,15 +8,8 @@ import Testing
 @Suite("Live lists") @MainActor struct LiveListTests {
     private let source = ScriptedSource()
 
-    /// A list with rows 1, 2 and 3 at revision 5.
     private func liveList(_ options: ListOptions = impatient) async throws -> LiveList<Player> {
-        let list = LiveList(source, options: options)
-        try await until { source.isListening }
-        await source.say(.subscribed)
-        try await until { source.fetchCount == 1 }
-        source.answerFetch(5, [Player(1), Player(2), Player(3)])
-        try await until { list.state.isLive }
-        return list
+        try await source.liveList(options)
     }
 
     private func change(
